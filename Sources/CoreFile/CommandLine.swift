@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 /// Source: System V ABI AMD64 supplement, 3.4.1 (initial process stack); Linux fs/binfmt_elf.c,
 /// create_elf_tables().
 struct CommandLineFinder {
-  /// The number of bytes that a search covers.
+  /// The maximum number of bytes that a search examines.
   ///
   /// Arguments and environment strings take up to 128 KiB by default, and the pointers to them take as much again.
   private static let reach: UInt64 = 2 << 20

@@ -39,7 +39,7 @@ struct Core {
     commandLine = CommandLineFinder(process: process, memory: memory).bytes
   }
 
-  /// The crashed thread: the kernel and gdb write that thread first.
+  /// The crashed thread, which is the first one that the kernel and gdb write.
   private var first: CoreThread { process.threads[0] }
 
   /// The signal that ended the process; nil if no signal did.
@@ -92,7 +92,7 @@ struct Core {
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }
-    // The writer stores the architecture of the machine it runs on, which may differ from the core file's.
+    // The writer stores this machine's architecture, so replace it with the architecture of the core file.
     bytes[10] = image.architecture == .arm64 ? 2 : 1
     return bytes
   }

@@ -5,7 +5,7 @@ internal import Stackwalk
 /// The C++ exception that the thread was handling when the process aborted.
 ///
 /// The handler's `CxxExceptionSection` records the same data. The functions in a core file cannot be called, so the
-/// address of the thread's variable is read from the machine code of `__cxa_get_globals`. Only exceptions of
+/// address of the thread's exception globals is read from the machine code of `__cxa_get_globals`. Only exceptions of
 /// libstdc++ are recognized.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
@@ -39,7 +39,8 @@ struct CoreCxxException {
       }
       return header == 0 ? nil : exception(Address(header), Classes(symbols, libraries + program))
     }
-    // Without the library's file, nothing is known about the exception.
+    // Without libstdc++'s file, it is not known whether an exception was caught, so an exception without a type is
+    // assumed.
     return libraries.isEmpty ? nil : CxxException(typeName: nil)
   }
 
@@ -48,14 +49,14 @@ struct CoreCxxException {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []
 
-    /// - Parameter modules: all modules that may have the variables. The program is one of them, because it may
-    ///   contain a copy of the library's variables.
+    /// - Parameter modules: all modules that may define the C++ runtime's variables. The program is one of them,
+    ///   because it may contain a copy of the library's variables.
     init(_ symbols: SymbolSource, _ modules: [ModuleSnapshot]) {
       let (single, several) = (
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
       )
       for module in modules {
-        // The first word of a type description points to the third word of its class's table of virtual functions.
+        // The first word of a type description points to the third word of the vtable of the description's class.
         for (name, address) in symbols.addresses(of: [single, several], in: module) {
           if name == single { singleBase.insert(address.value &+ 16) }
           if name == several { severalBases.insert(address.value &+ 16) }
@@ -124,8 +125,7 @@ struct CoreCxxException {
       "PKc", "Pc", "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     ]
     if strings.contains(name) { return text(at: object) }
-    // In a std::runtime_error or std::logic_error, the pointer to the text follows the pointer to the table of
-    // virtual functions.
+    // In a std::runtime_error or std::logic_error, the pointer to the text follows the pointer to the vtable.
     return standardError(in: type, classes, depth: 0).flatMap { text(at: object &+ $0 &+ 8) }
   }
 
@@ -146,7 +146,7 @@ struct CoreCxxException {
     else { return nil }
     for index in 0..<min(sizes >> 32, 8) {
       let entry = Address(type) &+ 24 &+ index &* 16
-      // The position of a virtual base class is stored only in the object.
+      // A virtual base class is not examined, because its position is stored only in the object.
       guard let base = memory.word(at: entry), let flags = memory.word(at: entry &+ 8),
         flags & 1 == 0, depth + 1 < Self.depthLimit,
         let offset = standardError(in: base, classes, depth: Self.depthLimit / 2 + depth)

@@ -62,7 +62,7 @@ struct CoreImage {
     readHeaders(at: offset, count: isExtended ? Self.extendedCount(bytes, header) : Int(count))
   }
 
-  /// The number of program headers, if it does not fit in 16 bits: `sh_info` of the first section.
+  /// The number of program headers if it does not fit in 16 bits, stored in `sh_info` of the first section.
   private static func extendedCount(_ bytes: DumpBytes, _ header: ArraySlice<UInt8>) -> Int {
     guard let section = header.littleEndian(at: 40, width: 8).flatMap({ Int(exactly: $0) }),
       section <= bytes.count, let count = bytes.integer(at: section + 44, width: 4)

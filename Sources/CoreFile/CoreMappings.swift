@@ -22,8 +22,8 @@ struct CoreMappings {
   let all: [MemoryMapping]
 
   /// - Parameters:
-  ///   - images: the images in memory, for the permissions of mappings without a segment, as in core files of
-  ///     debuggers.
+  ///   - images: the images in memory, which give the permissions of mappings without a segment; core files from
+  ///     debuggers have such mappings.
   init(of image: CoreImage, _ process: CoreProcess, _ images: [CoreModule]) {
     let files = process.files.sorted { $0.range.start < $1.range.start }
     var mappings = image.segments.map { segment in

@@ -45,7 +45,7 @@ struct CoreNotes {
         let name = place + Self.headerSize
         let contents = name + Int(nameSize + 3) & ~3
         let end = contents + Int(size)
-        // A truncated note is not reliable.
+        // Ignore a truncated note, which is not reliable.
         guard end <= segment.upperBound else { break }
         if let kind = Note.Kind(rawValue: type), isKnown(name, size: nameSize) {
           body(Note(kind: kind, contents: contents..<end))

@@ -10,7 +10,8 @@ struct CoreThread {
   /// `pr_cursig`; 0 for a process that no signal ended.
   let signal: Int32
   let blockedSignals: UInt64
-  /// The CPU time in user mode and in the kernel, in nanoseconds; for the main thread, the time of all threads.
+  /// The CPU time in user mode and in the kernel, in nanoseconds; for the main thread, this is the time of all
+  /// threads.
   let (userTime, systemTime): (UInt64, UInt64)
   /// The registers in the layout of a signal frame, without the trap number that a frame contains.
   let registers: [UInt8]

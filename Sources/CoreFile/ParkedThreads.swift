@@ -29,7 +29,7 @@ struct ParkedThreads {
       snapshot.threads[index].context = context
       snapshot.threads[index].stackPointer = context.stackPointer
       snapshot.threads[index].instructionPointer = context.instructionPointer
-      // The system call in which the thread waits belongs to the handler.
+      // The thread waits in a system call of the handler and not of the program.
       snapshot.threads[index].systemCall = nil
       snapshot.threads[index].captureMethod = .stopped
     }

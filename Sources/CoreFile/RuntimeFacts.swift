@@ -41,7 +41,8 @@ struct RuntimeFacts {
 
   /// Source: swift stdlib/public/runtime/Errors.cpp, `kFatalErrorMessage`.
   ///
-  /// The function swift_getFatalErrorMessageBuffer() returns the address of the static variable `kFatalErrorMessage`.
+  /// The Swift runtime's message, found through swift_getFatalErrorMessageBuffer(), which returns the address of the
+  /// static variable `kFatalErrorMessage`.
   private var fatalMessage: String? {
     let pointer =
       address(of: "_ZL18kFatalErrorMessage", in: ["libswiftCore.so"])

@@ -15,7 +15,7 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
       description: "the directory of pending dumps cannot be used")
     /// A named file does not exist or is not a dump.
     public static let dumpUnusable = Code(description: "the dump cannot be used")
-    /// A call that names no database came before `startHandler`.
+    /// A call that did not name a database was made before `startHandler`.
     public static let handlerNotStarted = Code(description: "the crash handler was not started")
   }
 
@@ -30,7 +30,7 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
     CrashConverterError(code: code, context: "\(context); \(advice)", errno: errno)
   }
 
-  /// The error of a call that names no database, in a process without a handler.
+  /// The error of a call that names no database, in a process that has not started the handler.
   package static let handlerNotStarted = CrashConverterError(
     code: .handlerNotStarted,
     context: "call startHandler(database:) first, or name the database here", errno: 0)

@@ -44,7 +44,7 @@ struct DumpConversion: ~Copyable {
     let isWhole: Bool
   }
 
-  /// Makes a report of a dump, and synchronizes it to disk.
+  /// Makes a report from a dump, and synchronizes it to disk.
   func convert(
     _ claim: DumpClaim, in pending: borrowing PendingDirectory
   ) throws(Failure) -> Result {
@@ -71,8 +71,8 @@ struct DumpConversion: ~Copyable {
       // This step is skipped if a converter has died on this dump, because the report is more important than the
       // names in it.
       if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-      // If the system refused to open or read a file, the next attempt finds the names, unless one of the symbol
-      // files is damaged.
+      // If the system refused to open or read a file, this attempt fails, so that the next one can find the names.
+      // The cause can also be a damaged symbol file.
       if claim.isHarmless, claim.attempt < PendingDirectory.maximumAttempts,
         let errno = refusals.refusalSince
       {
@@ -165,11 +165,11 @@ struct DumpConversion: ~Copyable {
     throw Failure(reason: "16 other reports have the IDs that it could have", isOfDump: true)
   }
 
-  /// Makes a report of a run that left no dump, and synchronizes it to disk.
+  /// Makes a report on a run that left no dump, and synchronizes it to disk.
   ///
   /// The report is uploaded only on request.
   ///
-  /// - Returns: nil if a dump with this ID has already reported the end.
+  /// - Returns: nil if the database already has a report with this ID that is about a crash.
   func convert(
     _ run: EndedRun, _ name: PendingDumpName
   ) throws(Failure) -> ProcessedDump.Summary? {
@@ -214,7 +214,8 @@ struct DumpConversion: ~Copyable {
     do throws(MinidumpError) {
       try MinidumpWriter.write(snapshot, to: report.descriptor)
     } catch {
-      // An error number means that the system refused, for example because the disk is full.
+      // An error number means that the system refused, for example because the disk is full, so the dump is not to
+      // blame.
       try dump?.checkReads()
       throw Failure(reason: "\(error)", isOfDump: error.errno == 0)
     }
@@ -240,7 +241,7 @@ struct DumpConversion: ~Copyable {
     if isAnalysed {
       crash = source.map { CrashFacts(of: snapshot, symbols: $0) } ?? CrashFacts(of: snapshot)
     }
-    // A report about a run that left no dump has no stack.
+    // A report about a run that left no dump has no stack, and so no missing names.
     let isNamed = snapshot.end != nil || source.map { !$0.isTimeOver } ?? false
     let facts = ReportFacts(of: snapshot, crash, isNamed: isNamed)
     if isAnalysed, let directory = try? database.open() {
@@ -302,7 +303,7 @@ struct DumpConversion: ~Copyable {
 }
 
 extension DumpConversion.Failure {
-  /// An error of the database that the dump did not cause.
+  /// Makes a failure from a database error, which the dump did not cause.
   init(_ error: CrashReportDatabaseError) {
     self.init(
       reason: error.description, isOfDump: false, isReportThere: error.code == .reportExists)

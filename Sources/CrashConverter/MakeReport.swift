@@ -3,7 +3,7 @@ package import IntermediateDump
 package import ProcessSnapshot
 internal import Stackwalk
 
-/// Makes a report of a process for which there is no dump, for example from a core file.
+/// Makes a report on a process for which there is no dump, for example from a core file.
 ///
 /// A second call for the same crash makes no second report.
 ///
@@ -39,7 +39,7 @@ package func makeReport(
 }
 
 extension DumpConversion {
-  /// Makes a report of a snapshot, and synchronizes it to disk.
+  /// Makes a report from a snapshot, and synchronizes it to disk.
   ///
   /// - Returns: nil if the report already existed.
   fileprivate func convert(

@@ -3,8 +3,8 @@ public import CrashReportDatabase
 public import IntermediateDump
 internal import PendingDumps
 
-/// Makes reports of the dumps that crashed processes left in a database, and of runs that left no dump although they
-/// did not end themselves.
+/// Makes reports from the dumps in a database, and about runs that were killed or cut off before they could leave a
+/// dump.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
 /// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once
@@ -47,9 +47,9 @@ public func processIntermediateDumps(
     progress: progress)
 }
 
-/// Makes reports of a database's dumps, and uses the end of a process that the caller has waited for.
+/// Makes reports from a database's dumps, and uses the wait status of a process that the caller has waited for.
 ///
-/// In all other respects, this is `processIntermediateDumps(database:)`.
+/// In all other respects, the function acts like `processIntermediateDumps(database:)`.
 package func processIntermediateDumps(
   database path: String, after observedEnd: ObservedEnd?, identifier: String? = nil,
   annotations: [String: String] = [:], limit: Int = 20, storingSymbols: Bool = true,
@@ -84,7 +84,8 @@ package func processIntermediateDumps(
       workedOn += 1
       unpruned = unpruned.clampedAdding(max(0, file.size))
       // Pruning between dumps keeps the reports of many dumps from accumulating. In this way, even a program that
-      // runs only for a second removes old reports. Pruning reads all reports, so it happens no more often than this.
+      // runs only for a second removes old reports. Pruning reads all reports, so it runs only after the first 20
+      // dumps, when the dumps since the last pruning exceed a quarter of the maximum size, and at the end.
       if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
         prune(database, pruning)
         unpruned = 0
@@ -148,7 +149,8 @@ private func process(
   _ pending: borrowing PendingDirectory
 ) -> (ProcessedDump.Outcome?, ReportID?, ProcessedDump.Summary?) {
   do throws(DumpConversion.Failure) {
-    // This check is made only once. If this process ends here too, the next process moves the dump to quarantine.
+    // This check runs only in the last attempt, after an earlier converter died on this dump. If this process also
+    // dies during the check, the next one moves the dump to quarantine without the check.
     if claim.isSetAside, claim.attempt == PendingDirectory.maximumAttempts,
       try conversion.isReported(claim, in: pending.directory)
     {
@@ -178,7 +180,7 @@ private func process(
       // If the file cannot be removed now, a later call finds and removes it, because its report exists.
       try? pending.removeAll(of: claim.name, dump: claim.name)
     } else {
-      // The bytes that were written later become a separate report.
+      // The bytes that were written after the dump was read become a separate report.
       try? pending.giveBack(claim, countsAttempt: false)
     }
     return (
@@ -233,7 +235,7 @@ private func keep(
 }
 
 extension ProcessedDump.Outcome {
-  /// The counter for this outcome; nil for a dump that was not converted.
+  /// The counter for this outcome; nil for a dump that is left for another call.
   fileprivate var counter: WritableKeyPath<OutcomeCounters, Int>? {
     switch kind {
     case .complete: \.complete

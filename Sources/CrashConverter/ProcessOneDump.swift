@@ -4,7 +4,7 @@ package import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Makes a report of one finished dump of the pending directory.
+/// Makes a report from one finished dump in the pending directory.
 ///
 /// - Parameters:
 ///   - reportID: the ID that was returned when the dump was taken.
@@ -34,7 +34,7 @@ package func processIntermediateDump(
   }
 }
 
-/// Makes a report of a dump at any path, such as one that `dumpWithoutCrash(to:)` wrote.
+/// Makes a report from a dump at any path, such as one that `dumpWithoutCrash(to:)` wrote.
 ///
 /// The dump is first copied to the pending directory and then removed from its place. So a failed or interrupted
 /// conversion is tried again like any other. A second call makes no second report.
@@ -82,7 +82,7 @@ package func processIntermediateDump(
     }
     reportID = target.reportID
     try pending.synchronize()
-    // A dump that is already in the pending directory needs no copy.
+    // Do not remove the dump if it is itself the file in the pending directory.
     let copy = try pending.status(of: target.description)
     if copy?.device != status.device || copy?.inode != status.inode { try directory.remove(name) }
   } catch {

@@ -55,7 +55,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
   /// The main facts of a crash, for a program that acts on them or logs them.
   public struct Summary: Sendable, Equatable {
-    /// The product's name or, without a product, the executable's; nil if a truncated dump lacks both.
+    /// The product's name or, without a product, the executable's name; nil if a truncated dump lacks both.
     public let program: String?
     /// The product's version.
     public let version: String?

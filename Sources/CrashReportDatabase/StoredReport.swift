@@ -24,7 +24,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let size: Int64
   /// The state of the report's upload.
   public let upload: ReportUpload
-  /// The minidump's last change, in nanoseconds since 1970.
+  /// The minidump's modification time, in nanoseconds since 1970.
   let modificationTime: Int64
   /// The minidump's status change time, in nanoseconds since 1970.
   let changeTime: Int64

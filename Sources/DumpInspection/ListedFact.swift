@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// The names of a fact of a dump in the index of a database and in an export.
+/// The names that the index of a database and an export give to a fact of a dump.
 ///
 /// The row with these names is all the code that the index and the export need for such a fact.
 package struct ListedFact: Sendable {

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The captured memory that goes into the file, in the file's order.
+/// The parts of the captured memory that go into the file, in the file's order.
 ///
 /// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list
 /// if regions overlap, if there are more than 4,096 of them, or if a region has more than 64 MiB. Regions of more

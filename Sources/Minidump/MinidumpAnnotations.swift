@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 
 /// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// The type is for programs that forward minidumps of any size. `MinidumpAnnotations` does not contain the
-/// annotations of modules.
+/// Programs that forward minidumps of any size use this type. `MinidumpAnnotations` does not contain the annotations
+/// of modules.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {

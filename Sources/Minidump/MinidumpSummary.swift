@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// Reads the first part of this package's stream in a minidump: the program and time of the crash, without any
+/// Reads the first part of this package's stream in a minidump: the program and the time of the crash, without
 /// memory.
 package enum MinidumpSummary {
   /// The number of bytes of the stream that are read, which is enough because process and exception come first.

@@ -25,7 +25,7 @@ extension ProcessSnapshot {
     let crashing = crashingThread(root)
     var pieces = DumpMemory(known)
     readThreads(root, crashing, &pieces)
-    // Besides the stacks, the dump contains other memory of the process.
+    // The dump also contains memory of the process other than stacks.
     memory =
       known
       ?? MemorySnapshot(

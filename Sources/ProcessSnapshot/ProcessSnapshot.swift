@@ -67,7 +67,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
     self.architecture = architecture
   }
 
-  /// The annotation that is in force for each name.
+  /// The annotation that a report uses for each name.
   ///
   /// If a name occurs twice, the converter's annotation takes precedence, then a simple annotation, then an
   /// annotation of the launch, and then a typed one. An annotation without a value is not used.

@@ -33,7 +33,7 @@ extension ProcessSnapshot {
 
   /// The addresses of all frames, for a dump that has neither mappings nor modules.
   ///
-  /// In such a dump, only a stack walk can tell addresses of code from other numbers, which may be secrets.
+  /// In such a dump, only a stack walk can distinguish code addresses from other numbers, which may be secrets.
   private func framesWithoutCode() -> [Address] {
     guard mappings.isEmpty, modules.isEmpty else { return [] }
     let walker = Stackwalker(snapshot: self, symbols: nil)

@@ -3,8 +3,8 @@ public import ProcessSnapshot
 
 /// Walks the stacks of a crashed process.
 ///
-/// The walker tries several methods to find the caller of each frame, the most reliable first. `StackFrame.trust` is
-/// the method that succeeded. Whatever registers and memory contain, no method traps or runs forever.
+/// The walker tries several methods to find the caller of each frame, the most reliable first. `StackFrame.trust`
+/// records the method that succeeded. Whatever registers and memory contain, no method traps or runs forever.
 public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?

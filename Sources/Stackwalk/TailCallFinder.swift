@@ -51,7 +51,8 @@ final class TailCallFinder {
       let target = TailJump.callTarget(code, at: call, snapshot.architecture),
       let first = symbols.function(at: target, in: module), first.start == target,
       let last = symbols.function(at: callee, in: module), last.start != target,
-      // Compilers split functions into a hot and a `.cold` part, with jumps to the cold part and back.
+      // A `.cold` part is not the target of a tail call: compilers split it from a function, with jumps to it and
+      // back.
       symbols.linkageName(of: callee, in: module)?.contains(".cold") != true
     else { return [] }
     return chain(from: first, to: last.start, in: module)

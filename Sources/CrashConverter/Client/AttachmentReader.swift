@@ -5,9 +5,9 @@ internal import ProcessSnapshot
 /// The user whose permissions apply when files named in a dump are opened.
 ///
 /// The owner of a dump can write any path into the dump, and must not make another user read files for the owner. So
-/// no file is copied for a dump that belongs to another user. A dump that root owns may come from a program that gave
-/// up root's permissions after `startHandler`. The files of such a dump are opened with the permissions of the user
-/// that the program became.
+/// if a user other than the converter's owns the dump, none of the files that the dump names is copied. A dump that
+/// root owns may come from a program that gave up root's permissions after `startHandler`. The files of such a dump
+/// are opened with the permissions of the user that the program became.
 struct AttachmentReader {
   /// The user whose permissions apply, or nil for the converter's own user; a failure says why no file is opened.
   private let rights: Result<DatabaseOwner?, CrashReportDatabaseError>

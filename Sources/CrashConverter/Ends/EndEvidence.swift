@@ -59,7 +59,7 @@ struct EndEvidence: Sendable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // Any other end may be a call of `_exit` that was not noted.
+    // Any other end may be a call of `_exit`, unless the handler notes such calls.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course)
@@ -112,7 +112,7 @@ struct EndEvidence: Sendable {
     if group > 0, seen.memoryLimit != nil, isNearGroupLimit || seen.groupProcesses == 1 {
       return make(.outOfMemory, .likely, course)
     }
-    // The cgroup's own counter no longer exists if its container was removed.
+    // If the run's container was removed, the counter of its cgroup is gone, and only the machine's counter is left.
     if machine > 0, course.heartbeat != nil {
       if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
       if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }

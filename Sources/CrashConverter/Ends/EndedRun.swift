@@ -46,7 +46,7 @@ extension RunEnd {
   /// How the run of a living process would have ended if the process were killed now; nil if there would be no
   /// verdict.
   package init?(ifKilledNow record: RunRecord) {
-    // The verdict would be made during the same boot, whatever boot ID this process reads.
+    // Assume that the process is killed during the current boot, whatever boot ID this process reads.
     var evidence = EndEvidence(record: record)
     evidence.bootID = record.bootID
     guard let verdict = evidence.verdict else { return nil }
@@ -80,7 +80,7 @@ extension PendingDirectory {
     evidence.bootID = host.bootID
     let refusals = SystemRefusals.now
     let kills = MachineCounts.kills
-    // In a time namespace other than the first one, times are shifted.
+    // In a time namespace other than the first one, times are shifted, so the boot time is not used.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills

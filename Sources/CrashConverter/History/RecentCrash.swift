@@ -10,7 +10,7 @@ public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   /// The signal's number, such as 11 for SIGSEGV; nil if it is missing from a truncated dump.
   public let signal: Int32?
 
-  /// One line for a log.
+  /// The crash as one line for a log.
   public var description: String {
     let name = signal.map { "signal \($0)" } ?? "a crash"
     let after = uptime.map { ", \($0.wholeMilliseconds) ms after startHandler" } ?? ""

@@ -72,7 +72,7 @@ private enum CrashHistory {
     return crashes
   }
 
-  /// Returns nil for a file that was removed in the meantime, and for a file that is not a dump or report.
+  /// Runs `read`; returns nil if the file was removed in the meantime, or is not a dump or report.
   private static func ifUsable<Value>(
     _ read: () throws(CrashReportDatabaseError) -> Value?
   ) throws(CrashReportDatabaseError) -> Value? {
@@ -120,7 +120,7 @@ extension RecentCrash {
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64
   ) {
-    // This read neither claims the dump nor counts as an attempt, so only the needed part is read.
+    // Read only what is needed: this read neither claims the dump nor counts as an attempt to convert it.
     let snapshot = ProcessSnapshot(summarizing: document)
     guard let exception = snapshot.exception, snapshot.request == nil,
       snapshot.process.identifier == identifier

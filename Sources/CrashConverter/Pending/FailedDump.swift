@@ -9,7 +9,8 @@ extension PendingDirectory {
   /// The dump goes to quarantine when the last attempt fails. The dump goes to quarantine unread if the attempt
   /// before the last one ended its converter by a trap, a kill or a hang.
   static let maximumAttempts: UInt32 = 3
-  /// The maximum number of attempts, including those that ended because their converter crashed on another thread.
+  /// The maximum number of all attempts, including those that ended because their converter crashed on another
+  /// thread.
   ///
   /// The conversion may have caused such a crash too, for example by using up memory.
   static let maximumInterruptions: UInt32 = 30
@@ -61,7 +62,7 @@ extension PendingDirectory {
       } else {
         let result = try directory.rename(
           claim.name.description, to: quarantine, target, replacing: false)
-        // The reason now belongs to the other dump that has this name.
+        // Another dump already has this name, so the reason now belongs to that dump.
         if result == .targetExists { continue }
         guard result == .done else {
           try quarantine.remove(reasonName)

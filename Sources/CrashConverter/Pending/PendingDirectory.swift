@@ -29,7 +29,7 @@ struct PendingDirectory: ~Copyable {
   let observedEnd: ObservedEnd?
   /// The error that kept the host's identity from being read; nil if it was read.
   private let hostFailure: CrashReportDatabaseError?
-  /// The witness of the claims in this directory.
+  /// The FIFO that shows other processes that this process's claims in this directory are valid.
   private let witness = ClaimWitness()
 
   /// Opens the directory; creates it if it is missing.
@@ -57,7 +57,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Throws if the system has refused to read something since the point `refusals`.
+  /// Throws if the system has refused to read something since `refusals` was taken.
   func checkRefusals(since refusals: SystemRefusals.Point) throws(CrashReportDatabaseError) {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
@@ -96,7 +96,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// The time in nanoseconds since the latest of a file's dates.
+  /// The age of a file in nanoseconds, counted from the latest of its dates.
   ///
   /// If none of these dates can be used, the last change of the file's data or attributes takes their place.
   ///
@@ -147,7 +147,7 @@ struct PendingDirectory: ~Copyable {
     case .locked, .hang:
       let verdict = try ownerVerdict(file)
       if case .alive(let reason, let still) = verdict {
-        // Every running process has an empty dump file.
+        // Every running process with a handler has an empty dump file.
         guard status.size > 0 else {
           if try saysNothing(file.name) { try removeAll(of: file.name, dump: file.name) }
           return .gone
@@ -189,7 +189,8 @@ struct PendingDirectory: ~Copyable {
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
-    // A plain rename is enough. If two converters try it, the second one finds that the old name no longer exists.
+    // A plain rename is enough to claim the dump. If two converters try it, the second one finds that the old name no
+    // longer exists.
     let result = try directory.rename(
       file.name.description, to: directory, claimed.description, replacing: true)
     guard result == .done else { return .gone }
@@ -260,7 +261,7 @@ struct PendingDirectory: ~Copyable {
       dead.append(file.name)
     }
     // The files are listed again. An owner that was starting at the time of the first list may have left a dump and
-    // ended before it was checked.
+    // ended before this process checked it.
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {

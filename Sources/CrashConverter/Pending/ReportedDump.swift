@@ -5,10 +5,10 @@ internal import ProcessSnapshot
 
 /// The report that the database has under a dump's ID.
 ///
-/// The report may be of the same dump, if an earlier converter ended after it finished the report and before it
-/// removed the dump. But the report may also be of something else. For example, a process that was wrongly treated as
-/// dead got a report on its supposed end, and crashed later with the same ID. Another example is files that have been
-/// restored from a backup. Only a report of the same dump counts as the dump's report.
+/// The report may be from the same dump, if an earlier converter ended after it finished the report and before it
+/// removed the dump. But the report may also be about something else. For example, a process that was wrongly treated
+/// as dead got a report on its supposed end, and crashed later with the same ID. Another example is files that have
+/// been restored from a backup. Only a report made from the same dump counts as the dump's report.
 enum ReportedDump {
   case none
   case sameDump
@@ -42,7 +42,7 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
-  /// True if the database already has a report with this ID that says that the run ended by a crash.
+  /// True if the database already has a report with this ID, and this report is not about a run that left no dump.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {

@@ -57,7 +57,7 @@ struct AbortFinding {
     if hasFrame("__cxa_pure_virtual") {
       return Finding(cause: .pureVirtualCall, evidence: [.ownAbort, .pureVirtualOnStack])
     }
-    // With an exception whose type is not known, the cause is only `abort`, not `terminate`.
+    // If the dump has an exception but not its type, the cause is only `abort`, not `terminate`.
     if hasTerminate, snapshot.cxxException == nil {
       return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack])
     }

@@ -15,7 +15,8 @@ struct CauseFinder {
     self.trace = trace ?? StackTrace()
   }
 
-  /// The first message that exists: of the Swift runtime, of the C library, or of an uncaught C++ exception.
+  /// The first of these that exists: the Swift runtime's message, the C library's, or one about an uncaught C++
+  /// exception.
   var message: String? {
     let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)
     return owner.swiftMessage?.text ?? owner.libraryMessage?.text
@@ -36,7 +37,7 @@ struct CauseFinder {
     switch signal {
     case SIGSEGV:
       var finding = MemoryFault(exception: exception, snapshot: snapshot, trace: trace).finding
-      // Without `si_code`, a fault cannot be distinguished from a signal that was sent.
+      // Without `si_code`, a fault cannot be distinguished from a signal that was sent, so the cause is only likely.
       if exception.code == nil { finding?.certainty = .likely }
       return finding
     case SIGBUS: return busError(exception)
@@ -76,7 +77,7 @@ struct CauseFinder {
   private func arithmetic(_ exception: ExceptionSnapshot) -> Finding? {
     let cause: Cause
     switch exception.code.map({ Int($0) }) {
-    // FPE_INTDIV also stands for a quotient that does not fit into the result.
+    // The kernel also reports FPE_INTDIV if a quotient does not fit into the result register.
     case FPE_INTDIV: cause = .integerDivisionByZero
     case FPE_INTOVF: cause = .integerOverflow
     case FPE_FLTDIV: cause = .floatingPointDivisionByZero

@@ -1,6 +1,6 @@
 /// Recognizes functions that compilers generate.
 ///
-/// Compiler-generated functions depend on the optimization level, and do not show the cause of a crash.
+/// Which of these functions exist depends on the optimization level, and none of them shows the cause of a crash.
 ///
 /// Source: swift lib/Demangling/NodePrinter.cpp, the words that precede a name.
 enum CompilerMade {

@@ -8,7 +8,7 @@ package import Stackwalk
 package struct CrashFacts: Sendable {
   /// The signal's name; nil if nothing crashed, or if a truncated dump lacks the signal.
   package let signal: String?
-  /// A word for the cause of the crash, or for the end of a run that left no dump.
+  /// A word for the cause of the crash or, for a run that left no dump, for how the run ended.
   package let cause: String?
   package let message: String?
   package let signature: String?

@@ -133,7 +133,8 @@ package enum Evidence: Sendable, Equatable {
   case stackLimit(UInt64)
   /// A function of the allocator is among the innermost frames.
   case allocator(String)
-  /// A value that is not a pointer, in a register or as the faulting address minus `offset` bytes.
+  /// A value that is not a pointer was in `register`, or was the faulting address; `offset` bytes had been added to
+  /// the value.
   case pattern(WordPattern, register: String?, offset: UInt64)
   /// A reference-counting function of the runtime faulted on its argument, so the argument is not an object.
   case countedNoObject(function: String, Address)

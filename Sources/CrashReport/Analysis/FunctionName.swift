@@ -45,7 +45,7 @@ package enum FunctionName {
       ? whole.dropLast(2) : name[...]
   }
 
-  /// Prefixes with which names mark different forms of one function.
+  /// Prefixes that demanglers add to the names of different forms of one function.
   private static let variants = ["static ", "merged ", "specialized "]
   private static let prefixes = [
     "partial apply forwarder for ", "dispatch thunk of ", "protocol witness for ",
@@ -88,8 +88,8 @@ package enum FunctionName {
   private static func withoutVariant(_ name: Substring) -> Substring? {
     for variant in variants where name.hasPrefix(variant) { return name.dropFirst(variant.count) }
     for prefix in specializations where name.hasPrefix(prefix) {
-      // The first "> of " ends the list, because the types and linkage names in the list do not contain this text.
-      // Matching brackets would fail, because not all brackets in the list are closed.
+      // The first "> of " ends the list of a specialization's arguments, because the types and linkage names in the
+      // list do not contain this text. Matching brackets would fail, because not all brackets in the list are closed.
       return name.firstRange(of: "> of ").map { name[$0.upperBound...] }
     }
     // A part of an async function, such as "(2) suspend resume partial function for App.f() async -> ()".

@@ -19,8 +19,8 @@ package struct HangSubject: Sendable, Equatable {
   package private(set) var waiter: UInt32?
 
   /// - Parameters:
-  ///   - first: the thread that the dump names as hung or as the last to answer; if the dump names none, the
-  ///     monitor's thread.
+  ///   - first: the thread that the dump names as hung, or as the last one to answer the hang monitor; if the dump
+  ///     names none, the monitor's own thread.
   init(_ request: DumpRequest, first: UInt32?, _ threads: [Candidate], _ ownCode: OwnCode) {
     let monitor = request.threadEvidence == .some(.none) ? first : nil
     let others = threads.filter { $0.id != monitor && $0.name != "hang-monitor" }
@@ -46,7 +46,7 @@ package struct HangSubject: Sendable, Equatable {
     }
   }
 
-  /// The innermost call of the program's own code on a stack, except the function with which the thread begins.
+  /// The innermost call of the program's own code on a stack, except the thread's start function.
   private static func place(
     in frames: ArraySlice<StackFrame>, _ ownCode: OwnCode
   ) -> StackFrame? {
@@ -90,7 +90,8 @@ extension HangSubject {
       ?? first
   }
 
-  /// The last thread that answered, if it computes or sleeps in the program's own code and nothing else is known.
+  /// The last thread that answered the hang monitor, if it computes or sleeps in the program's own code and nothing
+  /// else is known.
   ///
   /// Unlike an idle event loop, a thread that computes or sleeps is not waiting for work.
   private func ofEventLoop(
@@ -114,7 +115,7 @@ extension HangSubject {
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) -> HangSubject? {
-    // A thread that is known only as the last to answer may be waiting for other work.
+    // A thread that is known only as the last one to answer the monitor may be waiting for other work.
     let chain = threadID.map { waits.chain(from: $0) } ?? []
     let circle = chain.last.flatMap { waits.deadlock(with: $0) }
     let isKnown = circle != nil || hasPlace

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// What the main thread did when another process ended this one.
+/// What the main thread was doing when another process ended this one.
 package enum MainThreadActivity: Sendable, Equatable {
   /// The thread was blocked in the system call with this number and name; the name is nil if it is not known.
   case blocked(Int, String?)

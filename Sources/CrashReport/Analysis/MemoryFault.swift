@@ -222,7 +222,8 @@ struct MemoryFault {
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {
-    // If the dump has no trap number, a faulting instruction is more likely.
+    // If the dump has no trap number, assume a faulting instruction, which is more likely than a failed signal
+    // delivery.
     guard
       snapshot.architecture != .x86_64
         || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
@@ -281,7 +282,8 @@ package enum MemoryAccess: String, Sendable {
   case write
   case execute
 
-  /// Finds the access from the processor's fault code; nil if it is not known.
+  /// Determines from the processor's fault code whether the access was a read, a write or an instruction fetch; nil
+  /// if this is not known.
   ///
   /// If the faulting address is the instruction pointer, the access was an instruction fetch.
   ///
@@ -313,7 +315,8 @@ package enum MemoryAccess: String, Sendable {
     self = error & 16 != 0 ? .execute : error & 2 != 0 ? .write : .read
   }
 
-  /// Finds the access from arm64's exception syndrome; nil if the exception was not about a memory access.
+  /// Determines the kind of access from arm64's exception syndrome; nil if the exception was not about a memory
+  /// access.
   ///
   /// Source: Arm ARM, D24.2.40 (ESR_EL1).
   ///

@@ -8,7 +8,7 @@ internal import Stackwalk
 struct MessageOwner {
   enum Verdict {
     case crashingThread
-    /// The stack is missing, or has no names.
+    /// The stack is missing, or its frames have no function names.
     case unknown
     /// This thread is not in code that writes a message, so another thread wrote the message, or this thread wrote it
     /// earlier.
@@ -34,14 +34,14 @@ struct MessageOwner {
     for frame in frames.prefix(Self.depth) {
       guard let function = frame.function else {
         guard isInLibrary(frame) else { return .unknown }
-        // A frame without a name may be in code that writes a message, unless it is in a C or C++ library such as
+        // A function without a name may be one that writes a message, unless it is in a C or C++ library such as
         // libstdc++.
         if snapshot.modules.module(of: frame).map({ RuntimeCode.isSwiftLibrary($0.name) }) ?? true {
           isSure = false
         }
         continue
       }
-      // The trap of a check that writes no message.
+      // This frame is the trap of a check that writes no message.
       if function.hasPrefix(SwiftFailure.trapPrefix) { return .other }
       let isRuntime =
         isInLibrary(frame) || RuntimeCode.isFunction(function, isCNameOwn: false)
@@ -107,7 +107,7 @@ struct MessageOwner {
     ("longjmp causes uninitialized stack frame", "longjmp_chk"),
   ]
 
-  /// Decides from libc's functions on the stack who wrote a message; a call of abort() alone writes none.
+  /// Decides from libc's functions on the stack whether this thread wrote the message; abort() alone writes none.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")
@@ -122,7 +122,7 @@ struct MessageOwner {
     for (words, writer) in Self.libraryPairs {
       let isOnStack = inLibrary.contains { $0.function?.contains(writer) ?? false }
       if message.contains(words) == isOnStack { continue }
-      // `__assert_perror_fail` and the assertions of the allocator write different texts.
+      // `__assert_perror_fail` and the assertions of the allocator write messages in other forms.
       let isOtherText = isOnStack && writer == "assert" && Self.isOtherAssertion(message)
       if !isOtherText { return .other }
     }

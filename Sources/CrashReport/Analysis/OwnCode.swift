@@ -5,10 +5,10 @@ internal import Synchronization
 /// Distinguishes the program's own code from dependencies, from Swift's and the system's libraries, and from
 /// compiler-generated code.
 ///
-/// If debug information has a frame's source file, that file decides. Without such a file, the names of the module
-/// and the function decide. The program's own modules are the executable and the libraries next to it. Swift code in
-/// any other library also counts as the program's own, wherever the library is installed. Swift code in the
-/// toolchain's libraries does not count as the program's own.
+/// If debug information has a frame's source file, that file decides whether the frame is in the program's own code.
+/// Without such a file, the names of the frame's module and function decide. The program's own modules are the
+/// executable and the libraries next to it. Swift code in any other library also counts as the program's own,
+/// wherever the library is installed. Swift code in the toolchain's libraries does not count as the program's own.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// For each index of a module, true if the module is one of the program's own.
@@ -161,7 +161,7 @@ package struct OwnCode: Sendable {
   /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if no such
   /// call has a name.
   ///
-  /// - Parameter thrown: the frames of the throw of an uncaught error. These frames are used if the only own
+  /// - Parameter thrown: the call stack at the throw of the uncaught error. These frames are used if the only own
   ///   function in `frames` is the program's first function.
   func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
@@ -198,7 +198,7 @@ package struct OwnCode: Sendable {
     return functions.areOwn(function, isCNameOwn: false) && isWritten(frame) && !isEntry(frame)
   }
 
-  /// The innermost call of the program's own code; written code is preferred to code that the compiler generated.
+  /// The innermost call of the program's own code; source code is preferred to compiler-generated code.
   ///
   /// The first function of a program or a thread is used only if there is no other function.
   private func placeFrame(in frames: [StackFrame]) -> StackFrame? {

@@ -12,7 +12,7 @@ struct SentFinding {
   func finding(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding? {
     guard snapshot.isOwnProcess(exception.sender) else { return fromOutside(exception, signal) }
     switch signal {
-    // The kernel sends SIGXFSZ with the same code as kill().
+    // The kernel sends SIGXFSZ with the same `si_code` as kill(2).
     case SIGXFSZ where exception.code == 0: return Self.fileSizeLimit
     case SIGPIPE: return Finding(cause: .brokenPipe, evidence: [.ownPipe])
     case SIGABRT: return AbortFinding(snapshot: snapshot, frames: frames).finding
@@ -40,8 +40,8 @@ struct SentFinding {
 
   /// The interval in nanoseconds of the service manager's watchdog, if the watchdog may have sent the signal.
   ///
-  /// The service manager also sends SIGABRT if an operator asks for it or if a stop takes too long, and these cases
-  /// look the same.
+  /// The service manager also sends SIGABRT on an operator's request, or if stopping the service takes too long. The
+  /// dump cannot distinguish these cases from the watchdog.
   ///
   /// Source: systemd.service(5), WatchdogSec and TimeoutAbortSec; systemd.kill(5), WatchdogSignal.
   private func watchdogInterval(

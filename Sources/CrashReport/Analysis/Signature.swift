@@ -23,8 +23,8 @@ package struct Signature: Sendable {
 
   /// - Parameters:
   ///   - trace: the stack of the crashing thread.
-  ///   - finding: the cause, which shows whether it is a stack overflow.
-  ///   - thrown: the frames of the throw of an uncaught error, which are used if the stack has only `main`.
+  ///   - finding: the cause, which shows whether the crash is a stack overflow.
+  ///   - thrown: the call stack at the throw of an uncaught error, which is used if the stack has only `main`.
   ///   - hang: the thread that hangs, if the report is about a hang.
   static func text(
     of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?,
@@ -91,7 +91,7 @@ package struct Signature: Sendable {
     return (frames.first.flatMap { modules.module(of: $0) }.map { [$0.name] } ?? [], false)
   }
 
-  /// The first few names; equal names in a row are used once.
+  /// The first few names; consecutive equal names are used once.
   private static func innermost(_ names: [String]) -> [String] {
     var parts: [String] = []
     for name in names where name != parts.last {

@@ -74,7 +74,7 @@ package enum SwiftFailure: String, Sendable {
 
   /// The prefix of an artificial function that the compiler adds to the debug information of a trap.
   ///
-  /// The artificial function's name describes a failed check that writes no message.
+  /// The name of this artificial function describes a failed check that writes no message.
   ///
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "

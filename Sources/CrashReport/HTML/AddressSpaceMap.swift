@@ -80,7 +80,7 @@ struct AddressSpaceMap {
   private static func marks(_ report: CrashReport) -> [Mark] {
     var marks: [Mark] = []
     if let exception = report.snapshot.exception, report.snapshot.request == nil,
-      // The address is not marked for a general protection fault, which has no address.
+      // A general protection fault has no address, so no address is marked for it.
       let address = exception.address, exception.code != MemoryFault.kernelCode
     {
       let access = MemoryAccess(exception).map { " (\($0.rawValue))" } ?? ""

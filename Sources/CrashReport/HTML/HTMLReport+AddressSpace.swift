@@ -39,7 +39,7 @@ extension HTMLReport {
     var size: UInt64 = 0
     for case .region(let region) in part.rows {
       count += 1
-      // The sum cannot overflow, because the regions do not overlap.
+      // The sum cannot overflow, because the regions are disjoint parts of one 64-bit address space.
       size &+= region.size
     }
     return "\(count) more regions, \(Quantity.size(size))"

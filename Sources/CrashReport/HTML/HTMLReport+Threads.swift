@@ -14,7 +14,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// Adds the throw of the error that ended the process.
+  /// Adds the call stack at the throw of the error that ended the process.
   func addThrown(to html: inout HTMLWriter) {
     guard let thrown = report.thrown else { return }
     html.element("section") { html in
@@ -150,7 +150,8 @@ extension HTMLReport {
         if let doubt = frame.doubt { html.element("i", text: doubt) }
         html.element("p") { html in
           if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
-          // An inlined call has the same offset in the module as the frame that contains the call.
+          // The place of an inlined call is left out, because the frame that contains the call has the same offset in
+          // the module.
           if !frame.isInlined { addPlace(of: frame, to: &html) }
         }
         if let excerpt {

@@ -7,9 +7,10 @@ internal import ProcessSnapshot
 /// signal with its code and sender, and the crashing thread. All text from the dump is escaped. The page's policy
 /// also forbids scripts and requests, so a missing escape could do little harm.
 package struct HTMLReport: Sendable {
-  /// The maximum number of bytes for the other threads; further threads are listed without frames.
+  /// The maximum number of bytes of HTML for the threads that did not crash; threads beyond this limit are listed
+  /// without frames.
   private let threadsSize: Int
-  /// The maximum number of bytes for the modules and for the sections; further rows are left out.
+  /// The maximum number of bytes of HTML for the modules, and for the sections; rows beyond this limit are left out.
   private let sectionsSize = 2 << 20
 
   let report: CrashReport

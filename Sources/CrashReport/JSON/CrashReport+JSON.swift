@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// The JSON of `postmortem show --json`: `Docs/Reference/ReportSchema.json` is its schema,
+// The JSON that `postmortem show --json` prints; `Docs/Reference/ReportSchema.json` is its schema, and
 // `Docs/Reference/ReportFields.md` describes each key. No key is ever left out. Addresses, offsets and registers are
 // strings, because JSON readers lose bits of numbers above 2^53. The keys for facts that a dump contains directly are
 // defined in `IntermediateDumpKey+Definitions.swift`.

@@ -171,7 +171,7 @@ struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
 
 /// A part of a report that is converted to a JSON object only when it is written.
 ///
-/// So only one such object is in memory at a time.
+/// Therefore, only one such object is in memory at a time.
 protocol JSONConvertible: JSONValue {
   var json: JSONObject { get }
 }

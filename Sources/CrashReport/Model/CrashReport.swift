@@ -13,10 +13,10 @@ package struct CrashReport: Sendable {
   /// For each of the snapshot's modules, the reason why names of its frames are missing or uncertain; nil if there is
   /// no such reason.
   package var symbolNotes: [String?]
-  /// The message with which the process ended, or the program's reason for a dump without a crash.
+  /// The message with which the process ended, or the reason that the program gave for a dump without a crash.
   ///
-  /// The message comes from the Swift runtime or the C library. If there is no such message, it is the type and the
-  /// text of an uncaught C++ exception.
+  /// The message comes from the Swift runtime or the C library. If there is no such message, `message` is the type
+  /// and the text of an uncaught C++ exception.
   package var message: String?
   /// Messages of the runtimes that the crashing thread wrote earlier, or that other threads wrote.
   package var otherMessages: [String]
@@ -46,7 +46,7 @@ package struct CrashReport: Sendable {
   /// What the log says about the dump; nil if the report was made from a dump instead of a log.
   package var log: LoggedDump?
 
-  /// The throw of an error, with the callers at that time as frames.
+  /// The throw of an error, with the call stack at that time.
   package struct Thrown: Sendable, Equatable {
     package var record: ThrowSnapshot
     /// The frames of the throwing thread, innermost first.
@@ -195,7 +195,7 @@ package struct CrashReport: Sendable {
 }
 
 extension CrashReport {
-  /// The time from a breadcrumb to the crash, in nanoseconds of CLOCK_BOOTTIME.
+  /// The time from a breadcrumb to the crash in nanoseconds, measured with CLOCK_BOOTTIME.
   package func age(of breadcrumb: ClientInformation.Breadcrumb) -> UInt64? {
     breadcrumb.uptime.flatMap(age(since:))
   }

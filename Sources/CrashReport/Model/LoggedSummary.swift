@@ -8,7 +8,7 @@ package import Stackwalk
 /// Source: Docs/Internals/CrashSummary.md, which describes the lines.
 package struct LoggedSummary: Equatable {
   package struct Module: Equatable {
-    /// The build ID in lower case; empty if the image has none.
+    /// The build ID; empty if the image has none.
     package var buildID: [UInt8]
     package var path: String
   }
@@ -48,7 +48,7 @@ package struct LoggedSummary: Equatable {
   package var abortMessage: String?
   package var threadID = ""
   package var threadName: String?
-  /// The values of `withContext` for the crashed code, outermost first.
+  /// The values set by the `withContext` calls around the crashed code, outermost first.
   package var contexts: [Context] = []
   /// The name of the signal that had asked the process to end before the crash.
   package var termination: String?

@@ -41,8 +41,8 @@ package struct LoggedSummaryReader {
 
   /// Reads one line, without its line feed.
   ///
-  /// - Parameter source: a name, for example of a file. Together with the text before the process ID, this name
-  ///   distinguishes the lines of several processes.
+  /// - Parameter source: the name of the log, such as a file name. Together with the text before the process ID, this
+  ///   name distinguishes the lines of several processes.
   package mutating func take(_ line: [UInt8], from source: String = "") {
     let line = Self.withoutColors(line)
     guard let (front, processID, words) = Self.content(of: line) else { return }
@@ -50,7 +50,7 @@ package struct LoggedSummaryReader {
     let (word, rest) = Self.split(words)
     // In version 1, a summary began with another word.
     if word == "crash-summary" || word == "last-words" {
-      // A new summary with the same origin begins, for another process in the same log.
+      // This summary is from another process in the same log, so it ends any open summary with the same origin.
       let hasInterrupted = close(origin)
       let (version, architecture) = Self.split(rest)
       guard version == (word == "last-words" ? "1" : "2") else { return }

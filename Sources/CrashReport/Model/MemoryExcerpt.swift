@@ -3,7 +3,7 @@ package import ProcessSnapshot
 
 /// Captured bytes near an address that matters for the crash.
 package struct MemoryExcerpt: Sendable, Equatable {
-  /// What the excerpt shows: "fault", "instructions", "stack", or the name of the register that points to it.
+  /// What the excerpt shows: "fault", "instructions", "stack", or the name of the register that points to the bytes.
   ///
   /// "fault" is memory at the faulting address, and "stack" is the top of the crashing thread's stack.
   package var about: String
@@ -52,7 +52,7 @@ extension ProcessSnapshot {
   /// Describes in a few words the memory to which an address belongs.
   ///
   /// Examples are "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" and "[heap] rw-". The result is nil if the address
-  /// is not mapped or not known, as for small numbers.
+  /// is not mapped, or if the dump does not list the mapping.
   func place(of address: Address) -> String? {
     let mapping = mapping(containing: address)
     let rights = mapping.map { " " + $0.protection.letters } ?? ""

@@ -5,11 +5,12 @@ extension CrashReport {
   /// One thread, its stack, and the task of Swift concurrency that it ran.
   package struct Thread: Sendable {
     package var snapshot: ThreadSnapshot
-    /// True for the thread that received the signal, or for the thread that a dump without a crash is about.
+    /// True for the thread that received the signal, or, in a dump without a crash, for the thread that the dump is
+    /// about.
     package var crashed: Bool
     package var trace: StackTrace
     package var task: Task?
-    /// The values of `withContext` that were in force in this thread, outermost first.
+    /// The values set by the `withContext` calls that this thread was in, outermost first.
     package var contexts: [ClientInformation.Context] = []
 
     package var id: UInt32 { snapshot.id }
@@ -20,7 +21,7 @@ extension CrashReport {
 
   /// A task of Swift concurrency, and the suspended asynchronous functions in it.
   package struct Task: Sendable {
-    /// The fields of the task; nil if the task's memory is not in the dump.
+    /// The task's fields; nil if the task's memory is not in the dump.
     package var fields: TaskSnapshot.Fields?
     /// The suspended callers, without functions that the compiler and the runtime add.
     package var calls: AsyncCalls

@@ -50,7 +50,7 @@ package final class ProcessReader {
   /// The address to which a direct or indirect relative reference points.
   ///
   /// If the lowest bit of the reference is set, the reference leads to a pointer that contains the address. Such
-  /// pointers are used for other modules.
+  /// pointers are used for symbols in other modules.
   func indirect(_ address: Address) -> Address? {
     guard let place = relative(address) else { return nil }
     guard place.value & 1 == 1 else { return place }

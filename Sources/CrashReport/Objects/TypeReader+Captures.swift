@@ -13,7 +13,7 @@ extension TypeReader {
   /// reflection metadata.
   func captures(at description: Address) -> [TypeName] {
     guard let count = reader.constant(description), count <= Self.maximumCount else { return [] }
-    // The references to the types follow the numbers of captures, of metadata sources and of bindings.
+    // The references to the types come after three counts: of captures, of metadata sources and of bindings.
     return (0..<UInt64(count)).map { index in
       reader.relative(description &+ 12 &+ 4 &* index).flatMap(name(ofMangled:)) ?? .unknown
     }
@@ -57,7 +57,7 @@ extension TypeReader {
         text += name
         place = place &+ 4
       case UInt8(ascii: "1")...UInt8(ascii: "9"):
-        // A length comes first, then an identifier.
+        // In a mangled name, each identifier follows its length.
         var length = Int(byte &- UInt8(ascii: "0"))
         var character = next()
         while let digit = character, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) {

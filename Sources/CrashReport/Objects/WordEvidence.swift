@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension MemoryFault {
-  /// The evidence for the cause from words that are involved in the fault.
+  /// The evidence that the words involved in the fault give for the cause.
   ///
   /// Such words are the faulting address, registers with impossible addresses, and the object that was passed to a
   /// function of the Swift runtime.
@@ -40,7 +40,7 @@ extension MemoryFault {
     return evidence
   }
 
-  /// The lowest address that an object can have; smaller values are cases of enums without an object.
+  /// The lowest address that an object can have; smaller values stand for enum cases that have no object.
   ///
   /// Source: swift stdlib/public/SwiftShims/swift/shims/System.h, SWIFT_ABI_DEFAULT_LEAST_VALID_POINTER.
   private static let leastObject: Address = 4096
@@ -129,7 +129,7 @@ extension Evidence {
 }
 
 extension String {
-  /// The name without the underscores at both ends that names of the runtime's implementations have.
+  /// The name without the leading and trailing underscores that the runtime's internal names have.
   fileprivate var trimmingUnderscores: String {
     hasPrefix("_swift_") && hasSuffix("_") ? String(dropFirst().dropLast()) : self
   }

@@ -14,7 +14,7 @@ package enum WordPattern: Sendable, Equatable {
   /// The values that jemalloc's `opt.junk` writes into memory that was freed, or that was allocated and never
   /// written.
   case jemallocFreed, jemallocNew
-  /// Eight equal bytes of any other value, as MALLOC_PERTURB_, compilers or sanitizers write them.
+  /// Eight equal bytes of any other value, as written by MALLOC_PERTURB_, compilers or sanitizers.
   case repeatedByte(UInt8)
   /// A number that spells a word, such as 0xdeadbeef.
   case spelledNumber(UInt32)
@@ -25,7 +25,7 @@ package enum WordPattern: Sendable, Equatable {
   /// literal.
   case literalString(Address)
   case negative(Int64)
-  /// A value that no address of a user process has.
+  /// A value that cannot be an address in a user process.
   case impossibleAddress
 
   /// Recognizes the pattern of a word; nil for a word that may be a pointer or any number.
@@ -49,10 +49,10 @@ package enum WordPattern: Sendable, Equatable {
     }
   }
 
-  /// Finds the pattern from which an address was computed by adding a small offset or nothing.
+  /// Finds the fill pattern that is equal to an address or slightly lower, or the text that the bytes of the address
+  /// spell.
   ///
-  /// - Returns: the pattern and the offset in bytes; nil if the address was computed neither from a fill pattern nor
-  ///   from text.
+  /// - Returns: the pattern and the offset in bytes; nil if neither a fill pattern nor text was found.
   package static func below(_ address: Address) -> (pattern: WordPattern, offset: UInt64)? {
     let word = address.value
     let top = UInt8(truncatingIfNeeded: word >> 56)
@@ -66,7 +66,7 @@ package enum WordPattern: Sendable, Equatable {
     return text(of: word).map { (.text($0), 0) }
   }
 
-  /// The maximum offset in bytes that is tried, as the offset of a field in an object.
+  /// The maximum offset in bytes from a fill pattern to the address, which is the offset of a field in an object.
   private static let maximumOffset: UInt64 = 4096
 
   /// Source: swift stdlib/public/runtime/HeapObject.cpp, SWIFT_RUNTIME_CLOBBER_FREED_OBJECTS.
@@ -115,7 +115,7 @@ package enum WordPattern: Sendable, Equatable {
       return .smallString(count: count)
     case 0x8:
       let address = word & 0x0FFF_FFFF_FFFF_FFFF
-      // The stored address is 32 bytes too low, as if the literal had a header.
+      // Swift stores an address that is 32 bytes lower than the literal's, as if the literal had an object header.
       guard address >= 0x1_0000, address < 0x1_0000_0000_0000 else { return nil }
       return .literalString(Address(address).clampedAdding(32))
     default: return nil

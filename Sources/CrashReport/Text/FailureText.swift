@@ -1,6 +1,7 @@
 internal import ProcessSnapshot
 
-// Sentences about failures that runtimes detect, and about stack overflows; each group starts with the event.
+// Sentences about failures that runtimes detect, and about stack overflows; each group starts with the sentence that
+// says what happened.
 
 extension LibraryFailure {
   var sentences: [String] {

@@ -4,7 +4,7 @@ package import ProcessSnapshot
 // Sentences about dumps without a crash, ends of runs without a dump, and what followed a dump.
 
 extension DumpRequest {
-  /// A few sentences that explain the dump, starting with the event.
+  /// A few sentences that explain the dump, starting with what happened.
   ///
   /// - Parameter time: when the dump was taken, in nanoseconds since 1970.
   func sentences(at time: Int64?) -> [String] {
@@ -66,7 +66,7 @@ extension RunEnd {
   /// How the run ended, in one or more sentences.
   package var text: String { sentences.joined(separator: " ") }
 
-  /// The sentences about how the run ended, starting with the end itself.
+  /// The sentences about how the run ended, starting with what ended the run.
   var sentences: [String] {
     let name = signal.map(SignalNames.text) ?? "a signal"
     let sentence =
@@ -106,15 +106,16 @@ extension Survival {
   ///
   /// - Parameter module: the file name of the module that contains the previous handler.
   func outcomeText(handlerIn module: String?) -> String? {
-    // If a handler ran and then the default action ended the process, the handler must be Swift's backtracer, because
-    // it returns. With statically linked Swift libraries, the handler's module is the program itself.
+    // If a previous handler ran and then the default action ended the process, that handler is taken for Swift's
+    // backtracer, which returns. If Swift's libraries are linked statically, the handler's module is the program
+    // itself.
     let isSwifts =
       previousHandlerIsBacktracer || module == "libswiftCore.so"
       || outcome == nil && previousHandler != nil
     switch outcome {
     case nil where isSwifts, .previousHandlerRan where isSwifts:
       return "Swift's backtracer ran after the dump"
-    // A handler that was installed later called this package's handler and then continued.
+    // A handler that was installed after this package's handler called this package's handler and then continued.
     case .previousHandlerRan where previousHandler == nil:
       return "may have survived: a handler installed later had called ours, and went on"
     default: break

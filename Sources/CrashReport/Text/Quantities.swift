@@ -45,7 +45,7 @@ package enum Quantity {
     "\(count) \(noun)" + (count == 1 ? "" : "s")
   }
 
-  /// A number with a comma after every three digits.
+  /// A number with commas between groups of three digits, such as "65,530".
   package static func grouped(_ number: Int) -> String {
     let digits = Array(String(number))
     var result = ""

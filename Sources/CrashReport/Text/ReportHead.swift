@@ -4,8 +4,8 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension CrashReport {
-  /// The first part of a report as text or HTML: a sentence about the event, the cause if it is known, and the main
-  /// facts.
+  /// The first part of a report as text or HTML: a sentence that says what happened, the cause if it is known, and
+  /// the main facts.
   ///
   /// As in a `ReportSection`, the text is not escaped.
   struct Head: Sendable, Equatable {
@@ -16,7 +16,7 @@ extension CrashReport {
     /// For a run that left no dump, `place` is the program and how long it ran. `place` is also nil for a hang
     /// without a known place.
     var place: String?
-    /// The values of `withContext` for the crashed code, such as the ID of a request.
+    /// The values set by the `withContext` calls around the crashed code, such as the ID of a request.
     var contexts: [ReportField]
     /// Paragraphs with warnings.
     var paragraphs: [String]
@@ -42,7 +42,7 @@ extension CrashReport {
       signs: signs(isFull: isFull), facts: facts(isFull: isFull))
   }
 
-  /// The message, without its file and line if they do not help the reader.
+  /// The message; its file and line are removed if they do not help the reader.
   ///
   /// The file and line do not help if they belong to Swift's library, or if `place` already shows them.
   private var headline: String? {
@@ -111,7 +111,7 @@ extension CrashReport {
     fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
   }
 
-  /// True for the signal of a trap; its address is that of the trapping instruction.
+  /// True for a trap signal; the address of such a signal is the address of the trapping instruction.
   private var isAddressOfTrap: Bool {
     guard let exception = snapshot.exception, let signal = exception.signal else { return false }
     return [SIGILL, SIGTRAP, SIGFPE].contains(signal)

@@ -127,7 +127,8 @@ extension CrashReport {
     return rest <= 0 ? value : "\(value.prefix(shortValue))... (\(rest) more characters: --full)"
   }
 
-  /// The breadcrumbs of the work that crashed, unless they are the same as the last breadcrumbs of the process.
+  /// The breadcrumbs of the work that the crashing thread was doing, unless the process's last breadcrumbs are the
+  /// same.
   private var workBreadcrumbSection: ReportSection? {
     let client = snapshot.client
     let breadcrumbs = client.workBreadcrumbs

@@ -17,7 +17,7 @@ struct StackListing {
 
   private(set) var items: [Item] = []
 
-  /// - Parameter isFull: true to include the functions of the C library with which a thread begins.
+  /// - Parameter isFull: true to include the C library's functions that start a thread.
   init(_ thread: CrashReport.Thread, isFull: Bool = true) {
     let trace = thread.trace
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
@@ -105,7 +105,7 @@ extension CrashReport.Task {
 }
 
 extension [StackFrame] {
-  /// Functions of the C library and of this package with which threads begin.
+  /// Functions of the C library and of this package that start threads.
   ///
   /// Such functions do not help to explain a crash.
   ///
@@ -115,8 +115,7 @@ extension [StackFrame] {
     "__clone", "__clone3", "pm_start_thread",
   ]
 
-  /// The index after the last frame whose function is not one with which threads begin; `count` if there is no such
-  /// frame.
+  /// The index after the last frame whose function does not start threads; `count` if there is no such frame.
   fileprivate var endOfCalls: Int {
     let last = indices.last { index in
       if Self.isBeginning(self[index]) { return false }

@@ -6,7 +6,7 @@ extension TextReport {
   mutating func addFrame(_ frame: StackFrame, index: Int?) {
     let prefix = "  #" + (index.map { String($0) } ?? "?").padded(to: 3) + " "
     let name = frame.shortName.escapedForTerminal()
-    // In a report from a log, offsets in modules are known, but addresses are not.
+    // In a report that is made from a log, offsets in modules are known, but addresses are not.
     let isAddressKnown = report.log == nil || module(of: frame) == nil
     let address = isFull && isAddressKnown ? frame.address.padded + " " : ""
     let style = ownCode.standsOut(frame) ? Style.strong : .plain

@@ -7,10 +7,9 @@ internal import Stackwalk
 extension CrashReport {
   /// Sentences about what the report's thread waits for; empty if this is not known.
   ///
-  /// The sentences describe the end of the chain of waits. The chain ends at a circle of threads, with a line for
-  /// each thread, or at the thread that holds the lock.
-  ///
-  /// There are no sentences if nothing is known.
+  /// If the chain of waits ends in a circle of threads, there is a sentence about the circle and one about each of
+  /// its threads. Otherwise, the sentences describe the first four waits of the chain, and what the owners of the
+  /// locks do.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {
@@ -28,7 +27,8 @@ extension CrashReport {
   /// The circle of waiting threads that the report is about; nil if there is none.
   private var shownDeadlock: Deadlock? {
     if snapshot.request != nil { return waits.deadlock(of: snapshot, hang) }
-    // A process that hangs is often ended by another process.
+    // A process that hangs is often ended by a signal from another process, so such a signal is explained by the
+    // first deadlock.
     switch cause?.cause {
     case .sentSignal, .watchdog, .ownSignal: return waits.deadlocks.first
     default: break
@@ -58,7 +58,7 @@ extension CrashReport {
     return "Thread \(wait.threadID)\(name) waits\(place) for \(wait.noun)\(owner ?? readers)."
   }
 
-  /// The thread's name; nil if it is only the process's name, which a thread has until it gets its own.
+  /// The thread's name; nil if it is only the process's name, which a thread has until it is given another name.
   private func ownName(of id: UInt32) -> String? {
     let name = threads.first { $0.id == id }?.name
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name

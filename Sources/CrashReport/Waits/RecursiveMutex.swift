@@ -35,7 +35,8 @@ struct RecursiveMutex {
     guard let first = found.first, found.allSatisfy({ $0.owner == first.owner }) else { return nil }
     var wait = Wait(threadID: thread.id, .swiftMutex, at: first.place)
     wait.owner = first.owner
-    // The circle is certain, because the kernel found it. The lock is certain only if no other word looks like it.
+    // The circle is certain, because the kernel found it. The lock is certain only if no other word looks like a
+    // lock.
     wait.isCertain = found.allSatisfy { $0.place == first.place }
     return wait
   }

@@ -1,7 +1,7 @@
 internal import DumpInspection
 package import IntermediateDump
 
-/// The facts of a report that an export contains but a list does not.
+/// The facts of a report that are in an export but not in a list.
 ///
 /// In a record of the index, these facts follow the facts of the list, as fields. A field has a key (1 byte), the
 /// size of the contents (2 bytes) and the contents, little-endian. A reader skips keys that it does not know.

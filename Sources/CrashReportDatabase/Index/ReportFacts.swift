@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// The facts of a report that lists and exports show, found by analyzing its minidump once.
 package struct ReportFacts: Sendable, Equatable, Codable {
-  /// The product's name or, if there is none, the executable's.
+  /// The product's name or, if there is none, the executable's name.
   package var program: String?
   /// The product's version.
   package var version: String?

@@ -69,6 +69,8 @@ struct UploadForm: UploadContent {
       ))
   }
 
+  /// Escapes quotation marks, CR and LF in a name.
+  ///
   /// Unicode scalars are compared, because Swift treats CR LF as one character, which is equal neither to CR nor to
   /// LF.
   private static func escaped(_ name: String) -> String {

@@ -3,7 +3,7 @@ public import IntermediateDump
 
 /// A function that runs before each attempt to send a report.
 ///
-/// The function may change the report's fields, or keep the report from being sent.
+/// The function may change the report's fields, or prevent the report from being sent.
 ///
 /// The function may run on any thread, for one report at a time; other reports wait until it returns. The function
 /// cannot change the report's files; `UploadOptions.privacy` can leave out parts of the files.

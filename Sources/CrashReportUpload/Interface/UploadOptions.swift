@@ -48,7 +48,7 @@ public struct UploadOptions: Sendable, Equatable {
 ///
 /// Beyond the limit, all pending reports of a signature become one upload without minidumps and attachments: a form
 /// with `report_count`, the number of reports, and `minidump_left_out`, the reason. The minidumps stay in the
-/// database, and `requestUpload` makes one of them be sent. A report without a signature is sent complete.
+/// database, and `requestUpload` requests the upload of one of them. A report without a signature is sent complete.
 public struct UploadSampling: Sendable, Equatable {
   /// The number of complete reports of one signature that are sent within a window; 5 by default.
   public var wholeReports = 5

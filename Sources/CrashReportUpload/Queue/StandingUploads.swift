@@ -20,7 +20,7 @@ package struct StandingUploads: Sendable {
 
   init(engine: UploadEngine) { self.engine = engine }
 
-  /// Creates uploads for the proofs, which use another network and another clock.
+  /// Creates uploads for tests, which replace the network and the clock.
   package init(
     _ database: CrashReportDatabase, to target: UploadTarget, transport: any UploadTransport,
     clock: UploadClock
@@ -76,7 +76,7 @@ package struct StandingUploads: Sendable {
     return true
   }
 
-  /// Stores the delay with every pending report, so that it still applies after a restart.
+  /// Stores the delay with every pending report, so that the delay still applies after a restart.
   private mutating func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
     for report in try pending() where (report.upload.nextAttemptTime?.seconds ?? 0) < time {
       try engine.database.delayUpload(
@@ -110,8 +110,8 @@ package struct StandingUploads: Sendable {
     // A time in the future comes from a wrong clock or a damaged file.
     let last = min(try engine.database.lastUploadAttemptTime()?.seconds ?? 0, now)
     let free = last.clampedAdding(engine.target.options.interval.wholeSeconds)
-    // A report that the server already has needs no request, so it does not wait: only the record of its upload is
-    // missing.
+    // A report that the server already has does not wait, because only the record of its upload is missing, and no
+    // request is sent.
     guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
     return .report(first)
   }
@@ -154,7 +154,7 @@ extension UploadEngine {
     let creation = report.creationTime.seconds
     guard spread > 0, report.upload.attempts == 0, !report.upload.isRequested, creation <= now
     else { return 0 }
-    // The first bytes of the ID are random.
+    // The first bytes of the ID are random, so the first uploads of many hosts are spread evenly.
     let share = report.id.bytes.prefix(4).reduce(0) { $0 << 8 | Int64($1) }
     return creation.clampedAdding(Int64(clamping: (Int128(spread) * Int128(share)) >> 32))
   }

@@ -28,7 +28,7 @@ struct UploadEngine: Sendable {
 
   /// Sends one pending report, and records the outcome in the database at once.
   ///
-  /// If the server finds the report too large, it is sent again immediately, with parts left out.
+  /// If the server finds the report too large, the report is sent again immediately, with parts left out.
   ///
   /// - Parameters:
   ///   - claim: the right to upload; it also shows other processes which report is being sent.

@@ -53,8 +53,8 @@ package protocol UploadTransport: Sendable {
 /// Sends requests with libcurl, which is loaded when the first request is made.
 ///
 /// Uses libcurl's easy interface through its multi interface: one thread sleeps until there is work, a time limit is
-/// reached, or the transfer is canceled. libcurl checks servers' certificates against those of the system. libcurl
-/// takes `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` from the environment.
+/// reached, or the transfer is canceled. The certificates of servers are checked against those of the system. The
+/// proxy comes from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in the environment.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
 package struct LibcurlTransport: UploadTransport {

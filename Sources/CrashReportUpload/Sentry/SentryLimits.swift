@@ -29,7 +29,7 @@ enum SentryLimits {
 
   static let contextCount = 32
 
-  /// The first scalars of a text, with an ellipsis if it was cut, and without NUL, which databases refuse.
+  /// The first Unicode scalars of a text, with an ellipsis if it was cut, and without NUL, which databases refuse.
   static func cut(_ text: String, _ limit: Int) -> String {
     let scalars = text.unicodeScalars
     // Characters are counted only up to the limit, because a text may be megabytes long.

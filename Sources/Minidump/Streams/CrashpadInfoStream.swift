@@ -7,7 +7,7 @@ extension MinidumpEncoder {
   /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeCrashpadInfo() -> MinidumpLocation {
     var annotations = snapshot.annotations
-    // Servers that accept Crashpad's dumps look for these two names.
+    // Servers that accept Crashpad's dumps look for annotations with these two names.
     for (name, value) in [
       (MinidumpFormat.productAnnotation, snapshot.process.product),
       (MinidumpFormat.versionAnnotation, snapshot.process.version),

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 // Breakpad's streams with copies of files of /proc and /etc.
 
 extension MinidumpEncoder {
-  /// The streams for which the snapshot has contents, with these contents.
+  /// The file streams for which the snapshot has contents, each with its contents.
   var processFiles: [(type: MinidumpStreamType, contents: [UInt8])] {
     let contents: [(MinidumpStreamType, [UInt8]?)] = [
       (.linuxCpuInfo, snapshot.system.processorText),

@@ -18,8 +18,8 @@ extension MinidumpEncoder {
     }
     let processor = LabelledText(system.processorText, separator: ":")
     func number(_ label: String) -> UInt16 { processor[label].flatMap { UInt16($0) } ?? 0 }
-    // ProcessorLevel has the family, and ProcessorRevision has model and stepping. On arm64, the labels in the
-    // processor's text are different.
+    // ProcessorLevel has the family, and ProcessorRevision has model and stepping. On arm64, the processor's text has
+    // no such labels, so both fields are 0.
     buffer.append(number("cpu family"))
     buffer.append(number("model") << 8 | number("stepping") & 0xFF)
     buffer.append(UInt8(clamping: system.processorCount ?? 0))
@@ -92,8 +92,8 @@ extension MinidumpDecoder {
     guard isLinux else { return }
     snapshot.system.kernelName = "Linux"
     let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
-    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the version as numbers. Crashpad's
-    // text has the rest of the release, and more.
+    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the version as numbers. The text in
+    // Crashpad's minidumps contains the rest of the release, and more.
     let words = text.split(separator: " ")
     if words.count >= 2, words[0] == "Linux" {
       snapshot.system.kernelRelease = String(words[1])

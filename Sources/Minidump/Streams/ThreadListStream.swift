@@ -74,7 +74,7 @@ extension MinidumpEncoder {
   }
 }
 
-/// The registers of a thread, read from a context of a minidump.
+/// The registers of a thread, read from a thread context in a minidump.
 struct DecodedContext {
   /// The registers; nil if the context's flags mark only the pointers, or nothing, as present.
   var context: CPUContext?
@@ -150,7 +150,7 @@ struct ThreadPriority {
     niceValue = thread.niceValue
   }
 
-  /// Reads the field; a field of 0, or with a priority of another system, gives no values.
+  /// Reads the field; a field that is 0, or that holds another system's priority, gives no values.
   init(field: UInt32) {
     let rank = Int(field >> 8 & 0xFF)
     guard (1...Self.ranked.count).contains(rank), field >> 16 <= 99 else {

@@ -26,7 +26,7 @@ struct Arguments {
     }
   }
 
-  /// Sorts the words of a subcommand that only programs call, and whose flags and options are given by name alone.
+  /// Sorts the words of a hidden subcommand that only programs call; `flags` and `options` contain only names.
   init(
     _ words: [String], flags: Set<String> = [], options: Set<String> = [],
     operands: ClosedRange<Int>, help: String

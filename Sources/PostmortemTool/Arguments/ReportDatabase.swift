@@ -106,7 +106,7 @@ enum ReportDatabase {
   ///
   /// The database need not contain a report yet: the directory may be empty, or have only dumps.
   static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
-    // A new ext4 volume has a directory `lost+found`.
+    // A new ext4 volume contains a directory `lost+found`, but counts as empty.
     let isEmpty =
       InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
     return try CrashReportDatabase(path: try place(path, creating: creating || isEmpty))

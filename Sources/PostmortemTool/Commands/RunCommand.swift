@@ -77,12 +77,12 @@ enum RunCommand: Subcommand {
     end.repeatForThisProcess()
   }
 
-  /// Converts the dumps of the program that has ended; prints errors, but the exit status stays that of the program.
+  /// Converts the dumps of the program that has ended; errors are printed, but do not change the exit status.
   private static func process(
     _ database: String, after end: CommandEnd, _ arguments: Arguments
   ) {
     guard InputFile.isDirectory(database) else {
-      // A missing database means that no handler was ever started with it.
+      // If the database is missing, no handler was ever started with it, and nothing is printed.
       if InputFile.exists(database) {
         Terminal.printError(
           ToolError(path: database, "not a directory; no dump was processed").description)

@@ -150,7 +150,7 @@ enum UploadCommand: Subcommand {
     let reason: String?
   }
 
-  /// An event of an upload as a line of JSON; nil for an event after which others follow about the same report.
+  /// An event of an upload as a line of JSON; nil for an event that later events about the same upload follow.
   static func line(of event: UploadEvent) -> String? {
     guard event.kind != .began, event.kind != .progressed else { return nil }
     return try? JSON.line(

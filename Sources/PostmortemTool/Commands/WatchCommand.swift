@@ -178,7 +178,7 @@ private final class WatchWaiting {
   /// - Returns: false if one of the signals has arrived.
   func wait(seconds: Int) -> Bool {
     _ = wake.wait(timeout: .now() + .seconds(seconds))
-    // Several events are answered by one check.
+    // One check handles all events that have arrived so far.
     while wake.wait(timeout: .now()) == .success {}
     return !isStopped.value.load(ordering: .sequentiallyConsistent)
   }

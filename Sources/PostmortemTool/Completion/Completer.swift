@@ -20,8 +20,8 @@ enum Completer {
 
   /// Runs the completion.
   ///
-  /// After an error, it prints neither candidates nor a message, because a message would disturb the user's command
-  /// line.
+  /// After an error, the command prints neither candidates nor a message, because a message would disturb the user's
+  /// command line.
   static func run(_ words: [String]) {
     let words = joined(words)
     let answer = answer(for: words)
@@ -33,7 +33,9 @@ enum Completer {
     Terminal.print(text + ":\(answer.files)\n")
   }
 
-  /// Bash splits "--color=auto" into three words, and replaces only the last of them.
+  /// Removes the word "=" that is left when bash splits "--color=auto" into three words.
+  ///
+  /// Bash replaces only the last of these words.
   private static func joined(_ words: [String]) -> [String] {
     var words = words
     while let index = words.firstIndex(of: "="), index > 0 {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The programs that decompress core files; systemd-coredump uses the first one.
+/// The compressions of core files, named after the programs that decompress them; systemd-coredump uses the first
+/// one.
 enum Compression: String, CaseIterable {
   case zstd, lz4, xz, gzip
 

@@ -5,17 +5,17 @@ internal import Foundation
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Makes reports of the core files in a directory; the files are kept.
+/// Makes reports from the core files in a directory; the files are kept.
 enum CoreReports {
-  /// Makes a report of each core file that has no report in the database; skips other files.
+  /// Makes a report from each core file that has no report in the database; skips other files.
   ///
   /// - Parameters:
   ///   - directory: the directory with the core files.
   ///   - database: the path of the database's own directory.
   ///   - takes: returns false if the file at a path is to be skipped.
   ///   - progress: called with the number of examined files and the number of all files.
-  /// - Returns: the outcomes, and the number of core files that could not be read. Standard error has the name of
-  ///   each such file.
+  /// - Returns: the outcomes, and the number of core files that could not be read. The names of these files are
+  ///   printed on standard error.
   static func make(
     of directory: String, in database: String, _ arguments: Arguments,
     takes: (String) -> Bool = { _ in true }, progress: (_ done: Int, _ count: Int) -> Void

@@ -35,7 +35,7 @@ struct WatchedCores {
     for directory in directories { watch(directory) }
   }
 
-  /// Makes reports of the core files that are new or have changed since the last check.
+  /// Makes reports from the core files that are new or have changed since the last check.
   ///
   /// - Returns: a result for each file that had no report.
   mutating func newReports(in database: String, _ arguments: Arguments) throws -> [ProcessedDump] {

@@ -51,8 +51,8 @@ struct ReportWalk {
   ) throws {
     let directory = try database.open()
     var index = ReportIndex(in: directory)
-    // No record can be added to an index that is damaged. So the reports are listed, which writes the index again;
-    // this has the disadvantage that all facts are in memory.
+    // No record can be added to an index that is damaged. So the reports are listed, because this writes the index
+    // again, although it needs all facts in memory at a time.
     if index.isWorn(reports: .max / 4) {
       _ = try ListedReport.all(in: database)
       index = ReportIndex(in: directory)

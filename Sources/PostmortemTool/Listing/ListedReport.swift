@@ -82,7 +82,7 @@ struct ListedReport {
     let stored = listing.reports
     let isWorn = isStoring && (index?.isWorn(reports: stored.count) ?? false)
     var reports = collectConcurrently(stored.count) { piece in
-      // Details are kept only if the index is written again.
+      // Details are read only if the index is written again, or if process IDs are needed.
       stored[piece].map {
         ListedReport(
           stored: $0, facts: index?.facts(of: $0, withDetails: isWorn || needsProcesses),
@@ -164,7 +164,8 @@ extension Array {
     var sources = sources
     for place in indices {
       var source = sources[place]
-      // The element of an earlier place has already been exchanged, so `sources` is followed to its current place.
+      // If the element that belongs here came from an earlier place, a swap has moved it, so follow `sources` to its
+      // current place.
       while source < place { source = sources[source] }
       sources[place] = source
       if source != place { swapAt(place, source) }

@@ -14,7 +14,7 @@ extension ProcessedDump {
 }
 
 extension ReportTable {
-  /// A table with a header and a line for each dump that became a report.
+  /// A table with a header and a line for each dump that was converted to a report.
   func text(of dumps: [ProcessedDump]) -> String {
     text(
       of: dumps.map { dump in

@@ -98,7 +98,7 @@ struct ReportTable {
       max(columns[number].title.count, rows.map { $0[number].count }.max() ?? 0)
     }
     while widths.reduce(2 * (widths.count - 1), +) > width {
-      // The widest column that may still be narrowed is narrowed.
+      // Narrow the widest column that may still be narrowed.
       let candidates = widths.indices.filter { widths[$0] > columns[$0].minimum }
       guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
       widths[widest] -= 1

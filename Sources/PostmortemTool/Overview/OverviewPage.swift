@@ -230,7 +230,7 @@ struct OverviewPage {
     releases[key.program].map { group.first >= $0 } ?? false
   }
 
-  /// A name is shortened, because a name in a dump can be long, and the page contains many names.
+  /// Shortens a name, because a name in a dump can be long, and the page contains many names.
   private func shortened(_ name: String) -> String {
     name.count > 240 ? name.prefix(239) + "\u{2026}" : name
   }

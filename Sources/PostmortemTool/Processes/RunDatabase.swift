@@ -21,7 +21,7 @@ struct RunDatabase {
       self.name = name
     }
 
-    /// - Parameter group: the group of a user that the system does not know.
+    /// - Parameter group: the group to use for a user that the system does not know.
     init(number: UInt32, group: UInt32) {
       self =
         unsafe Self.entry { unsafe getpwuid_r(number, $0, $1, $2, $3) }

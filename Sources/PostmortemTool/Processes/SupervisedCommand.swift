@@ -4,7 +4,7 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// A program that runs in place of this process.
+/// A program that this process runs as a child, passing signals on to it and ending in the same way as it does.
 ///
 /// The program has the same terminal, descriptors, environment and process group as this process, and gets the
 /// signals that are sent to this process.
@@ -55,7 +55,7 @@ enum SupervisedCommand {
 
   /// Passes signals on until the program has ended, and waits for every child.
   ///
-  /// The children of the first process of a PID namespace include orphans.
+  /// The first process of a PID namespace also gets orphans as children.
   private static func wait(for child: pid_t, _ signals: inout sigset_t) -> CommandEnd {
     while true {
       var information = unsafe siginfo_t()

@@ -116,7 +116,8 @@ enum OutputFile {
     }
   }
 
-  /// Replaces a file like `write`, but with contents that a function writes; a regular file is also open for reading.
+  /// Replaces a file as `write` does, with what `contents` writes to a descriptor; the descriptor of a regular file
+  /// is also readable.
   static func replace(
     _ path: String, with contents: (Int32) throws(ToolError) -> Void
   ) throws(ToolError) {

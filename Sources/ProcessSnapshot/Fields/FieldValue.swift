@@ -150,7 +150,7 @@ extension BreadcrumbMetadata: FieldValue {
     self.init(data)
   }
 
-  /// Writes nothing if there are no pairs.
+  /// Writes the pairs; writes nothing if there are none.
   package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
     if !pairs.isEmpty { writer.bytes(key, bytes) }
   }

@@ -8,7 +8,7 @@ internal import IntermediateDump
 struct ModuleDerivation {
   /// The mappings sorted by address, without overlaps; empty if they are missing from a truncated dump.
   private let mappings: [MemoryMapping]
-  /// For each mapping, the range from its start to the end of the contiguous mappings that have the same path.
+  /// For each mapping, the range from its start to the end of the contiguous mappings of the same file.
   private let runs: [AddressRange]
   private let pageSize: UInt64
 
@@ -91,8 +91,8 @@ struct ModuleDerivation {
 
   /// True if the process could execute the image.
   ///
-  /// The mappings with the image's path decide. Without such mappings, any overlapping mappings decide, and without
-  /// any mappings, the program headers.
+  /// The mappings with the image's path decide this. Without such mappings, any overlapping mappings decide, and
+  /// without any mappings, the program headers.
   private func isExecutable(_ candidate: Candidate) -> Bool {
     if candidate.source != nil { return true }
     let image = AddressRange(start: candidate.address, byteCount: candidate.size)

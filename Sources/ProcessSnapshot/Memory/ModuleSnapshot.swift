@@ -91,7 +91,7 @@ public struct ModuleAnnotations: Sendable, Equatable {
     }
   }
 
-  /// Annotations without names, such as messages of the runtime.
+  /// Annotations without names, such as messages from a runtime.
   public var list: [String] = []
   public var simple: [String: String] = [:]
   /// The annotations in the order of the dump; a name may occur more than once.

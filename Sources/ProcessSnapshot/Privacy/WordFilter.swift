@@ -76,7 +76,7 @@ struct SanitizedWords: Sendable {
     return bytes[range.lowerBound - low..<range.upperBound - low]
   }
 
-  /// The number of bytes from the start of a word to a place in the dump that is within this word.
+  /// The number of bytes from the start of a word to a position in the dump that is inside this word.
   private func phase(_ place: Int) -> Int {
     Int(truncatingIfNeeded: (address &+ UInt64(place - whole.lowerBound)).value & 7)
   }

@@ -12,7 +12,7 @@ public struct ClientInformation: Sendable, Equatable {
   public var breadcrumbs: [Breadcrumb] = []
   /// The breadcrumbs of the work that the crashing thread did, oldest first; some are also in `breadcrumbs`.
   public var workBreadcrumbs: [Breadcrumb] = []
-  /// The values of `withContext` that were in force in each thread, the crashing thread's first.
+  /// The values set by the `withContext` calls that each thread was in, the crashing thread's first.
   ///
   /// For each thread, the outermost value comes first.
   public var contexts: [Context] = []

@@ -73,27 +73,27 @@ public struct ProcessDescription: Sendable, Equatable {
     limitsText.map { ResourceLimits(parsing: $0[...]) }
   }
 
-  /// The size in bytes of the address space in use, from `statusText`; nil if it is not there.
+  /// The size in bytes of the address space in use, from `statusText`; nil if the text lacks it.
   ///
   /// Source: proc_pid_status(5), VmSize.
   public var addressSpaceSize: UInt64? { statusSize("VmSize:") }
 
-  /// The resident memory in bytes, from `statusText`; nil if it is not there.
+  /// The resident memory in bytes, from `statusText`; nil if the text lacks it.
   ///
   /// Source: proc_pid_status(5), VmRSS.
   package var residentMemory: UInt64? { statusSize("VmRSS:") }
 
-  /// The peak of the resident memory in bytes, from `statusText`; nil if it is not there.
+  /// The peak of the resident memory in bytes, from `statusText`; nil if the text lacks it.
   ///
   /// Source: proc_pid_status(5), VmHWM.
   package var peakResidentMemory: UInt64? { statusSize("VmHWM:") }
 
-  /// The process's user IDs, from `statusText`; nil if they are not there.
+  /// The process's user IDs, from `statusText`; nil if the text lacks them.
   ///
   /// Source: proc_pid_status(5), Uid.
   public var userIDs: UserIDs? { identifiers("Uid:") }
 
-  /// The process's group IDs, from `statusText`; nil if they are not there.
+  /// The process's group IDs, from `statusText`; nil if the text lacks them.
   public var groupIDs: UserIDs? { identifiers("Gid:") }
 
   private func identifiers(_ label: String) -> UserIDs? {

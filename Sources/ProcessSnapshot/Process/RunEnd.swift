@@ -10,7 +10,7 @@ public struct RunEnd: Sendable, Equatable {
   /// The way in which the run ended; nil for an unknown way.
   public var kind: Kind?
   public var certainty: Certainty?
-  /// The signal that ended the process, or that asked it to end.
+  /// The signal that ended the process or requested its end.
   public var signal: Int32?
   /// The evidence for `kind` and `certainty`, one sentence for each fact.
   public var evidence: [String] = []

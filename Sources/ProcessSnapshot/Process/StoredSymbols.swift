@@ -1,6 +1,7 @@
 internal import IntermediateDump
 
-/// Function names and source lines for addresses of the crashing thread, found when the dump was converted.
+/// Function names and source lines for addresses on stacks, such as the crashing thread's, found when the dump was
+/// converted.
 ///
 /// The files of the crashed build usually still exist when the dump is converted, but a later deployment replaces
 /// them.

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// The signal that ended the process, and what the kernel and the runtime recorded about it.
+/// The signal that ended the process, with what the kernel and the runtime recorded about it.
 public struct ExceptionSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread that received the signal.
   public var threadID: UInt32
@@ -10,7 +10,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var code: Int32?
   /// The address in `si_addr` if the kernel sets it for this signal; nil for a signal that was sent.
   ///
-  /// In a minidump of another system, this is the address to which the exception refers.
+  /// In a minidump from another operating system, `address` is the address to which the exception refers.
   public var address: Address?
   /// The 128 bytes of the kernel's siginfo_t.
   public var signalInfo: [UInt8]?
@@ -24,14 +24,14 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var trapNumber: UInt64?
   /// The processor's code for the fault.
   ///
-  /// On x86, this is the page-fault error code, in which bit 1 means a write and bit 4 an instruction fetch. On
-  /// arm64, this is the exception syndrome (ESR).
+  /// On x86, the code is the page-fault error code, in which bit 1 means a write and bit 4 an instruction fetch. On
+  /// arm64, the code is the exception syndrome (ESR).
   public var trapErrorCode: UInt64?
   /// The message that the Swift runtime set before it trapped.
   public var fatalMessage: String?
   /// The message that libc set before it aborted.
   public var abortMessage: String?
-  /// The exception in a minidump of another system; nil on Linux.
+  /// The exception in a minidump from another operating system; nil on Linux.
   ///
   /// `ProcessSnapshot.encoded()` does not write a foreign exception.
   public var foreign: ForeignException?
@@ -59,7 +59,8 @@ extension ExceptionSnapshot {
   ///
   /// Faults with SI_KERNEL are, for example, an access to a non-canonical address and `int3`.
   ///
-  /// If the result is false, the bytes of `si_addr` contain the sender's process ID and user ID, or nothing.
+  /// If the result is false, the bytes at the place of `si_addr` contain the sender's process ID and user ID, or
+  /// nothing.
   ///
   /// Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
   ///

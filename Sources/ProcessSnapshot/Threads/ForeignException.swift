@@ -1,4 +1,4 @@
-/// An exception in a minidump of a system other than Linux.
+/// An exception in a minidump from a system other than Linux.
 public struct ForeignException: Sendable, Equatable {
   /// The system that defines the codes of the exception.
   public enum System: Sendable, Equatable {
@@ -90,7 +90,7 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The address that the exception refers to.
+  /// The address that the exception is about, such as the address of a failed access.
   ///
   /// For an access violation on Windows, the result is the exception's second parameter and not the address in the
   /// record.

@@ -2,11 +2,11 @@ internal import IntermediateDump
 
 /// A place at which a Swift error was thrown, with the callers of the throwing function.
 public struct ThrowSnapshot: Sendable, Equatable {
-  /// The kernel's ID of the thread that threw.
+  /// The kernel's ID of the thread that threw the error.
   public var threadID: UInt32
-  /// The time of CLOCK_BOOTTIME in nanoseconds.
+  /// The time of the throw, in nanoseconds of CLOCK_BOOTTIME.
   public var uptime: UInt64
-  /// The address of the box that holds the error; nil for a typed throw, and if secrets were left out.
+  /// The address of the box that holds the error; nil for a typed throw, and in a report without secrets.
   public var error: Address?
   /// Return addresses on the throwing thread's stack, innermost first.
   public var addresses: [Address]
@@ -26,9 +26,9 @@ extension ProcessSnapshot {
   /// The throw of the error that ended the process; nil if there is none.
   ///
   /// The error that ended the process is one whose box is in a register or on the stack of the crashing thread, even
-  /// if another thread threw it. If there are several such errors, the one that was thrown last is used. The result
-  /// is the first throw of the error that ended the process. If no error is found in this way, the result is the last
-  /// throw of the crashing thread.
+  /// if another thread threw it. If there are several such errors, the one that was thrown last is used. Of all
+  /// throws of that error, the result is the first. If no error is found in this way, the result is the last throw of
+  /// the crashing thread.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }

@@ -117,8 +117,8 @@ final class DWARFUnitContent {
     guard let entry = abbreviations.entry(cursor.uleb()) else { return [] }
     var chain = [die(entry, &cursor)]
     guard entry.hasChildren else { return chain }
-    // The level of the next entry below the function is `depth`; the level of entries inside the last call of the
-    // chain is `floor`.
+    // `depth` is the level of the next entry, counted from the function; `floor` is the level of the entries inside
+    // the last call of the chain.
     var depth = 1
     var floor = 1
     while depth >= floor, !cursor.isAtEnd, chain.count < Self.maximumCalls {

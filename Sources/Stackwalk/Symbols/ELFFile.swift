@@ -45,7 +45,7 @@ package struct ELFFile: ~Copyable {
   /// The addresses of the segments with code.
   let code: AddressSet
   let sections: [Section]
-  /// True for a file of arm64 (EM_AARCH64).
+  /// True for an arm64 file (EM_AARCH64).
   let isARM64: Bool
 
   package init(path: String) throws(StackwalkError) {
@@ -229,7 +229,7 @@ final class ELFImage {
 struct ModuleFile: ~Copyable {
   private let descriptor: Int32
   let size: UInt64
-  /// The time of the file's last change, in nanoseconds since 1970.
+  /// The file's modification time in nanoseconds since 1970.
   let modificationTime: Int64
 
   /// Identifies a file independently of its path.

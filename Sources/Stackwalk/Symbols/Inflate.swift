@@ -54,7 +54,8 @@ struct Inflate {
   /// Fills `bits` with at least `count` bits, if the input has that many left.
   private mutating func fill(_ count: Int) {
     guard bitCount < count else { return }
-    // The word can add bits of a byte that `bitCount` does not count yet. The next call adds the same bits again.
+    // The shifted word can set bits of a byte that `bitCount` does not count yet. The next call sets these bits to
+    // the same values again.
     if position <= input.count - 8, let word = input.littleEndian(at: position, as: UInt64.self) {
       bits |= word << UInt64(bitCount)
       let taken = (63 - bitCount) / 8
@@ -195,7 +196,7 @@ struct Inflate {
     var high: UInt32 = 0
     var index = 0
     while index < output.count {
-      // Both sums are reduced after 5,552 additions, because so few additions cannot overflow 32 bits.
+      // Both sums are reduced only after every 5,552 additions, because that many additions cannot overflow 32 bits.
       let end = min(output.count, index + 5552)
       while index < end {
         low &+= UInt32(output[index])

@@ -71,7 +71,7 @@ package final class ModuleSymbols {
     return (name, processAddress(entry.address, module))
   }
 
-  /// Finds the function around an address of the process in the symbol table.
+  /// Finds in the symbol table the function around an address of the process.
   func functionRange(around address: Address, in module: ModuleSnapshot) -> AddressRange? {
     guard let entry = table.entry(containing: fileAddress(address, module)), entry.isFunction
     else { return nil }

@@ -11,7 +11,7 @@ extension StoredSymbols {
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
-  /// Finds names and lines for frames in the modules' files on this machine.
+  /// Looks up names and lines for frames in the modules' files on this machine.
   ///
   /// The frames are those of the crashing thread and its task's asynchronous callers. For a hang, or a dump that a
   /// tool requested, frames of other threads are added.
@@ -54,7 +54,7 @@ extension StoredSymbols {
     return symbols.functions.isEmpty ? nil : symbols
   }
 
-  /// Keeps the functions at an address only once; a recursion adds them for each of its frames.
+  /// Keeps one copy of the functions at each address; a recursion has added a copy for each of its frames.
   private mutating func removeRepetitions() {
     for (address, functions) in functions {
       if let end = functions.firstIndex(where: { !$0.isInlined }), end + 1 < functions.count {

@@ -165,7 +165,7 @@ struct SymbolFiles {
       for name in [module.name, module.name + ".debug"] where !module.name.isEmpty {
         paths.append("\(directory)/\(name)")
       }
-      // The directory may be a copy of a root directory.
+      // The directory may mirror a root file system, so the module's full path is also tried below the directory.
       if module.path.hasPrefix("/") {
         paths += ["\(directory)\(module.path)", "\(directory)\(module.path).debug"]
       }

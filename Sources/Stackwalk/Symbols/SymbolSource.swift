@@ -1,6 +1,6 @@
 public import ProcessSnapshot
 
-/// Finds functions and lines for addresses in the modules' files on this machine.
+/// Looks up functions and lines for addresses in the modules' files on this machine.
 ///
 /// A module's file and its split debug file are opened when they are first needed, and only if their build ID is the
 /// one in the dump. `WorkLimit` limits the work and the memory for one report; `note(on:)` explains what is missing
@@ -227,7 +227,7 @@ public final class SymbolSource {
       ?? stored?.functions[address]?.last?.linkageName
   }
 
-  /// Finds the function around an address in the symbol table.
+  /// Finds in the symbol table the function around an address.
   func function(at address: Address, in module: ModuleSnapshot) -> AddressRange? {
     symbols(of: module)?.functionRange(around: address, in: module)
   }

@@ -59,7 +59,7 @@ package struct SymbolTable {
     strings = (names.fileOffset, names.size)
     let code = elf.code
     read(table, of: elf, code: code, limit)
-    // The sort compares each entry about twenty times and copies it.
+    // The sort costs steps too, because it compares each entry about twenty times and copies it.
     guard limit.spend(entries.count) else {
       entries = []
       return
@@ -218,7 +218,7 @@ package struct SymbolTable {
     return start < strings.size && !overflow ? offset : nil
   }
 
-  /// Reads the name of one entry, without its aliases and with its version.
+  /// Reads the name of one entry, ignoring aliases; a version such as `@GLIBC_2.2.5` stays in the name.
   private func ownName(of entry: Entry, in elf: borrowing ELFFile) -> String? {
     guard let offset = nameOffset(of: entry) else { return nil }
     let left = strings.size &- UInt64(entry.name)

@@ -46,7 +46,7 @@ struct CFIEntry {
     guard position < limit else { return nil }
     var count = Int(clamping: min(UInt64(Self.usualSize), limit &- position))
     var read = source.cfiBytes(of: section, at: position, count: count)
-    // The section may end before that many bytes; fewer bytes are then tried.
+    // If the section ends earlier, try fewer bytes.
     while read == nil, count > 12 {
       count = max(12, count / 2)
       read = source.cfiBytes(of: section, at: position, count: count)

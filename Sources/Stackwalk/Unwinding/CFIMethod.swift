@@ -16,7 +16,8 @@ struct CFIMethod: UnwindMethod {
       let word = context.value(of: row.returnAddressRegister, row, cfa)
     else { return .unknown }
     let returnAddress = process.codeAddress(word)
-    // The frame belongs to the first function of a coroutine, or of a stack that the program set up itself.
+    // A return address of 0 means that the frame belongs to the first function of a coroutine, or of a stack that the
+    // program set up itself.
     if returnAddress == 0, !row.isSignalFrame { return .bottom }
     guard row.isSignalFrame || isPlausible(returnAddress, in: process) else { return .unknown }
     var caller = UnwindRegisters(map: process.registers)

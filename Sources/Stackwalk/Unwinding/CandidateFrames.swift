@@ -81,8 +81,8 @@ public struct CandidateFrames {
   ) {
     self.entries = entries
     registers = RegisterMap(architecture)
-    // The first entry that frame pointers led to is in the frame record to which the frame pointer of the crash
-    // points.
+    // The crash's frame pointer points to the frame record of the first entry that was found by following frame
+    // pointers.
     framePointer = entries.dropFirst().first {
       $0.evidence == .framePointer && $0.place != .linkRegister && $0.place != .stack(0)
     }.flatMap(Self.record)
@@ -105,7 +105,7 @@ public struct CandidateFrames {
     }
   }
 
-  /// Returns the kept entries as a stack with names.
+  /// Returns the kept entries as a stack trace with function names.
   ///
   /// - Parameters:
   ///   - snapshot: a snapshot with the modules of the entries.
@@ -199,7 +199,8 @@ public struct CandidateFrames {
     return Self.record(entries[index + 1])
   }
 
-  /// Finds the first frame after the frames that the summary left out; frame pointers led to that frame.
+  /// Finds the first frame after the omitted frames of a recursion; the handler found that frame by following frame
+  /// pointers.
   private mutating func stepOverFolded(from index: Int) -> Int? {
     let next = index + 1
     guard next < entries.count, let record = Self.record(entries[next]) else { return nil }

@@ -76,9 +76,10 @@ struct ReturnAddressMethod: UnwindMethod {
   /// The result is nil unless the link register is known to contain the return address to the caller. The size is
   /// found from the code.
   ///
-  /// After a call that the function made, the link register contains an address in the function itself. An address in
-  /// another module therefore belongs to the caller. If a small wrapper function made the system call that the thread
-  /// is in, an address far away from this function belongs to the caller too.
+  /// After a call that the function made, the link register contains an address in the function itself. If the link
+  /// register contains an address in another module, this address therefore belongs to the caller. If a small wrapper
+  /// function made the system call that the thread is in, an address far away from the wrapper belongs to the caller
+  /// too.
   private func leafSize(
     of state: UnwindState, at address: Address, _ link: UInt64, _ process: UnwindProcess
   ) -> UInt64? {

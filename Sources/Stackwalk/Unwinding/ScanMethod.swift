@@ -37,7 +37,7 @@ struct ScanMethod: UnwindMethod {
 
   /// Finds the frame pointer of the caller whose return address is at `slot`; nil if none leads to a frame record.
   ///
-  /// The caller's frame pointer is still in the register, or was saved below the return address.
+  /// The caller's frame pointer is still in the frame pointer register, or was saved below the return address.
   private func framePointer(
     above slot: Address, from stackPointer: Address, current: Address?, _ process: UnwindProcess
   ) -> Address? {

@@ -11,8 +11,7 @@ struct CrashDepthTests {
   private static let script = """
     set pagination off
     set print demangle off
-    handle SIGSEGV nostop noprint pass
-    handle SIGPROF nostop noprint pass
+    handle all nostop noprint pass
     break pm_handle_crash
     run
     catch syscall write
