@@ -97,7 +97,7 @@ extension IntermediateDumpKey {
       `/proc/self/oom_score_adj` at the crash: -1000 to 1000. The higher the number, the sooner the \
       kernel kills the process when memory runs out.
       """).shown(in: .resources, as: "oomScoreAdjustment", "OOM score")
-    case .system: .map("Kernel, machine and system.")
+    case .system: .map("The kernel, the machine and the operating system.")
     case .kernelName: .text("`uname -s`.").shown(in: .system, as: "kernelName")
     case .kernelRelease: .text("`uname -r`.").shown(in: .system, as: "kernelRelease")
       .listed(42, as: "kernel", .word, "the kernel's release, as printed by `uname -r`", attribute: "os.version")
@@ -209,12 +209,12 @@ extension IntermediateDumpKey {
       """)
     case .threadFrames: .bytes("""
       The frames of a thread whose memory was left out (`privacy` 2), innermost first; sizes in bytes \
-      are in parentheses. A header of 16 bytes contains how the walk ended (1; \
-      \(StoredStackEnd.list)), whether the chain of asynchronous callers is cut (1), whether there is \
-      such a chain (1), padding (1), the number of asynchronous callers (4), the number of frames (4), \
-      padding (4). The header is followed by 8 bytes for each asynchronous caller: the address at \
-      which it continues. Then 18 bytes follow for each frame: address (8), stack pointer or 0 (8), 1 \
-      for a return address (1), how it was found (1; \(StoredTrust.list)). Only in a minidump.
+      are in parentheses. A header of 16 bytes contains how the walk ended (1; \(StoredStackEnd.list)), \
+      whether the chain of asynchronous callers is cut (1), whether there is such a chain (1), padding \
+      (1), the number of asynchronous callers (4), the number of frames (4), padding (4). The header is \
+      followed by 8 bytes for each asynchronous caller: the address at which the caller continues. Then \
+      18 bytes follow for each frame: address (8), stack pointer or 0 (8), 1 for a return address (1), \
+      how it was found (1; \(StoredTrust.list)). Only in a minidump.
       """)
     case .threadProcessorTime: .unsigned(8, """
       In `crashingThread`: CPU time of this thread alone, in user mode and in the kernel together, in \
@@ -228,13 +228,13 @@ extension IntermediateDumpKey {
       thread that waits in `DispatchQueue.sync`, the array contains 96 bytes of the queue and of up to 3 \
       target queues, and 64 bytes of each queue's label.
       """)
-    case .memoryRegion: .map("A run of bytes.")
-    case .regionAddress: .address("Address of the first byte in the process.")
+    case .memoryRegion: .map("A contiguous block of memory.")
+    case .regionAddress: .address("Address of the block's first byte.")
     case .regionData: .bytes("""
       The bytes. Missing if the bytes could not be read. Also missing in a minidump, whose memory list \
       contains the bytes.
       """)
-    case .regionSize: .unsigned(8, "Bytes requested.")
+    case .regionSize: .unsigned(8, "Number of bytes that were requested.")
     case .mappings: .array("""
       The text of `/proc/self/maps`, cut into pieces at arbitrary bytes: `mappingsChunk` maps, which \
       a reader joins.
