@@ -139,7 +139,7 @@ extension CrashCondition {
         excluded: CrashCondition.unaligned))
     for index in blocked.indices {
       for kind in ["sent-segv", "sent-abort", "sent-quit"] {
-        blocked[index].excluded[kind] = "the blocked signal stays pending"
+        blocked[index].excluded[kind] = "the blocked signal stays pending, so nothing crashes"
       }
       for kind in ["pipe", "file-size-limit", "cpu-limit"] {
         blocked[index].excluded[kind] =
