@@ -97,7 +97,7 @@ extension IntermediateDumpKey {
       `/proc/self/oom_score_adj` at the crash: -1000 to 1000. The higher the number, the sooner the \
       kernel kills the process when memory runs out.
       """).shown(in: .resources, as: "oomScoreAdjustment", "OOM score")
-    case .system: .map("Kernel, machine and system.")
+    case .system: .map("The kernel, the machine and the operating system.")
     case .kernelName: .text("`uname -s`.").shown(in: .system, as: "kernelName")
     case .kernelRelease: .text("`uname -r`.").shown(in: .system, as: "kernelRelease")
       .listed(42, as: "kernel", .word, "the kernel's release, as printed by `uname -r`", attribute: "os.version")
@@ -177,18 +177,20 @@ extension IntermediateDumpKey {
       """)
     case .stack: .array("""
       The captured stack: `memoryRegion` maps with ascending addresses. In the first map of \
-      `crashingThread`, this is the memory at the stack pointer and at the frame pointer; bytes \
-      outside `stackRegionStart` to `stackRegionEnd` are other memory.
+      `crashingThread`, this is the memory at the stack pointer and at the frame pointer; bytes outside \
+      `stackRegionStart` to `stackRegionEnd` do not belong to the stack.
       """)
     case .stackRegionStart: .address("Start of the mapping that contains the stack pointer.")
     case .stackRegionEnd: .address("End of the mapping that contains the stack pointer, exclusive.")
-    case .stackBytesOmitted: .unsigned(8, "Bytes of the stack that a limit left out.").shown(in: .thread, as: "stackBytesOmitted")
+    case .stackBytesOmitted: .unsigned(8, """
+      Number of bytes of the stack that were left out because of a limit.
+      """).shown(in: .thread, as: "stackBytesOmitted")
     case .blockedSignals: .address("Signal mask: bit n - 1 for signal n.")
     case .crashingThread: .map("""
       The thread that took the signal, or that the dump is about; the same contents as `thread`. The \
       thread is written as two maps with different bytes of the stack. The first map contains the \
-      registers and the top of the stack. A hung thread has only one map, and so has every thread in \
-      dumps of earlier versions.
+      registers and the top of the stack. There is only one map for a hung thread, and in dumps of \
+      earlier versions.
       """)
     case .schedulingPolicy: .code(SchedulingPolicy.self, """
       The scheduling policy, as in sched_getscheduler(2)
@@ -207,12 +209,12 @@ extension IntermediateDumpKey {
       """)
     case .threadFrames: .bytes("""
       The frames of a thread whose memory was left out (`privacy` 2), innermost first; sizes in bytes \
-      are in parentheses. A header of 16 bytes contains how the walk ended (1; \
-      \(StoredStackEnd.list)), whether the chain of asynchronous callers is cut (1), whether there is \
-      such a chain (1), padding (1), the number of asynchronous callers (4), the number of frames (4), \
-      padding (4). The header is followed by 8 bytes for each asynchronous caller: the address at \
-      which it continues. Then 18 bytes follow for each frame: address (8), stack pointer or 0 (8), 1 \
-      for a return address (1), how it was found (1; \(StoredTrust.list)). Only in a minidump.
+      are in parentheses. A header of 16 bytes contains how the walk ended (1; \(StoredStackEnd.list)), \
+      whether the chain of asynchronous callers is cut (1), whether there is such a chain (1), padding \
+      (1), the number of asynchronous callers (4), the number of frames (4), padding (4). The header is \
+      followed by 8 bytes for each asynchronous caller: the address at which the caller continues. Then \
+      18 bytes follow for each frame: address (8), stack pointer or 0 (8), 1 for a return address (1), \
+      how it was found (1; \(StoredTrust.list)). Only in a minidump.
       """)
     case .threadProcessorTime: .unsigned(8, """
       In `crashingThread`: CPU time of this thread alone, in user mode and in the kernel together, in \
@@ -220,19 +222,19 @@ extension IntermediateDumpKey {
       dump about another thread.
       """).shown(in: .thread, as: "processorTime", "CPU time", unit: .nanoseconds)
     case .memory: .array("""
-      Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses \
-      the maps of all occurrences. Not in a minidump. For each of at most 256 threads that wait in \
-      futex(2), the array contains the 16 bytes before the futex word and 40 bytes from the word on. \
-      For each thread that waits in `sync`, the array contains 96 bytes of the queue and of up to 3 \
-      target queues, and 64 bytes of each label.
+      Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses the \
+      maps of all occurrences. Not in a minidump. For each of at most 256 threads that wait in futex(2), \
+      the array contains the 16 bytes before the futex word and 40 bytes from the word on. For each \
+      thread that waits in `DispatchQueue.sync`, the array contains 96 bytes of the queue and of up to 3 \
+      target queues, and 64 bytes of each queue's label.
       """)
-    case .memoryRegion: .map("A run of bytes.")
-    case .regionAddress: .address("Address of the first byte in the process.")
+    case .memoryRegion: .map("A contiguous block of memory.")
+    case .regionAddress: .address("Address of the block's first byte.")
     case .regionData: .bytes("""
       The bytes. Missing if the bytes could not be read. Also missing in a minidump, whose memory list \
       contains the bytes.
       """)
-    case .regionSize: .unsigned(8, "Bytes requested.")
+    case .regionSize: .unsigned(8, "Number of bytes that were requested.")
     case .mappings: .array("""
       The text of `/proc/self/maps`, cut into pieces at arbitrary bytes: `mappingsChunk` maps, which \
       a reader joins.
@@ -371,9 +373,10 @@ extension IntermediateDumpKey {
       Report ID of the last earlier crash that has a separate dump.
       """).shown(in: .survival, as: "precedingReport")
     case .continuesReport: .bytes(16, """
-      In a run record, inside `owner`: the ID of the report of a crash that the process may survive, \
-      for which the locked file was made. If the locked file stays empty, the process was ended by \
-      that crash or ended later in an ordinary way, and there is no further verdict.
+      In a run record, inside `owner`: the report ID of the preceding crash, which the process may \
+      survive. This run record belongs to the locked file for the next crash. If that file stays empty, \
+      the preceding crash ended the process, or the process ended later without another crash; no report \
+      says how the run ended.
       """)
     case .ownerCrashSignals: .address("""
       In a run record, inside `owner`: the crash signals that are handled; bit n - 1 stands for signal \
@@ -398,16 +401,18 @@ extension IntermediateDumpKey {
       """)
     case .ownerToldStacks: .address("""
       In a run record, inside `owner`: the address, in the owner's memory, of a table of its threads' \
-      alternate stacks. The table has 8192 entries of thread ID, base and size, 8 bytes each. Bit 63 \
-      of the size is set for a stack of the handler. A process that requests a dump finds a thread \
-      with enough room in this table.
+      alternate stacks. The table has 8192 entries of thread ID, base and size, 8 bytes each. Bit 63 of \
+      the size is set for a stack of the handler. A process that requests a dump uses this table to find \
+      a thread whose alternate stack has enough room.
       """)
     case .dumpRequest: .map("""
       Why the dump was taken, if the process did not crash; `exception` then contains only the \
       thread's ID. Missing for a crash.
       """)
     case .requestKind: .code(RequestKind.self, "Who asked for the dump").shown(in: .request, as: "kind")
-    case .requestReason: .text("The program's reason for the dump; at most 512 bytes.").shown(in: .request, as: "reason")
+    case .requestReason: .text("""
+      The reason that the program gave for the dump; at most 512 bytes.
+      """).shown(in: .request, as: "reason")
     case .requestErrorType:
       .text("The type of the error that the program passed; at most 256 bytes.").shown(in: .request, as: "errorType")
       .listed(34)
@@ -463,10 +468,10 @@ extension IntermediateDumpKey {
       Number of attachments that did not fit.
       """).shown(in: .client, as: "attachmentsOmitted")
     case .contextsOmitted: .unsigned(8, """
-      Number of contexts that did not fit, of the threads that are in `contexts`.
+      Number of contexts that did not fit, for the threads in `contexts`.
       """).shown(in: .client, as: "contextsOmitted")
     case .annotationObjects:
-      .array("The program's annotations that have a type: `annotationObject` maps; at most 400.")
+      .array("The program's annotations with typed values: `annotationObject` maps; at most 400.")
     case .annotationObject: .map("One annotation; its name is in `annotationName`.")
     case .annotationType: .code(AnnotationType.self, "Type of the value", """
       A double is an IEEE 754 number; a bool of 0 is false.
@@ -568,7 +573,7 @@ extension IntermediateDumpKey {
       The report ID of a hang that had not ended yet.
       """).shown(in: .end, as: "hangReport")
     case .runEnd:
-      .map("How a run ended that left no dump. Only in a minidump.")
+      .map("How the run ended, if it left no dump. Only in a minidump.")
     case .runEndKind: .code(RunEndKind.self, "How the run ended", """
       The same map contains `signalNumber` and `evidenceHangReport`.
       """).shown(in: .end, as: "kind")
@@ -601,8 +606,9 @@ extension IntermediateDumpKey {
     case .throwUptime: .unsigned(8, "CLOCK_BOOTTIME of the throw, in nanoseconds.")
     case .throwError: .address("Address of the error's box. Missing for an error of a typed throw, which has no box.")
     case .throwAddresses: .bytes("""
-      Up to 8 return addresses of 8 bytes, innermost first: that of the hook, that of the function \
-      that threw the error, and those of its callers. The callers are found by frame pointers.
+      Up to 8 return addresses of 8 bytes, innermost first: into the caller of the hook, into the \
+      function that threw the error, and into that function's callers. The callers are found by \
+      following frame pointers.
       """)
     case .tasks: .array("""
       Tasks of Swift concurrency that threads ran: `task` maps; at most 256, the crashing thread's \

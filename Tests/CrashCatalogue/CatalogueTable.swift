@@ -36,10 +36,10 @@ public struct CatalogueTable {
 
       The command prints the full table, which has every kind of crash under every condition. `--page FILE` writes this page. Each
       run compares two processes: one ends without the handler, the other with it. A run is good if both processes end with the same
-      wait status and print the same, and if the process with the handler leaves the expected number of complete reports and nothing
-      else. Each report must have the expected signal, code, address, explanation and message. If the thread itself causes the crash,
-      the report must also have the expected function. [Decision 30](Decisions/30-testing.md) says which part of the catalogue runs
-      with every change.
+      wait status and print the same output, and if the process with the handler leaves the expected number of complete reports and
+      nothing else. Each report must have the expected signal, code, address, explanation and message. If the thread itself causes the
+      crash, the report must also have the expected function. [Decision 30](Decisions/30-testing.md) says which part of the catalogue
+      runs with every change.
       """
   }
 

@@ -78,7 +78,9 @@ struct ExportColumn {
       "time", .time, isOptional: false,
       "the time of the crash, or of the report if `time_known` is false"
     ) { .time($0.time) },
-    ExportColumn("time_known", .boolean, isOptional: false, "whether the dump contains the time") {
+    ExportColumn(
+      "time_known", .boolean, isOptional: false, "whether the time of the crash is known"
+    ) {
       .boolean($0.isTimeKnown)
     },
     of(.hostName),
@@ -113,18 +115,21 @@ struct ExportColumn {
     ) {
       ExportValue($0.facts.message)
     },
-    ExportColumn("signature", .text, "a text that is the same for crashes with the same cause") {
+    ExportColumn(
+      "signature", .text, "one line of text, which is the same for crashes with the same cause"
+    ) {
       ExportValue($0.facts.signature)
     },
     ExportColumn(
       "place", .text,
-      "the innermost call of the program's own code, or else of a dependency, or else file and offset"
+      "the innermost call of the program's own code; if there is none, that of a dependency; "
+        + "if there is none either, file and offset"
     ) {
       ExportValue($0.facts.place)
     },
     ExportColumn(
       "frames", .texts, isOptional: false,
-      "the innermost calls of the program's own code, 5 at most"
+      "the innermost calls of the program's own code; at most 5"
     ) { .texts($0.details.ownFrames) },
     ExportColumn(
       "tags", .map, isOptional: false, "the annotations: names, and values of at most 1 KiB each"
@@ -158,11 +163,15 @@ struct ExportColumn {
     ExportColumn("state", .word, isOptional: false, "`pending` or `completed`") {
       .text($0.state.rawValue)
     },
-    ExportColumn("complete", .boolean, isOptional: false, "false for a dump that was cut off") {
+    ExportColumn(
+      "complete", .boolean, isOptional: false,
+      "false if the dump was truncated or the report cannot be read"
+    ) {
       .boolean($0.failure == nil && $0.details.isComplete)
     },
     ExportColumn(
-      "cut", .boolean, isOptional: false, "whether texts or tags of this line were cut or left out"
+      "cut", .boolean, isOptional: false,
+      "whether texts or annotations in this line were shortened or left out"
     ) { .boolean($0.details.isCut) },
     ExportColumn("error", .text, "the reason why the report cannot be read; otherwise null") {
       ExportValue($0.failure)

@@ -80,7 +80,7 @@ extension CrashCondition {
         surrounds: true),
     ]
     conditions[6].excluded["cxx-exception"] =
-      "the exception leaves the function and ends the process in the destructor, when the function is no longer on the stack"
+      "the exception leaves the function before it ends the process in the destructor, so the function is no longer on the stack"
     conditions[7].dumpsBefore = 1
     conditions[7].excluded["seccomp"] = "a seccomp filter creates the condition itself"
     for index in 2...3 {
@@ -105,11 +105,11 @@ extension CrashCondition {
     second.excluded["file-size-limit"] =
       "the kind lowers the file size limit again while the dump is written"
     second.excluded["sent-segv"] =
-      "another process sends the signal, so it is no crash of the second thread"
+      "another process sends the signal, so the second thread does not crash"
     second.excluded["sent-abort"] =
-      "another process sends the signal, so it is no crash of the second thread"
+      "another process sends the signal, so the second thread does not crash"
     second.excluded["sent-quit"] =
-      "another process sends the signal, so it is no crash of the second thread"
+      "another process sends the signal, so the second thread does not crash"
     let crowds = [0, 15, 127, 999, 3999].map { count in
       var crowd = CrashCondition(
         name: "threads-\(count + 1)", group: .threads,
@@ -139,7 +139,7 @@ extension CrashCondition {
         excluded: CrashCondition.unaligned))
     for index in blocked.indices {
       for kind in ["sent-segv", "sent-abort", "sent-quit"] {
-        blocked[index].excluded[kind] = "the blocked signal stays pending"
+        blocked[index].excluded[kind] = "the blocked signal stays pending, so nothing crashes"
       }
       for kind in ["pipe", "file-size-limit", "cpu-limit"] {
         blocked[index].excluded[kind] =
@@ -284,7 +284,7 @@ extension CrashCondition {
     readOnly.needsRoot = true
     readOnly.excluded["out-of-memory"] = "the kind needs root"
     descriptors.excluded["exec"] =
-      "the new program needs a descriptor to load its libraries; only with the handler does exec free any"
+      "the new program needs a descriptor to load its libraries, and exec frees descriptors only if the handler is installed"
     descriptors.excluded["out-of-memory"] = "the kind itself needs a descriptor"
     return [
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,

@@ -61,13 +61,13 @@ extension CrashCondition {
     "/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
   ]
   private static let firstProcessSurvives = [
-    "cpu-limit": "the kernel discards the signal, and the process runs on in a loop",
+    "cpu-limit": "the kernel discards the signal, and the process loops forever",
     "continuation": "the condition makes no difference for this kind",
   ]
 
   /// The program's handler runs with the alignment checks on, which libc does not stand.
   static let unaligned = [
-    "misaligned": "the kind turns on alignment checks, with which the program's own handler faults"
+    "misaligned": "the kind turns on alignment checks, which make the program's own handler fault"
   ]
 
   static let handlers: [CrashCondition] = [

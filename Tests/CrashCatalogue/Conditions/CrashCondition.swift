@@ -6,8 +6,8 @@ public struct CrashCondition: Sendable {
   public enum Group: String, Sendable, CaseIterable {
     case place = "Kind of thread"
     case locks = "Locks that the crashing thread holds"
-    case moments = "Moments"
-    case threads = "Threads beside it"
+    case moments = "Moment of the crash"
+    case threads = "Other threads of the process"
     case modules = "Modules and mappings"
     case resources = "Resources"
     case children = "Children"
