@@ -1,8 +1,8 @@
 /// One map of a parsed dump, with its entries in file order.
 ///
-/// The values are read from the file's bytes when they are used.
+/// A getter reads the value from the file's bytes each time.
 ///
-/// Getters never trap. The result is nil if the key is missing or its value has another form.
+/// Getters never trap. They return nil if the key is missing or its value has another form.
 public struct IntermediateDumpMap: Sendable {
   /// The value of a key in a map.
   public enum Value: Sendable {
