@@ -116,8 +116,8 @@ pm_run_section:
   .cfi_endproc
   .size pm_run_section, .-pm_run_section
 
-// void pm_capture_context(void *context): the offsets are as in pm_context.h. The stored x0 is the argument; x9 to
-// x11 have the caller's values, as far as the ABI preserves them.
+// void pm_capture_context(void *context): the offsets are as in pm_context.h. The stored x0 is this function's
+// argument; 0 is stored for x16, which this function uses.
   .globl pm_capture_context
   .hidden pm_capture_context
   .type pm_capture_context, %function
