@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Which threads a dump stops; the dump reads all other threads while they run or wait.
+/// Which threads are stopped during a dump; all other threads are read while they run or wait.
 ///
 /// RUNS-DURING-CRASH.
 enum StopChoice {
@@ -9,8 +9,8 @@ enum StopChoice {
   case all
   /// Stops only the hanging thread, and only if it is running.
   ///
-  /// A running thread is in no system call that the signal could interrupt, and the kernel shows registers only of
-  /// waiting threads.
+  /// A signal to a running thread interrupts no system call. A waiting thread need not be stopped, because the kernel
+  /// shows its stack pointer and instruction pointer.
   case hungIfRunning
   /// Stops all running threads, because it is not known which thread hangs.
   case running

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The device and the inode of a file, which identify it.
+/// The device and the inode that identify a file.
 ///
 /// RUNS-DURING-CRASH.
 struct FileIdentity {
@@ -31,7 +31,8 @@ struct FileIdentity {
 
   /// True if the name does not exist in the directory, or belongs to another file.
   ///
-  /// False if this is not known, for example in a process that has given up its permissions for the directory.
+  /// This is false if the kernel does not tell, for example because the process has given up its permissions for the
+  /// directory.
   @_noLocks
   func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
     var status = pm_file_status()
