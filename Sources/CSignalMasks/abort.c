@@ -1,7 +1,7 @@
 // Defines abort in the program. Since version 2.41, glibc's abort no longer unblocks SIGABRT. If the thread blocks
-// SIGABRT, the kernel then ends the process without a dump. So this definition unblocks SIGABRT first. It is needed
-// for threads whose mask libc or the kernel set, past this package's pthread_sigmask. Calls of abort inside libc do
-// not reach this definition. See Docs/Decisions/10-signal-masks.md.
+// SIGABRT, the kernel then ends the process without a dump. So this definition unblocks SIGABRT first. Unblocking is
+// needed for threads whose mask was set by libc or the kernel, without a call of this package's pthread_sigmask.
+// Calls of abort inside libc do not reach this definition. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ __attribute__((constructor)) static void find_next(void) {
 }
 
 // This definition is weak, because a static executable may also contain libc's definition, in an object file that it
-// needs for other functions. It jumps to the next definition, so that it leaves no frame on the stack.
+// needs for other functions. pm_abort jumps to the next definition, so that it leaves no frame on the stack.
 __attribute__((visibility("default"), weak)) void pm_abort(void) __asm__("abort");
 void pm_abort(void) {
   uint64_t signal = 1ull << (SIGABRT - 1);

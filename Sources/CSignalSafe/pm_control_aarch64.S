@@ -141,7 +141,7 @@ pm_capture_context:
   stp x28, x29, [x16, #224]
   mov x17, sp
   stp x30, x17, [x16, #240]
-  // The stored pc is the return address; the stored pstate has the flags.
+  // The stored pc is the return address; the stored pstate holds the flags.
   mrs x17, nzcv
   stp x30, x17, [x16, #256]
   // struct fpsimd_context: FPSIMD_MAGIC, the size of 528 bytes, fpsr, fpcr, v0 to v31.

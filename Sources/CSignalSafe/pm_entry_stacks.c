@@ -128,8 +128,8 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
 #endif
 
 // If a seccomp filter trapped a system call that this module made, makes the call return ENOSYS, as if the kernel did
-// not have it. Returns 0 for any other SIGSYS. If the trap were treated as a crash, the first system call of the
-// crash handler would be trapped too, and so on without end.
+// not have that call. Returns 0 for any other SIGSYS. If the trap were treated as a crash, the first system call of
+// the crash handler would be trapped too, and so on without end.
 //
 // Under syscall user dispatch, the handler can make no system call, and may even be unable to return, because the
 // return is also a system call. So the process is left to the kernel, which ends it as it would without the handler.

@@ -15,8 +15,8 @@ public typealias FirstChanceHandler =
 ///
 /// The function runs in a signal handler, on the faulting thread and its alternate stack, with all signals except
 /// faults blocked. The function may run on several threads at once. It may do only what signal-safety(7) allows: no
-/// allocation, no lock, no Swift object. The function must decide from the fault's address or instruction whether the
-/// fault belongs to its runtime, and return false for other faults. The function is not called for a fault in code
+/// allocation, no lock, no Swift object. It must decide from the fault's address or instruction whether the fault
+/// belongs to its own runtime, and return false for all other faults. The function is not called for a fault in code
 /// that runs on an alternate stack, such as this function, or in a vfork(2) child.
 ///
 /// `setFirstChanceHandler` may be called at any time, even before `startHandler`, and from any thread, but not from a

@@ -2,8 +2,8 @@ public import IntermediateDump
 
 /// An installed handler; it stays installed until the process ends.
 ///
-/// Both `startHandler` and `Handler.current` return it. Functions that need a handler are methods of this type; the
-/// modules `Postmortem` and `PostmortemUpload` add more methods.
+/// Both `startHandler` and `Handler.current` return the handler. Functions that need a handler are methods of this
+/// type; the modules `Postmortem` and `PostmortemUpload` add more methods.
 public struct Handler: Sendable, Equatable {
   /// The database's directory.
   ///

@@ -15,8 +15,7 @@ private func withStarted<Result, Failure>(
   return try unsafe body(&lockedStarted)
 }
 
-/// What the first successful `startHandler` leaves for later calls; a tuple would need metadata that the runtime
-/// creates at launch.
+/// What later calls of `startHandler` need; not a tuple, for which the runtime would create metadata at launch.
 private struct Started {
   let handler: Handler
   let directory: DirectoryIdentity

@@ -1,4 +1,4 @@
-/// How much dumps and reports leave out for privacy; each level leaves out more than the level before it.
+/// The level of privacy of dumps and reports; each level leaves out more than the level before it.
 ///
 /// Later versions may add levels.
 ///

@@ -13,7 +13,7 @@ package enum SignalNames {
     return (1...31).contains(signal) ? word(code, ofLine: signal) : nil
   }
 
-  /// The word with the given number in a line of the table: 0 is the line's name, and higher numbers are the names of
+  /// Returns a word of a line of the table by its number: 0 is the line's name, and higher numbers are the names of
   /// its codes.
   private static func word(_ number: Int32, ofLine line: Int32) -> String? {
     // This code compares bytes, because splitting a string would add kilobytes of code to each program.

@@ -30,12 +30,12 @@ package enum SignalTable {
 
   /// The table, in which each line describes one signal.
   ///
-  /// A line has the signal's number, the letters of its classes (`-` for none), its name, and the names of its codes
-  /// from 1 upward.
+  /// A line consists of the signal's number, the letters of its classes (`-` for none), its name, and the names of
+  /// its codes from 1 upward.
   ///
   /// The table is one string, because the compiler would turn a choice among strings into a jump table. Two more
-  /// lines do not describe a signal. `sentLine` has the names of the codes of sent signals from 0 downward, and
-  /// `errnoLine` has the names of error numbers.
+  /// lines do not describe a signal. `sentLine` lists the names of the codes for sent signals, from 0 downward, and
+  /// `errnoLine` lists the names of error numbers.
   package static var text: StaticString {
     @_noLocks get {
       """

@@ -59,7 +59,7 @@ package struct PendingDumpBound {
 
   /// Applies the limits.
   ///
-  /// - Parameter wholly: false to leave the listing of a large directory to another start.
+  /// - Parameter wholly: false to skip a large directory, which another start of the handler then lists.
   package func apply(wholly: Bool = true) {
     guard
       let names = DirectoryNames.rest(

@@ -16,7 +16,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database for dumps whose conversion keeps failing.
   package static let quarantineDirectory = "quarantine"
 
-  /// The role of a file, which the part of its name after the UUID shows.
+  /// The role of a file, as shown by the part of its name after the UUID.
   package enum Role: Sendable, Hashable {
     case finished
     case locked

@@ -5,7 +5,7 @@ internal import IntermediateDump
 enum UserNamespace {
   /// True for the overflow user ID, which stands for all users outside this namespace.
   ///
-  /// The result is false in the initial namespace, and in a namespace that has a user with that ID.
+  /// The result is false in the initial namespace, and in a namespace in which a user has that ID.
   ///
   /// Source: user_namespaces(7), "Unmapped user and group IDs".
   static func isOutside(_ user: UInt32) -> Bool {

@@ -1,10 +1,10 @@
 public import CrashConverter
 internal import CrashHandler
 
-/// Converts the dumps in the handler's database that earlier runs of this program left to reports.
+/// Converts dumps that earlier runs of this program left in the handler's database to reports.
 ///
-/// Call this function once after `startHandler`. It does the same as the method `processIntermediateDumps` of
-/// `Handler.current`, which has more parameters and a form for `async` code.
+/// Call this function once after `startHandler`. The method `processIntermediateDumps` of `Handler.current` does the
+/// same, has more parameters, and also exists in an `async` form.
 ///
 /// - Parameters:
 ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.

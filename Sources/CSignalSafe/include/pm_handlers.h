@@ -10,7 +10,7 @@
 #include "pm_entry_stacks.h"
 #include "pm_thread_base.h"
 
-// The arguments of a call to code outside the handler, which is made on the stack on which the signal arrived.
+// The arguments of a call to code outside the handler. Such a call is made on the stack on which the signal arrived.
 struct pm_outward_call {
   uint64_t handler;
   int signal;

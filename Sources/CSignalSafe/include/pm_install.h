@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Returns the address of the Swift runtime's pointer to its last fatal message, which libswiftCore exports for
-// debuggers; NULL if this runtime has no such pointer.
+// Returns the address of the Swift runtime's pointer to its last fatal message; NULL if this runtime has no such
+// pointer. libswiftCore exports the pointer for debuggers.
 const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 
 // Returns the address of glibc's pointer to its last abort message, `struct { unsigned size; char text[]; } *`; NULL
@@ -23,7 +23,7 @@ struct pm_task_facts {
   // in this block is the task's address.
   int64_t block_offset;
   uint64_t block_size;
-  // The value of _swift_concurrency_debug_internal_layout_version, which is the version of the layout of a task.
+  // The version of the task layout, from _swift_concurrency_debug_internal_layout_version.
   uint32_t layout_version;
 };
 void pm_find_task_facts(struct pm_task_facts *_Nonnull facts);

@@ -17,7 +17,7 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
 extension Capture {
   fileprivate func captureLiveDump() {
     if session.request.isFromTool {
-      // The thread is inside a signal handler, whose frame is on the alternate stack.
+      // The thread is inside a signal handler, and the signal's frame is on the alternate stack.
       setFaultStack()
     } else {
       // The dump is taken on a separate stack, so a fault can be handled on the thread's alternate stack or, without

@@ -10,9 +10,9 @@ internal import IntermediateDump
 ///
 /// Before the first section, `pm_write_dump` writes the header, the `process` map encoded at launch and, if needed,
 /// the maps `dumpRequest` and `survival`. After `writeCapture`, it writes the end mark. A raw value is a section's
-/// position in this order, and can change; dumps identify a section by its `DumpSection`. Each section has a file in
-/// `Capture/Sections`, with its `SectionRow` and its function. `SectionTests` compares order, numbers and names with
-/// `Docs/Internals/IntermediateDumpFormat.md`.
+/// position in this order, and can change; dumps identify a section by its `DumpSection`. A file in
+/// `Capture/Sections` contains each section's `SectionRow` and function. `SectionTests` compares order, numbers and
+/// names with `Docs/Internals/IntermediateDumpFormat.md`.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse
 /// allocations and locks; the audit of the linked program checks calls that the compiler cannot see.

@@ -6,7 +6,7 @@ internal import PendingDumps
 ///
 /// Every report on this process shows the last 128 breadcrumbs.
 ///
-/// A report first shows the last 16 breadcrumbs of the unit of work that crashed. A unit of work is the outermost
+/// A report first shows the last 16 breadcrumbs from the unit of work that crashed. A unit of work is the outermost
 /// `withContext` around the call, or else the task, or else the thread. The 16 breadcrumbs are available as long as
 /// at most about 500 units of work leave breadcrumbs at the same time. Those of a finished `withContext` are dropped
 /// first.

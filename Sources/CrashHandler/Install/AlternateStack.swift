@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A stack on which a thread handles signals, so that it can handle an overflow of its normal stack.
 ///
-/// The stack has a guard page below it and a guard zone above it. The kernel may place the mapping directly below a
+/// There is a guard page below the stack and a guard zone above it. The kernel may place the mapping directly below a
 /// thread's normal stack, and a large frame on that stack can skip its guard page. If the frame ended in the
 /// alternate stack, the kernel would assume that a signal handler is already running there.
 ///
@@ -20,9 +20,9 @@ struct AlternateStack {
   private static let guardAbove = isLimited ? pageSize : 256 << 10
   /// The number of bytes that signal handlers can use.
   ///
-  /// The stack has room for four of the kernel's signal frames (11 KiB each with AMX). The frames of a handler of the
-  /// program, the stop handler and the crash handler may be on the stack at the same time.
-  /// Docs/Decisions/11-alternate-stacks.md has the measurements.
+  /// The stack has room for four of the kernel's signal frames (11 KiB each with AMX). The stack may hold the frames
+  /// of one of the program's handlers, of the stop handler and of the crash handler at the same time.
+  /// Docs/Decisions/11-alternate-stacks.md contains the measurements.
   static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
     return (max(isLimited ? 40 << 10 : 64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize

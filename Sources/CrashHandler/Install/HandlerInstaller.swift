@@ -173,8 +173,8 @@ enum HandlerInstaller {
         proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
-    // Only the names in this session are separate. It shares all other memory with `capture`, and only one thread at
-    // a time uses the two.
+    // Only the names in this session are separate. The session shares all other memory with `capture`, so only one
+    // thread at a time may use the two.
     let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))

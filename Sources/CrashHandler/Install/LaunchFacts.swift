@@ -5,7 +5,7 @@ internal import PendingDumps
 
 /// The facts in a dump that are known at launch.
 ///
-/// These facts are encoded at launch, so a crash only copies the bytes.
+/// These facts are encoded at launch, so that crash code only has to copy the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?
@@ -133,7 +133,7 @@ struct LaunchFacts {
 
   /// The time in nanoseconds after which the service manager treats this process as hung.
   ///
-  /// The value is nil if the service manager has no watchdog for this process.
+  /// The result is nil if the service manager runs no watchdog for this process.
   ///
   /// The value is also nil in a program with more permissions than its caller, because the caller controls the
   /// environment.

@@ -91,7 +91,7 @@ extension SystemCalls {
   /// `unshare`.
   @available(*, deprecated, renamed: "files")
   public static let descriptorTable = SystemCalls(rawValue: CallBit.files)
-  /// An empty set, because a crash no longer makes the calls `sched_getscheduler` and `getpriority`.
+  /// An empty set, because the handler no longer calls `sched_getscheduler` and `getpriority`.
   @available(*, deprecated)
   public static let scheduling: SystemCalls = []
 }

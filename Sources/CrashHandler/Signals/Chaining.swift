@@ -102,7 +102,7 @@ extension Capture {
   /// This function does nothing while the signal is pending on this thread. In that case, the previous handler has
   /// set the default action and raised the signal again to end the process.
   ///
-  /// - Parameter ours: the signals whose action was this package's handler before the call.
+  /// - Parameter ours: the signals that had this package's handler before the previous handler was called.
   @_noLocks
   func takeBackSignals(_ ours: UInt64, after signal: Int32) {
     guard let pending = SignalMask.pending, !SignalMask.has(pending, signal) else { return }
@@ -117,7 +117,7 @@ extension Capture {
     }
   }
 
-  /// The crash signals whose action is this package's handler.
+  /// Returns the crash signals that have this package's handler.
   @_noLocks
   func signalsWithOurHandler() -> UInt64 {
     crashSignals(withHandler: installed.signals.crashAction.handler)

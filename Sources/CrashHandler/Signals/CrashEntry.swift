@@ -17,8 +17,8 @@ func pm_handle_crash(
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
   // `becomeOwnProcess` fails in a vfork child, which runs in its parent's memory and would overwrite the parent's
-  // dump. It also fails if this thread faulted in it, or has waited ten seconds for another thread in it; the state
-  // is then only partly changed.
+  // dump. It also fails if this thread has faulted in `becomeOwnProcess`, or has waited ten seconds for another
+  // thread in it. In these cases, the state is only partly changed.
   guard capture.becomeOwnProcess() else {
     capture.restoreAndReraise(call.signal)
     return

@@ -21,7 +21,7 @@ extension Capture {
   /// Stores a signal that another process sent, which is sent again when the requested dump is done.
   ///
   /// A requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
-  /// outside a section cannot be postponed, because the faulting instruction would run again at once.
+  /// outside a section cannot be postponed, because the faulting instruction would run again immediately.
   private func postpone(_ signal: DeliveredSignal) -> Bool {
     guard session.request.isFromTool, signal.isAsynchronous, let information = signal.information
     else { return false }

@@ -65,7 +65,7 @@ extension Capture {
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,
-      // After the handler of its signal has returned, abort() ends the process.
+      // After the SIGABRT handler has returned, abort() ends the process.
       signal.number != SIGABRT || information.sender != shared.process.id
     else { return }
     markWentOn()

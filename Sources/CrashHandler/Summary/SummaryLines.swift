@@ -91,7 +91,7 @@ struct SummaryLines {
         text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
       } else {
         text.appendName(code, ofLine: number, orElse: code)
-        // A signal that a process sent has no fault address. Nor does a breakpoint on x86_64, whose code is
+        // There is no fault address for a signal that a process sent, or for a breakpoint on x86_64, whose code is
         // SI_KERNEL.
         if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
       }

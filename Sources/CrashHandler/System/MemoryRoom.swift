@@ -11,7 +11,7 @@ struct MemoryRoom {
   /// These bytes are for the signal frame and the handler's frames on an unused stack, the page tables of that stack,
   /// and the thread's part of the dump.
   ///
-  /// Docs/Decisions/16-reading-memory.md has the measurements.
+  /// Docs/Decisions/16-reading-memory.md contains the measurements.
   private static var perThread: UInt64 { 24 &<< 10 }
   /// How many bytes of memory a dump of a process with one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }

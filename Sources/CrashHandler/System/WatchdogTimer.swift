@@ -6,7 +6,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {
-  /// Creates a timer; returns -1 if the timer has no signal, or the kernel has no timer left.
+  /// Creates a timer; returns -1 if `signal` is 0, or if the kernel refuses another timer.
   ///
   /// - Parameter thread: the thread that gets the signal; 0 for any thread of the process.
   @_noLocks

@@ -7,14 +7,14 @@ struct FileIdentity {
   private let device: UInt64
   private let inode: UInt64
 
-  /// The identity of a file whose status is known.
+  /// Creates the identity from a file's known device and inode.
   @_noLocks
   init(device: UInt64, inode: UInt64) {
     self.device = device
     self.inode = inode
   }
 
-  /// The identity of an open file.
+  /// Reads the identity of an open file.
   ///
   /// If the file's status cannot be read, no file has the resulting identity.
   @_noLocks
@@ -31,7 +31,7 @@ struct FileIdentity {
 
   /// True if the name does not exist in the directory, or belongs to another file.
   ///
-  /// This is false if the kernel does not tell, for example because the process has given up its permissions for the
+  /// False also if this cannot be found out, for example because the process has given up its permissions for the
   /// directory.
   @_noLocks
   func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {

@@ -33,8 +33,8 @@ struct FutexWord {
     unsafe pm_atomic_compare_exchange(address, expected, desired)
   }
 
-  /// Waits until another thread wakes the waiting threads or the time is over; returns at once if the word differs
-  /// from `expected`.
+  /// Waits until another thread wakes the waiting threads or the time is over; returns immediately if the word
+  /// differs from `expected`.
   ///
   /// The wait may end early (EINTR), so the caller must check the value again.
   ///

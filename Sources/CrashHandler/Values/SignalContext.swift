@@ -95,7 +95,7 @@ struct SignalContext {
 
   /// True if the stack pointer is on the alternate stack, below this context.
   ///
-  /// That is the case in the handler that was called with this context.
+  /// This is the case in the handler that was called with this context.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
     unsafe pm_is_below_context(address, stackPointer) != 0

@@ -6,7 +6,7 @@
 public struct IntermediateDumpMap: Sendable {
   /// The value of a key in a map.
   public enum Value: Sendable {
-    /// A property, as the range of its payload in the file.
+    /// A property: the range in the file that holds its payload.
     case property(Range<Int>)
     case map(IntermediateDumpMap)
     /// The maps of an array, each with its key and its offset in the file.

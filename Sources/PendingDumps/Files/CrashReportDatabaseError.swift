@@ -16,7 +16,7 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     public static let invalidGroup = Code(description: "no such group")
     /// The file at the path is not a regular file.
     public static let notARegularFile = Code(description: "not a regular file")
-    /// A file is larger than a file of its kind can be.
+    /// A file is larger than any valid file of its kind.
     public static let tooLarge = Code(description: "too large")
     /// The report is already in the database, pending or completed.
     public static let reportExists = Code(description: "the report exists already")
@@ -27,7 +27,7 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(
       description: "crash reports are not supported here")
-    /// The system refused the operation; `errno` has the reason.
+    /// The system refused the operation; `errno` gives the reason.
     public static let fileSystemError = Code(description: "file system error")
   }
 

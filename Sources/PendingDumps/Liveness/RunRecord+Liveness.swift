@@ -19,7 +19,7 @@ extension RunRecord {
   /// - Parameters:
   ///   - record: the run record; nil if there is none or it is damaged.
   ///   - name: the name of the locked file, or of any other file of the same owner.
-  ///   - directory: the descriptor of the directory of these files.
+  ///   - directory: the descriptor of the directory that contains these files.
   ///   - isLocalFileSystem: true if only this machine writes to the file system.
   ///   - age: the number of nanoseconds since the locked file or its run record was last written.
   ///   - isOwnIdentifier: true if the file belongs to the same program as the asking process.

@@ -49,9 +49,9 @@ package struct MemoryCgroupFiles {
   package let directory: String?
   /// True if the files are those of version 2.
   package let isUnified: Bool
-  /// The descriptors of two files: one has the number of bytes in use, the other has the limit on this number.
+  /// The descriptors of two files, which contain the number of bytes in use and the limit on this number.
   ///
-  /// A missing file has the descriptor -1.
+  /// The descriptor is -1 if the file is missing.
   package let used: Int32
   package let limit: Int32
   /// The limit when the files were opened; nil if there was none.

@@ -25,7 +25,7 @@ extension Capture {
 
 /// Finds the `withContext` values of threads, and the breadcrumbs of the work that the crashing thread was doing.
 ///
-/// A context value whose memory has been reused is invalid; a thread with an invalid value is written without
+/// A context value is invalid if its memory has been reused; a thread with an invalid value is written without
 /// contexts.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/TaskLocal.h, class Item; for a thread without a task,

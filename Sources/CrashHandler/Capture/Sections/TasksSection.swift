@@ -25,8 +25,8 @@ private struct TaskWriter {
   private static var limit: Int { 256 }
   /// The offset, in scratch memory, of the tasks' addresses; the number of tasks precedes them.
   private static var addressesOffset: Int { 16 }
-  /// The maximum number of slabs that are written for the first task and for each other task, and the maximum bytes
-  /// of one slab.
+  /// The maximum number of slabs that are written for the first task and for each other task, and the maximum number
+  /// of bytes of one slab.
   ///
   /// A slab has 1 KiB unless a function needs more.
   private static var slabLimit: Int { 64 }

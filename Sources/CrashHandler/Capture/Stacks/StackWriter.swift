@@ -80,9 +80,9 @@ struct StackWriter {
 
   /// Returns the address from which to capture a stack, and the stack's bounds; nil if the address is not in a stack.
   ///
-  /// Since glibc 2.42 a stack may have its guard inside its mapping, so that neighboring stacks share one mapping.
-  /// The end of such a stack is found through the thread pointer, because libc keeps the thread's control block in
-  /// the stack's last page.
+  /// Since glibc 2.42, a stack's guard may be inside the stack's mapping, so that neighboring stacks share one
+  /// mapping. The end of such a stack is found through the thread pointer, because libc keeps the thread's control
+  /// block in the stack's last page.
   private func place(
     from wanted: UInt64, _ threadPointer: UInt64
   ) -> (start: UInt64, lowest: UInt64, end: UInt64)? {

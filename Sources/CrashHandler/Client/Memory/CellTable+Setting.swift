@@ -4,8 +4,8 @@ internal import CSignalSafe
 extension CellTable {
   /// Sets the value of a key.
   ///
-  /// - Returns: false if the table has no room for the key, which it then counts as left out. The result is also
-  ///   false if other threads are setting the value and use all of its buffers.
+  /// - Returns: false if there is no room for the key, which then counts as left out. The result is also false if
+  ///   other threads are setting the value and use all of its buffers.
   @_noLocks
   func set(
     key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0

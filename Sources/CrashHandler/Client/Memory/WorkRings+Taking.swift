@@ -13,8 +13,8 @@ extension WorkRings {
 
   /// Returns the breadcrumb ring of a unit of work.
   ///
-  /// If the unit of work has no ring, it takes the ring that has not been used for the longest time among those it
-  /// may use. The result is nil if other units of work took that ring four times in a row.
+  /// If the unit of work has no ring, it gets the least recently used ring in its bucket. The result is nil if other
+  /// units of work took that ring four times in a row.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)

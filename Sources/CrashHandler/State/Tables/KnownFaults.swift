@@ -1,4 +1,4 @@
-/// The last handled fault of each thread, and whether the handler of that fault returned.
+/// The last fault on each thread that was handled, and whether the previous handler returned after it.
 ///
 /// If a previous handler returns without having removed the cause of a fault, the same fault occurs again and again.
 /// If it leaves through siglongjmp, the fault is over, and the next fault is another crash, even at the same
@@ -26,7 +26,7 @@ struct KnownFaults {
     unsafe self.base = base
   }
 
-  /// True if the fault is the last fault of its thread, and has occurred again because its handler returned.
+  /// True if the fault is the same as the last fault on its thread, whose handler has returned.
   @_noLocks
   func isRepetition(_ fault: FaultIdentity) -> Bool {
     let index = index(of: fault)
@@ -34,7 +34,7 @@ struct KnownFaults {
     return unsafe place(index).pointee.isEqual(to: fault)
   }
 
-  /// Stores the fault as the last fault of its thread.
+  /// Stores the fault as the last fault on its thread.
   ///
   /// - Returns: the fault's number; 0 if there is no fault.
   @_noLocks

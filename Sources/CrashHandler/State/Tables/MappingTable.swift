@@ -99,7 +99,7 @@ struct MappingTable {
     images.removeAll()
   }
 
-  /// Adds the mapping in one line, which has the form `start-end rwxp offset device inode   path`.
+  /// Adds the mapping that one line describes, in the form `start-end rwxp offset device inode   path`.
   private func addLine(_ scanner: inout TextScanner) {
     let index = count
     guard index < capacity else { return }

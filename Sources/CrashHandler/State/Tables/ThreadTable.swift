@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The threads that were found when the dump was taken.
 ///
-/// The table has a fixed size. The capturing thread and each stopped thread fill its records.
+/// The size of the table is fixed. The capturing thread and each stopped thread fill its records.
 ///
 /// RUNS-DURING-CRASH.
 @safe
