@@ -7,7 +7,7 @@ enum StopChoice {
   /// Stops no threads, because a program that continues must not get an unexpected EINTR.
   case none
   case all
-  /// Stops only the hanging thread, and only if it is running.
+  /// Stops only the hung thread, and only if it is running.
   ///
   /// A signal to a running thread interrupts no system call. A waiting thread need not be stopped, because the kernel
   /// shows its stack pointer and instruction pointer.

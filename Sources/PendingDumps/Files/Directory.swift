@@ -55,7 +55,7 @@ package struct Directory: ~Copyable, Sendable {
   /// Keeps the descriptor open until the process ends.
   package mutating func keep() { file.keep() }
 
-  /// Waits until changes of the directory's entries are stored on disk.
+  /// Waits until changes to the directory's entries are stored on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     try file.synchronize()
   }

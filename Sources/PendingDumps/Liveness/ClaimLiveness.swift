@@ -11,7 +11,7 @@ package enum ClaimLiveness {
   /// - Parameters:
   ///   - age: the number of nanoseconds since the claim was made; negative if the clock was set back.
   ///   - isLocalFileSystem: true if only this machine writes to the file system.
-  ///   - probe: examines a process of this PID namespace.
+  ///   - probe: examines a process in this PID namespace.
   ///   - witnessProbe: examines the FIFO that the claim names.
   package static func verdict(
     processID: UInt32, startTime: UInt64, place: UInt32, witness: PendingDumpName.Witness? = nil,

@@ -47,7 +47,7 @@ package struct MemoryCgroupFiles {
   package let path: String?
   /// The directory of the cgroup's files; nil if the files cannot be opened.
   package let directory: String?
-  /// True if the files are those of version 2.
+  /// True if the files belong to cgroup version 2.
   package let isUnified: Bool
   /// The descriptors of two files, which contain the number of bytes in use and the limit on this number.
   ///

@@ -79,9 +79,9 @@ extension Capture {
     writer.unsigned(.threadPointer, pm_thread_pointer())
   }
 
-  /// Writes the hanging thread, in a dump that another thread takes.
+  /// Writes the hung thread, in a dump that another thread takes.
   ///
-  /// - Returns: the hanging thread's context, if that thread was stopped.
+  /// - Returns: the hung thread's context, if that thread was stopped.
   fileprivate func writeHungThread() -> SignalContext? {
     guard let record = session.threads.find(session.exception.threadID), !record.status.isGone
     else { return nil }
