@@ -1,6 +1,7 @@
-// Defines _exit and _Exit in the program, which the dynamic linker finds before libc's. Without these definitions, a
-// process that called _exit or _Exit could not be distinguished from a killed process. daemon(3) is also defined,
-// because libc's daemon calls libc's own _exit in the parent. See Docs/Decisions/21-runs-without-a-dump.md.
+// Defines _exit and _Exit in the program; the dynamic linker finds these definitions before libc's. Without these
+// definitions, a process that called _exit or _Exit could not be distinguished from a killed process. daemon(3) is
+// defined too, because libc's version calls libc's own _exit in the parent. See
+// Docs/Decisions/21-runs-without-a-dump.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,7 +33,7 @@ static _Noreturn void end_process(int status) {
 __attribute__((visibility("default"))) void _exit(int status) { end_process(status); }
 __attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
 
-// Makes the child of daemon(3) the daemon; runs in that child.
+// Turns the child that daemon(3) forked into the daemon; runs in that child.
 static int become_daemon(int keeps_directory, int keeps_files) {
   if (setsid() == -1) return -1;
   if (!keeps_directory && chdir("/") != 0) return -1;
@@ -50,7 +51,7 @@ static int become_daemon(int keeps_directory, int keeps_files) {
   return 0;
 }
 
-// Does the same as glibc's daemon, and informs the handler that the child continues the program. Source: glibc
+// Does the same as glibc's daemon, and tells the handler that the program continues in the child. Source: glibc
 // misc/daemon.c.
 __attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps_files) {
   pid_t child = fork();
@@ -64,8 +65,8 @@ __attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps
   return result;
 }
 
-// Returns 1 if calls from any library reach this definition of _exit; returns 0 in a static executable, where that is
-// not known.
+// Returns 1 if calls of _exit from any library reach this definition; returns 0 if they do not, or if that cannot be
+// found out, as in a static executable.
 static int follows_exits(void) {
   if (dlsym(RTLD_DEFAULT, "_exit") != (void *)_exit || dlsym(RTLD_DEFAULT, "_Exit") != (void *)_Exit) return 0;
   if (!__interceptor__exit) atomic_store(&next_exit, (void (*)(int))dlsym(RTLD_NEXT, "_exit"));

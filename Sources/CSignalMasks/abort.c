@@ -1,6 +1,7 @@
 // Defines abort in the program. Since version 2.41, glibc's abort no longer unblocks SIGABRT. If the thread blocks
-// SIGABRT, the kernel then ends the process without a dump. This definition helps threads whose mask was set by
-// libc or the kernel. Calls of abort inside libc do not reach this definition. See Docs/Decisions/10-signal-masks.md.
+// SIGABRT, the kernel then ends the process without a dump. So this definition unblocks SIGABRT first. Unblocking is
+// needed for threads whose mask was set by libc or the kernel, without a call of this package's pthread_sigmask.
+// Calls of abort inside libc do not reach this definition. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -9,7 +10,7 @@
 #include "CSignalMasks.h"
 #include "CSignalSafe.h"
 
-// Does the same as libc's abort, for programs without a dynamic linker that could find libc's abort. Source: glibc
+// Does the same as libc's abort, for static executables, in which libc's abort cannot be found. Source: glibc
 // stdlib/abort.c.
 static void abort_by_itself(void) {
   uint64_t signal = 1ull << (SIGABRT - 1);
@@ -27,14 +28,15 @@ extern void __interceptor_abort(void) __attribute__((weak));
 
 static _Atomic(void (*)(void)) next_abort;
 
-// This function runs when the program starts, because a thread that calls abort may hold the dynamic linker's lock.
+// This function runs when the program starts, because a thread that later calls abort may hold the dynamic linker's
+// lock.
 __attribute__((constructor)) static void find_next(void) {
   void (*found)(void) = __interceptor_abort ? __interceptor_abort : (void (*)(void))dlsym(RTLD_NEXT, "abort");
   __c11_atomic_store(&next_abort, found ? found : abort_by_itself, __ATOMIC_SEQ_CST);
 }
 
-// This definition is weak, because a static executable may need libc's object file for other functions. It jumps to
-// the next definition, so that it leaves no frame on the stack.
+// This definition is weak, because a static executable may also contain libc's definition, in an object file that it
+// needs for other functions. pm_abort jumps to the next definition, so that it leaves no frame on the stack.
 __attribute__((visibility("default"), weak)) void pm_abort(void) __asm__("abort");
 void pm_abort(void) {
   uint64_t signal = 1ull << (SIGABRT - 1);

@@ -1,6 +1,6 @@
-// Defines pthread_sigmask and sigprocmask in the program, which the dynamic linker finds before libc's. Crash signals
-// stay unblocked in the kernel. If a blocked crash signal were raised, the process would end without running a
-// handler. A program still reads back the mask that it has set. See Docs/Decisions/10-signal-masks.md.
+// Defines pthread_sigmask and sigprocmask in the program; the dynamic linker finds these definitions before libc's.
+// They keep crash signals unblocked in the kernel, because a fault whose signal is blocked ends the process without
+// running a handler. The program still reads back the mask that it has set. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -13,19 +13,19 @@
 // The sanitizers' definition of pthread_sigmask, which checks the arguments.
 extern int __interceptor_pthread_sigmask(int, const sigset_t *, sigset_t *) __attribute__((weak));
 
-// Signals 32 and 33, which libc does not allow programs to block, and the signals that the kernel never blocks.
+// Signals 32 and 33, which libc does not let programs block, and the signals that the kernel never blocks.
 #define LIBC_SIGNALS (3ull << 31)
 #define NEVER_BLOCKED (LIBC_SIGNALS | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
 
 #define ABORT (1ull << (SIGABRT - 1))
 
-// The TLS model is initial-exec, to avoid __tls_get_addr, which may allocate memory; pthread_sigmask is called in
+// The TLS model is initial-exec, because __tls_get_addr may allocate memory, and programs call pthread_sigmask in
 // signal handlers.
 static _Thread_local struct pm_thread_mask own_mask __attribute__((tls_model("initial-exec")));
-// The process ID of a child of vfork that has set a mask for itself; such a child runs in its parent's memory.
+// The process ID of a vfork child that has set its own mask; such a child runs in its parent's memory.
 static _Thread_local int32_t own_copy __attribute__((tls_model("initial-exec")));
 
-// Calls libc's pthread_sigmask, in which libc reads `set` and the kernel writes `old`.
+// Does what libc's pthread_sigmask does: reads `set` here, and lets the kernel write `old`.
 static int ask_kernel(int how, const sigset_t *set, sigset_t *old) {
   if (__interceptor_pthread_sigmask) return __interceptor_pthread_sigmask(how, set, old);
   uint64_t signals;
@@ -59,8 +59,8 @@ static uint64_t kept_open(uint64_t asked) {
   return kept & ABORT && !pm_takes_abort() ? kept & ~ABORT : kept;
 }
 
-// Sets the mask in two steps. All other signals are blocked meanwhile, so only a fault can interrupt this function
-// between the two steps.
+// Sets the mask, first in `own_mask` and then in the kernel. The caller has blocked all other signals, so only a
+// fault can interrupt this function between the two steps.
 static void set_mask(uint64_t asked) {
   if (is_copy()) {
     own_copy = (int32_t)pm_getpid();
@@ -76,7 +76,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old) {
   if (pm_kept_open() == 0) return ask_kernel(how, set, old);
   uint64_t changed = 0;
   if (set) {
-    // The sanitizer checks `set` in this call, which changes nothing, because the operation is invalid.
+    // This call only makes the sanitizer check `set`; it changes nothing, because the operation -1 is invalid.
     if (__interceptor_pthread_sigmask) __interceptor_pthread_sigmask(-1, set, NULL);
     if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK) return EINVAL;
     changed = *(const uint64_t *)set & ~NEVER_BLOCKED;
@@ -129,7 +129,8 @@ static void follow_fork(void) {
 }
 
 __attribute__((constructor)) static void announce(void) {
-  // If there is no memory to register the function, forked children adapt the masks later.
+  // If there is no memory to register the function, forked children set their masks as requested, with no signal kept
+  // unblocked.
   pthread_atfork(NULL, NULL, follow_fork);
   pm_thread_mask_offset_storage = (int64_t)((uint64_t)&own_mask - (uint64_t)__builtin_thread_pointer());
   pm_adopt_mask_storage = adopt_mask;

@@ -10,7 +10,8 @@
 
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 
-// Converts a mask of the first 32 signals, the only ones that these functions support. Bit n - 1 stands for signal n.
+// Converts a mask of the first 32 signals, which are the only signals that these functions support. Bit n - 1 stands
+// for signal n.
 static sigset_t set_of(int mask) {
   sigset_t set;
   sigemptyset(&set);

@@ -1,5 +1,5 @@
-// Defines posix_spawn and the exec functions in the program, so that a started program begins with the mask that the
-// calling thread requested. See Docs/Decisions/10-signal-masks.md.
+// Defines posix_spawn and the exec functions in the program, so that the program they start begins with the signal
+// mask that the calling thread requested. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
@@ -46,8 +46,8 @@ static void *next(const char *name, void *interceptor, void *inner) {
   return found ? found : inner;
 }
 
-// This function runs when the program starts. A child of vfork, which runs in its parent's memory, may need the found
-// functions.
+// This function runs when the program starts, so that a vfork child, which runs in its parent's memory, need not look
+// the functions up.
 __attribute__((constructor)) static void find_next(void) {
   next_spawn = next("posix_spawn", __interceptor_posix_spawn, __posix_spawn);
   next_spawnp = next("posix_spawnp", __interceptor_posix_spawnp, search_and_spawn);
@@ -109,8 +109,8 @@ EXPORTED int fexecve(int file, char *const arguments[], char *const environment[
   return become(&function, (const char *)(intptr_t)file, arguments, environment);
 }
 
-// Fills `arguments` with `first` and the arguments after it, up to NULL; `list` then points after that NULL. malloc
-// is not used, because a child of vfork runs this code.
+// Fills `arguments` with `first` and the arguments after it, up to and including NULL; `list` then points after that
+// NULL. malloc is not used, because a vfork child may run this code.
 #define COLLECT(first)                                                   \
   va_list list;                                                          \
   size_t count = 1;                                                      \

@@ -1,4 +1,4 @@
-// Defines the variables of crash code, and those of the functions that replace functions of libc.
+// Defines the variables that crash code uses, and those that the replacements for libc functions use.
 #include "CSignalSafe.h"
 
 _Atomic(void *) pm_state_storage = 0;

@@ -116,8 +116,8 @@ pm_run_section:
   .cfi_endproc
   .size pm_run_section, .-pm_run_section
 
-// void pm_capture_context(void *context): the offsets are as in pm_context.h. The stored x0 is the argument; x9 to
-// x11 have the caller's values, as far as the ABI preserves them.
+// void pm_capture_context(void *context): the offsets are as in pm_context.h. The stored x0 is this function's
+// argument; 0 is stored for x16, which this function uses.
   .globl pm_capture_context
   .hidden pm_capture_context
   .type pm_capture_context, %function
@@ -141,7 +141,7 @@ pm_capture_context:
   stp x28, x29, [x16, #224]
   mov x17, sp
   stp x30, x17, [x16, #240]
-  // The stored pc is the return address; the stored pstate has the flags.
+  // The stored pc is the return address; the stored pstate holds the flags.
   mrs x17, nzcv
   stp x30, x17, [x16, #256]
   // struct fpsimd_context: FPSIMD_MAGIC, the size of 528 bytes, fpsr, fpcr, v0 to v31.

@@ -35,8 +35,8 @@ pm_syscall6_return:
   .cfi_endproc
   .size pm_syscall6, .-pm_syscall6
 
-// void pm_resume(void *context): the offsets are as in pm_context.h. The context's stack may be unmapped. So iretq is
-// used, which reads everything that the jump needs from the current stack.
+// void pm_resume(void *context): the offsets are as in pm_context.h. The context's stack may be unmapped, so the jump
+// uses iretq, which reads everything it needs from the current stack.
   .globl pm_resume
   .hidden pm_resume
   .type pm_resume, @function
@@ -141,10 +141,10 @@ pm_run_section:
   movq $0, (%rdi)
   xorl %eax, %eax
   retq
-// The thread continues here with the signal in eax, and the earlier shadow stack pointer in rcx. A shadow stack still
-// has the return addresses of the abandoned frames. These addresses would raise a control protection fault, so they
-// are removed. Swift programs are not marked for shadow stacks (note GNU_PROPERTY_X86_FEATURE_1_SHSTK), but may ask
-// the kernel for a shadow stack. Without a shadow stack, rdssp does nothing. Source: Linux
+// The thread continues here with the signal in eax, and the earlier shadow stack pointer in rcx. If there is a shadow
+// stack, it still holds the return addresses of the abandoned frames, which are removed because they would raise a
+// control protection fault. Swift programs are not marked for shadow stacks (note GNU_PROPERTY_X86_FEATURE_1_SHSTK),
+// but may ask the kernel for one. Without a shadow stack, rdssp does nothing. Source: Linux
 // Documentation/arch/x86/shstk.rst; Intel SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.
 .Lresume:
   xorl %edx, %edx

@@ -1,4 +1,4 @@
-// See pm_entry_stacks.h. In debug builds, the frames before the change to an entry stack take about 600 bytes.
+// See pm_entry_stacks.h. In debug builds, the frames before the switch to an entry stack take about 600 bytes.
 #include "pm_entry_stacks.h"
 
 #include "CSignalSafe.h"
@@ -9,7 +9,7 @@
 
 // Marks functions that the kernel or an emulator calls. qemu-user 7.2 enters x86_64 handlers with a misaligned stack,
 // on which compiled code faults at its first aligned store. On arm64, any use of a misaligned stack pointer faults,
-// so both the kernel and qemu align the stack pointer. Source: System V ABI AMD64 supplement, 3.2.2; Linux
+// so both the kernel and qemu align it. Source: System V ABI AMD64 supplement, 3.2.2; Linux
 // arch/arm64/kernel/signal.c and qemu linux-user/aarch64/signal.c, get_sigframe.
 #if defined(__x86_64__)
 #define PM_ENTRY PM_NOT_INSTRUMENTED __attribute__((force_align_arg_pointer))
@@ -18,8 +18,8 @@
 #endif
 
 struct entry_stack {
-  // The base of the thread's alternate stack, which identifies the thread; 0 while the entry stack is free. If a
-  // handler is left by siglongjmp, the thread keeps its entry stack, and later uses the same entry stack again.
+  // The base of the alternate stack of the thread that uses this entry stack; 0 while the entry stack is free. If a
+  // handler leaves through siglongjmp, the thread keeps its entry stack, and uses the same one next time.
   uint64_t owner;
   // `left`: the stack pointer on the alternate stack when the thread left that stack. `called`: the stack pointer on
   // this entry stack when the thread returned to the alternate stack for a call.
@@ -27,8 +27,8 @@ struct entry_stack {
   uint64_t called;
 };
 
-// The arguments of one handler call; one of the two handlers is NULL. The fields are set one by one. For an
-// initializer, clang would call memset in debug builds, and that would be the handler's first call.
+// The arguments of one handler call; one of the two handlers is NULL. The fields are set one by one, because in debug
+// builds clang would call memset for an initializer, before anything else.
 struct entry {
   pm_crash_handler crash_handler;
   pm_signal_handler handler;
@@ -68,7 +68,7 @@ PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *c
   return NULL;
 }
 
-// Calls the handler with a readable thread control block; see pm_thread_base.h.
+// Makes sure that the thread control block is readable (see pm_thread_base.h), and calls the handler.
 static inline __attribute__((always_inline)) void call_handler(const struct entry *entry) {
   struct pm_thread_stand_in block;
   _Bool is_entered = pm_enter_thread_base(&block, entry->context);
@@ -90,11 +90,11 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
   }
   uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
   if (end - interrupted < stack_size) {
-    // This is a fault on the entry stack itself. The handler continues below the interrupted frame, because the
-    // kernel has started again at the top of the alternate stack.
+    // The code that was interrupted runs on this entry stack. The handler's frames go below that code's frames,
+    // although the kernel has started again at the top of the alternate stack.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
-    // The thread is inside a call on the alternate stack that has not returned.
+    // The thread is inside a call that the handler made on the alternate stack, and that has not returned.
     top = stack->called;
   }
   struct entry *entry = (struct entry *)(top - sizeof *entry);
@@ -109,17 +109,17 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 }
 
 #if defined(__x86_64__)
-// Leaves a handler whose first system call was trapped; called in the handler of the SIGSYS for that call. All
-// signals are blocked, so the kernel ends the process at the next fault, by that fault's signal. This function
-// therefore lets the event for which the first handler was called continue or occur again. Returns if the trapped
-// call is not the handler's first call. Source: Linux kernel/signal.c, force_sig_info_to_task.
+// Leaves a handler whose first system call was trapped; called in the SIGSYS handler for that call, where all signals
+// are blocked. The function lets the event for which the first handler was called continue or occur again. If the
+// event is a fault, the kernel then ends the process with that fault's signal. Returns if the trapped call is not the
+// handler's first call. Source: Linux kernel/signal.c, force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
   int signal = pm_siginfo_number(information);
-  // abort() itself ends the process when the handler of its signal returns, and system calls by libc may be allowed.
+  // abort() itself ends the process when the handler for SIGABRT returns, and libc's system calls may be allowed.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
-  // The instruction pointer is after the program's breakpoint, so a breakpoint is executed here instead.
+  // The instruction pointer is already after the program's breakpoint, so this executes another breakpoint here.
   if (signal == SIGTRAP) __builtin_debugtrap();
   int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
   if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);
@@ -127,13 +127,13 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
 }
 #endif
 
-// If a seccomp filter trapped a system call of this module, makes that call return ENOSYS, as if the kernel did not
-// have it. Returns 0 for any other signal. If the trap were treated as a crash, the first system call of that crash's
-// handler would be trapped again, endlessly.
+// If a seccomp filter trapped a system call that this module made, makes the call return ENOSYS, as if the kernel did
+// not have that call. Returns 0 for any other SIGSYS. If the trap were treated as a crash, the first system call of
+// the crash handler would be trapped too, and so on without end.
 //
 // Under syscall user dispatch, the handler can make no system call, and may even be unable to return, because the
-// return is also a system call. So the kernel ends the process, as it would without the handler. Source: Linux
-// kernel/entry/syscall_user_dispatch.c.
+// return is also a system call. So the process is left to the kernel, which ends it as it would without the handler.
+// Source: Linux kernel/entry/syscall_user_dispatch.c.
 PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void *context) {
   if (!information || !context || pm_siginfo_address(information) != (uint64_t)pm_syscall6_return) return 0;
   int code = pm_siginfo_code(information);
@@ -145,8 +145,8 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
   return 1;
 }
 
-// True if reading the handler's own code has faulted more often than all sections together can recover from.
-// Otherwise the handler would be entered again and again, forever.
+// Returns 1 if fetching the handler's own code has faulted more often than all sections together can recover from.
+// Without this check, the handler would be entered again and again, forever.
 PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
   if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
   uint64_t place = pm_context_instruction_pointer(context);
@@ -246,7 +246,7 @@ PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
   uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)memory;
   if (!memory || offset >= PM_ENTRY_STACKS * stack_size) return NULL;
   struct entry_stack *stack = &stacks[offset / stack_size];
-  // 1,024 bytes remain free for data that the caller still pushes on the stack.
+  // This leaves 1,024 bytes for data that the caller still pushes on the stack.
   stack->called = (place - 1024) & ~UINT64_C(15);
   return (void *)(stack->left & ~UINT64_C(15));
 }

@@ -12,8 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// These references are weak, so that a static executable does not contain the functions, and the linker does not warn
-// about them.
+// These references are weak, so that they do not add the functions to a static executable, about which the linker
+// would warn.
 extern __typeof(getpwuid_r) getpwuid_r __attribute__((weak));
 extern __typeof(getgrouplist) getgrouplist __attribute__((weak));
 
@@ -59,7 +59,7 @@ size_t pm_groups_of(uint32_t user, uint32_t *group, uint32_t *groups, size_t cap
   size_t result = 0;
   if (getpwuid_r(user, &entry, buffer, SIZE, &found) == 0 && found) {
     int count = capacity > 65536 ? 65536 : (int)capacity;
-    // If the user has too many groups, as many as fit are stored.
+    // If there are more groups than `groups` can hold, as many as fit are stored.
     int all = getgrouplist(entry.pw_name, entry.pw_gid, groups, &count);
     *group = entry.pw_gid;
     result = all >= 0 ? (size_t)all : capacity;

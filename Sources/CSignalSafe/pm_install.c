@@ -30,8 +30,8 @@ void *pm_map_unlocked(size_t size) {
     munlock(memory, size);
     return memory;
   }
-  // Under mlockall(MCL_FUTURE), the whole size of a new mapping is charged. But an unlocked mapping of one page can
-  // grow without a charge.
+  // Under mlockall(MCL_FUTURE), the whole size of a new mapping counts toward RLIMIT_MEMLOCK. But a mapping of one
+  // page can be unlocked, and then grow without counting.
   memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   munlock(memory, page);
@@ -51,13 +51,13 @@ extern const void *_swift_concurrency_debug_asyncTaskMetadata __attribute__((wea
 extern const void *_swift_concurrency_debug_asyncTaskSlabMetadata __attribute__((weak));
 extern uint32_t _swift_concurrency_debug_internal_layout_version __attribute__((weak));
 
-// A search for the loaded segment that contains an address. The result includes the module's name, which is NULL if
-// there is no such segment.
+// A search for the loaded segment that contains `address`; the other fields are the result. `name` is the module's
+// name, or NULL if there is no such segment.
 struct segment_search {
   uint64_t address;
   uint64_t start;
   uint64_t size;
-  // The number of the segment's bytes that come from the module's file; zeros follow these bytes.
+  // How many of the segment's bytes come from the module's file; zeros follow them.
   uint64_t file_size;
   const char *name;
 };
@@ -100,7 +100,7 @@ void pm_bring_in_control(uintptr_t slack) {
   pm_bring_in((uintptr_t)pm_enter_crash - slack, (uintptr_t)pm_enter_crash + slack);
 }
 
-// A search for the module that contains an address, and for the module's thread-local block in this thread.
+// A search for the module that contains `address`; the result is the module's thread-local block in this thread.
 struct block_search {
   uint64_t address;
   uint64_t block;
@@ -139,7 +139,7 @@ void pm_find_exception_facts(struct pm_exception_facts *facts) {
   memset(facts, 0, sizeof *facts);
   if (!__cxa_get_globals) return;
   facts->globals_offset = (int64_t)((uint64_t)__cxa_get_globals() - (uint64_t)__builtin_thread_pointer());
-  // The first word of an object points past the first two words of the virtual table.
+  // An object's first word points past the first two words of its virtual table.
   if (&_ZTVN10__cxxabiv120__si_class_type_infoE)
     facts->single_base_class = (uint64_t)(_ZTVN10__cxxabiv120__si_class_type_infoE + 2);
   if (&_ZTVN10__cxxabiv121__vmi_class_type_infoE)
@@ -151,8 +151,8 @@ extern void __tsan_init(void) __attribute__((weak));
 
 int pm_is_thread_sanitized(void) { return __tsan_init != NULL; }
 
-// Adds libc's restorer, which on x86_64 is the code to which a handler returns. To find the restorer, this function
-// sets the unchanged action of a harmless signal through libc, and reads that action back from the kernel.
+// Adds libc's restorer, which on x86_64 is the code to which a handler returns. To find it, this function sets
+// SIGWINCH's action to its current value through libc, and reads the action back from the kernel.
 static void add_restorer(struct pm_signal_action *action) {
   struct sigaction same;
   struct pm_signal_action read = {0};
@@ -176,8 +176,8 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
-// This symbol exists if Swift's runtime is linked statically; a shared runtime hides it. The symbol's object file has
-// only the backtracer's handlers, about 4 KiB, and this function is the first function in it. Source: swift
+// This symbol exists if Swift's runtime is linked statically; a shared runtime hides it. The object file that defines
+// it contains only the backtracer's handlers, about 4 KiB, and begins with this function. Source: swift
 // stdlib/public/runtime/CrashHandlerLinux.cpp.
 extern int _swift_installCrashHandler(void) __attribute__((weak));
 #define BACKTRACER_SIZE 8192
@@ -201,9 +201,9 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *start, uint64_t *size) 
   return 1;
 }
 
-// Looks up a name in the hash table of the module that contains an address. dladdr1 is not used, because it searches
-// all symbols, which takes 0.6 ms for libc. Source: gABI, dynamic section; the GNU hash section as ld.so reads it
-// (glibc elf/dl-lookup.c).
+// Looks up the size of `abort` in the symbol hash table of the module that contains it. dladdr1 is not used, because
+// it searches all symbols, which takes 0.6 ms for libc. Source: gABI, dynamic section; the GNU hash section as ld.so
+// reads it (glibc elf/dl-lookup.c).
 static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   struct segment_search *search = argument, segment = {.address = search->address};
   if (!find_segment(info, size, &segment)) return 0;
@@ -214,7 +214,7 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   const uint32_t *table = NULL;
   const ElfW(Sym) *symbols = NULL;
   for (; entry && entry->d_tag != DT_NULL; entry++) {
-    // The dynamic linker has made these addresses absolute, except in a read-only section.
+    // The dynamic linker has made these addresses absolute, except if the section is read-only.
     ElfW(Addr) place = entry->d_un.d_ptr + (entry->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr : 0);
     if (entry->d_tag == DT_GNU_HASH) table = (const uint32_t *)place;
     if (entry->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)place;
@@ -238,8 +238,8 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
 
 void pm_find_abort(uint64_t *start, uint64_t *size) {
   struct segment_search search = {.address = (uint64_t)dlsym(RTLD_NEXT, "abort")};
-  // RTLD_NEXT is tried first, because the program may define its own abort before libc's. In a plugin, which comes
-  // after libc in the search order, RTLD_NEXT finds nothing.
+  // RTLD_NEXT is tried first, because the program may define its own abort before libc's. RTLD_NEXT finds nothing in
+  // a plugin, which comes after libc in the search order.
   if (search.address == 0) search.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort");
   if (search.address != 0) dl_iterate_phdr(find_size, &search);
   *start = search.start;
@@ -271,9 +271,10 @@ void pm_pin_module(const void *address) {
   const char *name = segment_around((uint64_t)address).name;
   // The executable is listed with an empty name, and need not be kept.
   if (!name || !name[0]) return;
-  // A direct reference to dlopen would add the dynamic linker to a static executable, with a warning at each link.
+  // A direct reference to dlopen would add the dynamic linker to a static executable, and cause a warning at each
+  // link.
   void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
-  // A library that is already loaded is found by the name with which it was loaded, in any working directory. The
+  // dlopen finds a library that is already loaded by the name with which it was loaded, in any working directory. The
   // handle is never closed. Source: dlopen(3), RTLD_NODELETE.
   if (open_module) open_module(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
@@ -286,7 +287,7 @@ void pm_find_thread_base(void) {
 
 void pm_bind_now(void) {
   char bytes[16];
-  // The compiler calls memset and memcpy because it does not know the size.
+  // Because the size is volatile, the compiler must call memset and memcpy.
   volatile size_t size = 8;
   memset(bytes, 0, size);
   // The barriers prevent the optimizer from removing the calls.

@@ -7,8 +7,8 @@
 
 #include "CSignalSafe.h"
 
-// The runtime's two hooks, which are atomic pointers. Source: swift stdlib/public/runtime/ErrorObject.h and
-// Error.cpp.
+// The runtime's two hooks for throws, which are atomic pointers. Source: swift stdlib/public/runtime/ErrorObject.h
+// and Error.cpp.
 typedef void (*error_hook)(void *error);
 typedef void (*value_hook)(void *value, const void *type, const void *conformance);
 extern error_hook _swift_willThrow __attribute__((weak));
@@ -29,21 +29,21 @@ static _Thread_local uint64_t stack_start, stack_end;
 static error_hook next_error_hook;
 static value_hook next_value_hook;
 
-// The size in bytes of the largest frame that the walk accepts.
+// The size, in bytes, of the largest frame that the stack walk accepts.
 #define WALK_SIZE 65536
-// Marks a saved frame pointer of an asynchronous function. Source: swift docs/ABI/CallingConvention (async frames).
+// The bit that marks the saved frame pointer of an asynchronous function. Source: swift docs/ABI/CallingConvention
+// (async frames).
 #define ASYNC_MARK (1ull << 60)
-// Removes arm64's pointer signature from a code address.
+// A mask that removes arm64's pointer signature from a code address.
 #if defined(__aarch64__)
 #define CODE_MASK 0x0000ffffffffffffull
 #else
 #define CODE_MASK ~0ull
 #endif
 
-// Finds the thread's stack, once for each thread. glibc's function is not used for the main thread, because it would
-// read /proc/self/maps. Instead, the kernel provides the end of the main thread's stack. Below that end, the kernel
-// maps nothing else within the size limit on stacks, or within 128 MiB. Source: Linux arch/x86/mm/mmap.c,
-// mmap_base().
+// Finds the thread's stack, once for each thread. For the main thread, glibc's function would read /proc/self/maps.
+// Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB, whichever is smaller: within that
+// distance below the end, the kernel maps nothing else. Source: Linux arch/x86/mm/mmap.c, mmap_base().
 static void find_stack(void) {
   if (pm_gettid() == getpid()) {
     struct rlimit limit;
@@ -74,8 +74,8 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// Returns the index of the record to overwrite: the record of an error that was released, otherwise the oldest
-// record.
+// Returns the index of the record to overwrite: if possible, that of an error that was released, otherwise the oldest
+// one.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {
@@ -87,8 +87,8 @@ static int place_to_use(const struct pm_thrower *thrower) {
   return unused >= 0 ? unused : oldest;
 }
 
-// Returns the thread's entry in the table. A thread without an entry takes the entry that was assigned the longest
-// ago, because the ends of threads are not recorded.
+// Returns the thread's entry in the table. A thread without an entry takes the entry that was assigned longest ago,
+// because it is not recorded which threads have ended.
 static struct pm_thrower *own_thrower(uint32_t thread) {
   static _Thread_local uint32_t place;
   if (place != 0 && __atomic_load_n(&pm_throwers_storage[place - 1].thread, __ATOMIC_RELAXED) == thread)
@@ -101,7 +101,7 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
     hold(thrower, place, 0);
     thrower->touched[place] = 0;
   }
-  // With the new thread's ID, the checksums of the previous thread's throws no longer match.
+  // The checksums include the thread's ID, so those of the previous thread's throws no longer match.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
   return thrower;
@@ -162,8 +162,8 @@ void pm_record_throws(uint64_t main_stack_end) {
   if (before == will_throw) return;
   main_end = main_stack_end;
   __atomic_store_n(&next_error_hook, before, __ATOMIC_RELAXED);
-  // If a program has set only the first hook, the runtime also calls that hook for typed throws. In that case the
-  // second hook stays unset, so that the runtime continues to do so.
+  // If the program has set only the first hook, the runtime also calls that hook for typed throws. Then the second
+  // hook stays unset, so that this does not change.
   if (&_swift_willThrowTypedImpl) {
     value_hook typed = __atomic_load_n(&_swift_willThrowTypedImpl, __ATOMIC_ACQUIRE);
     __atomic_store_n(&next_value_hook, typed, __ATOMIC_RELAXED);

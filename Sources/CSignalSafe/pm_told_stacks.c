@@ -23,7 +23,7 @@ static struct told_stack *pm_find_told(int thread) {
   return NULL;
 }
 
-// Takes a free entry, or the entry of a thread that has ended without freeing it.
+// Takes a free entry, or the entry of a thread that has ended without freeing its entry; NULL if there is none.
 static struct told_stack *pm_take_told(int thread) {
   for (int i = 0; i < PM_TOLD_PLACES; i++)
     if (pm_atomic_compare_exchange_64(&pm_told_place(thread, i)->thread, 0, (uint64_t)thread) == 0) return pm_told_place(thread, i);
@@ -48,7 +48,7 @@ void pm_tell_stack(int thread, struct pm_told_stack told) {
   if (!stack) stack = pm_take_told(thread);
   if (!stack) return;
   uint64_t size = told.size & ~IS_HANDLERS;
-  // Nothing changes if a caller that does not know who created the stack records the same stack again.
+  // A caller that does not know who created the stack may record the same stack again; that changes nothing.
   if (stack->base == told.base && (stack->size & ~IS_HANDLERS) == size && !told.is_handlers) return;
   pm_atomic_store_64(&stack->size, 0);
   pm_atomic_store_64(&stack->base, told.base);

@@ -3,7 +3,7 @@
 
 #define SWIFT_CALL __attribute__((swiftcall, weak))
 
-// Functions of the Swift runtime that programs call from inlined code. Source: swift
+// Functions in the Swift runtime that programs call from inlined code. Source: swift
 // stdlib/public/Concurrency/TaskLocal.swift.
 extern SWIFT_CALL void swift_task_localValuePush(const void *key, void *value, const void *type);
 extern SWIFT_CALL void swift_task_localValuePop(void);
@@ -15,13 +15,13 @@ struct pm_work_places pm_work_places_storage = {0};
 char pm_work_key_storage __attribute__((aligned(16)));
 char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((aligned(4096)));
 
-// The version of the task layout for which PM_WORK_VALUE_OFFSET and the kinds of items are valid.
+// The version of the task layout for which this file and pm_work.h are correct.
 #define KNOWN_LAYOUT 1
 
 static _Bool heads(uint64_t word, uint64_t item) { return (word & ~7ull) == item; }
 
-// Finds the word in a task object that holds the head of the task's list of task-local values, whose first item is
-// `item`. A task object has 24 words.
+// Finds the word in a task object that holds the head of the task's list of task-local values. `item` is the first
+// item in the list. A task object has 24 words.
 static int64_t find_in_task(const char *task, uint64_t item) {
   for (int64_t offset = 0x40; offset < 24 * 8; offset += 8)
     if (heads(*(const uint64_t *)(task + offset), item)) return offset;
@@ -29,7 +29,7 @@ static int64_t find_in_task(const char *task, uint64_t item) {
 }
 
 // Finds the word in the runtime's thread-local block that points to the head of the thread's list of task-local
-// values, whose first item is `item`.
+// values. `item` is the first item in the list.
 static int64_t find_in_thread(const struct pm_task_facts *facts, uint64_t item) {
   const char *thread = __builtin_thread_pointer();
   for (uint64_t offset = 0; offset + 8 <= facts->block_size; offset += 8) {
@@ -97,8 +97,7 @@ int pm_thread_id(void) {
   int id = thread_id;
   if (id != 0) return id;
   id = pm_gettid();
-  // The ID is cached only if the handler is installed, because only the handler makes forked children discard the
-  // cached ID.
+  // The ID is cached only if the handler is installed, because only then do forked children discard the cached ID.
   if (pm_state()) thread_id = id;
   return id;
 }

@@ -1,6 +1,6 @@
-// Defines pthread_create in the program. libdispatch, Swift concurrency, and C and C++ libraries find this definition
-// before libc's. Without this target, startHandler gives alternate stacks only to existing threads. See
-// Docs/Decisions/11-alternate-stacks.md.
+// Defines pthread_create in the program. The calls of libdispatch, Swift concurrency, and C and C++ libraries reach
+// this definition instead of libc's. Without this target, startHandler gives alternate stacks only to existing
+// threads. See Docs/Decisions/11-alternate-stacks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 // AddressSanitizer's or ThreadSanitizer's definition of pthread_create, which must be called for every thread.
-// Otherwise ThreadSanitizer would crash at the first thread that it does not know, and AddressSanitizer would report
-// a second join.
+// Otherwise ThreadSanitizer would crash in the first thread that it does not know, and AddressSanitizer would report
+// that threads are joined twice.
 extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
     __attribute__((weak));
 // libc's internal name for pthread_create, available only in static executables that are linked with `-u
@@ -39,7 +39,7 @@ static create_function find_next(void) {
   return found;
 }
 
-// Creates a thread that inherits the signal mask that its creator requested.
+// Creates a thread, which inherits the signal mask that its creator requested.
 static int make_thread(create_function create, pthread_t *thread, const pthread_attr_t *attributes,
                        void *(*routine)(void *), void *argument) {
   uint64_t opened = pm_block_as_asked();
@@ -54,8 +54,9 @@ struct thread_start {
   void *argument;
 };
 
-// The number of threads that can start at the same time without a mapping. For each further thread, a page is mapped.
-// malloc is not used, because a call of free in a new thread creates an arena of 64 MiB of address space.
+// The number of threads that can start at the same time without mapping memory; for each further thread, a page is
+// mapped. malloc is not used, because a call of free in a new thread would create an arena, which takes 64 MiB of
+// address space.
 enum { STARTS = 64, START_PAGE = 4096 };
 static struct thread_start starts[STARTS];
 
@@ -74,8 +75,8 @@ static void give_back(struct thread_start *start) {
     munmap(start, START_PAGE);
 }
 
-// The first function of a thread. pthread_exit and cancellation unwind through this function's frame, so it must not
-// own resources at that time.
+// The first function of a thread. pthread_exit and cancellation unwind through this function's frame, so the function
+// must not own resources when it calls `routine`.
 static void *pm_start_thread(void *pointer) {
   struct thread_start *given = pointer;
   void *(*routine)(void *) = given->routine;
@@ -91,8 +92,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
                                                          void *(*routine)(void *), void *restrict argument) {
   create_function create = find_next();
   if (!create) {
-    // A static executable that lacks libc's function reaches this code when it creates its first thread. The process
-    // must end, because libdispatch would try again forever.
+    // A static executable without libc's pthread_create gets here when it creates its first thread. The process must
+    // end, because libdispatch would try again forever.
     static const char text[] =
         "postmortem: this static executable can make no thread: link it with -Xlinker -u -Xlinker __pthread_create, or"
         " build swift-postmortem without the trait Interposition\n";

@@ -1,14 +1,14 @@
 // Defines sigaltstack in the program, so that code that sends a signal to a thread knows the thread's alternate
-// stack; see pm_told_stacks.h. This definition makes the system call itself, because a static executable then has no
-// other function with this name.
+// stack; see pm_told_stacks.h. This definition makes the system call itself, because a static executable contains no
+// other sigaltstack that it could call.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 
 #include "CSignalSafe.h"
 
-// ThreadSanitizer calls sigaltstack before the sanitizer is ready. In programs with ThreadSanitizer, the handler is
-// not installed.
+// ThreadSanitizer calls sigaltstack before it is ready to run other code. In programs with ThreadSanitizer, the
+// handler is not installed anyway.
 extern void __tsan_init(void) __attribute__((weak));
 
 __attribute__((visibility("default"), disable_sanitizer_instrumentation)) int sigaltstack(const stack_t *restrict stack,

@@ -8,16 +8,16 @@ public typealias FirstChanceHandler =
 
 /// Sets the function that is called first at each crash signal, before anything is captured.
 ///
-/// Runtimes that use faults as control flow need such a function: for a JIT's null checks, guard pages of
-/// WebAssembly, or a collector's write barriers. If the function returns true, nothing is written, no thread is
-/// stopped, and the program continues with the `ucontext_t` that the function received and may have changed. If the
-/// function returns false, the crash is captured as usual. The function may also exit through `siglongjmp`.
+/// Runtimes that use faults as control flow need such a function: for a JIT's null checks, WebAssembly guard pages,
+/// or a garbage collector's write barriers. If the function returns true, the handler captures nothing, and the
+/// program continues with the `ucontext_t`, which the function may have changed. If the function returns false, the
+/// crash is captured as usual. The function may also leave through `siglongjmp`.
 ///
 /// The function runs in a signal handler, on the faulting thread and its alternate stack, with all signals except
 /// faults blocked. The function may run on several threads at once. It may do only what signal-safety(7) allows: no
-/// allocation, no lock, no Swift object. The function must decide from the fault's address or instruction whether the
-/// fault belongs to its runtime, and return false for other faults. The function is not called for a fault in code
-/// that runs on an alternate stack, such as the function itself, nor in a child of vfork(2).
+/// allocation, no lock, no Swift object. It must decide from the fault's address or instruction whether the fault
+/// belongs to its own runtime, and return false for all other faults. The function is not called for a fault in code
+/// that runs on an alternate stack, such as this function, or in a vfork(2) child.
 ///
 /// `setFirstChanceHandler` may be called at any time, even before `startHandler`, and from any thread, but not from a
 /// signal handler.

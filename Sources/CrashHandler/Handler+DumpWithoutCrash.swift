@@ -6,30 +6,31 @@ extension Handler {
   /// Takes a dump of this process in its current state, and puts the dump into the pending directory.
   ///
   /// The next call of `processIntermediateDumps`, in any process, converts the dump to a report;
-  /// `processIntermediateDump(_:)` converts it immediately. The report says "dump requested by the program", does not
-  /// count as a crash, and lists the calling thread first. Unless `stopsThreads` is true, no signal is sent to other
-  /// threads. The dump then contains the stacks of waiting threads, but only the names and states of running threads.
-  /// A dump takes a few milliseconds and, during that time, 16 MiB of address space. The file has a few hundred
-  /// kilobytes. Any number of threads may call this function at the same time. A crash during the call is
-  /// captured. Never call it from a signal handler.
+  /// `processIntermediateDump(_:)` converts it immediately. The report is headed "dump requested by the program",
+  /// does not count as a crash, and lists the calling thread first. Unless `stopsThreads` is true, no signal is sent
+  /// to other threads. The dump then contains the stacks of waiting threads, but only the names and states of running
+  /// threads. Taking a dump takes a few milliseconds and, meanwhile, 16 MiB of address space. The dump file is a few
+  /// hundred kilobytes large. Any number of threads may call this function at the same time. A crash during the call
+  /// is captured too. Never call this function from a signal handler.
   ///
   /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
-  /// on the thread that detects the problem, at the place where that happens.
+  /// on the thread that detects the problem, where the problem is detected.
   ///
   /// - Parameters:
-  ///   - reason: the headline and the signature of the report; it is cut to 512 bytes. Reports with the same reason
-  ///     form one group, so pass varying data as an annotation.
-  ///   - error: the report shows its type, cut to 256 bytes, and its `String(describing:)`, cut to 1024 bytes.
-  ///     Without a reason, that text is the headline, and the signature begins with the type.
+  ///   - reason: the report's headline and signature, cut to 512 bytes. Reports with the same reason form one group,
+  ///     so pass data that varies as an annotation.
+  ///   - error: an error to show in the report: its type, cut to 256 bytes, and its `String(describing:)`, cut to
+  ///     1024 bytes. Without a reason, that description is the headline, and the signature begins with the type.
   ///   - annotations: annotations only for this report, which replace annotations of `startHandler` with the same
   ///     names. The first 64 annotations in the order of their names are kept, with names cut to 128 bytes and values
   ///     cut to 1024 bytes.
-  ///   - stopsThreads: whether to stop other threads during the dump, so that running threads also have registers and
-  ///     stacks. Calls of `nanosleep`, `poll` and `epoll_wait` in those threads may end with EINTR.
-  /// - Returns: the ID that the report will have. If the process no longer has permissions for the directory, the
-  ///   report is created after the process has ended.
-  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. In that case, no
-  ///   file remains that would be converted to a report.
+  ///   - stopsThreads: whether to stop other threads during the dump, so that it also contains the registers and
+  ///     stacks of running threads. Calls of `nanosleep`, `poll` and `epoll_wait` in those threads may fail with
+  ///     EINTR.
+  /// - Returns: the ID that the report will have. If the process may no longer rename files in the directory, the
+  ///   report is created only after the process has ended.
+  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. No file then
+  ///   remains that could be converted to a report.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)
@@ -42,8 +43,8 @@ extension Handler {
 
   /// Takes a dump of this process in its current state, into a file that the program chooses.
   ///
-  /// The program deletes the file or passes it to `processIntermediateDump(at:)`. Use this for a suspected problem
-  /// that may turn out to be harmless, for example a request that takes too long.
+  /// The program then either deletes the file or passes it to `processIntermediateDump(at:)`. Use this for a problem
+  /// that may turn out to be harmless, such as a request that takes too long.
   ///
   /// - Parameters:
   ///   - path: the path of the file, which must not exist yet; the file is created with mode 0600.

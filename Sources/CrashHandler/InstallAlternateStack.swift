@@ -1,19 +1,20 @@
 internal import CSignalSafe
 
-/// Gives the calling thread an alternate signal stack, so that an overflow of the thread's stack can be captured.
+/// Gives the calling thread an alternate signal stack, so that the handler can capture an overflow of the thread's
+/// stack.
 ///
-/// The function also unblocks the crash signals that the thread blocks (`HandlerOptions.keepsCrashSignalsOpen`).
+/// This function also unblocks crash signals that the thread blocks, if `HandlerOptions.keepsCrashSignalsOpen` is on.
 ///
 /// `startHandler` does this for existing threads, and for every thread that `pthread_create` creates later. Call this
 /// function at the start of a thread that is created in another way (`clone`, `thrd_create`, SIGEV_THREAD,
 /// `aio_read`), and in a thread that blocked all signals during `startHandler`. Call it in every thread if
 /// `HandlerOptions.alternateStacksOnAllThreads` is off or the package was built without its trait Interposition. A
 /// call before `startHandler` is allowed, and costs only memory. A thread that already has a large enough alternate
-/// stack keeps that stack. A stack that this function creates is freed when the thread ends. Never call it from a
-/// signal handler.
+/// stack keeps that stack. A stack that this function creates is freed when the thread ends. Never call this function
+/// from a signal handler.
 ///
 /// - Returns: true if the thread has an alternate stack now; false if the kernel refuses the memory, or the process
-///   has no free key for thread-specific data. In those two cases the thread is unchanged.
+///   has no free key for thread-specific data. In both of these cases the thread is unchanged.
 ///
 /// Source: sigaltstack(2), pthread_key_create(3).
 @discardableResult

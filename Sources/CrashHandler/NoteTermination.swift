@@ -1,12 +1,12 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Notes that a signal has asked this process to end, in a program that handles that signal itself.
+/// Notes that a signal has asked this process to end; for programs that handle such signals themselves.
 ///
 /// Call this function when the program learns of the signal; a signal handler may call it. If the process then ends
-/// without exit or `_exit`, the next start can report that the process was killed because it did not stop in time.
-/// Only the first call counts. A call makes a few system calls. The function does nothing if the handler was not
-/// started, or if reports on how runs end are turned off.
+/// without `exit` or `_exit`, a report can say that it was killed because it did not stop in time. Only the first
+/// call counts. A call makes a few system calls. It does nothing if the handler was not started, or if reports on how
+/// processes end are turned off.
 ///
 /// - Parameter signal: the signal's number; SIGTERM by default.
 ///

@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// This mutex is from libc, because the mutex of Swift's standard library makes a system call for the thread's ID.
+/// This is a libc mutex, because the Swift standard library's mutex makes a system call to get the thread's ID.
 private nonisolated(unsafe) var startedMutex = unsafe pthread_mutex_t()
 private nonisolated(unsafe) var lockedStarted: Started?
 
@@ -15,8 +15,7 @@ private func withStarted<Result, Failure>(
   return try unsafe body(&lockedStarted)
 }
 
-/// `Started` is a struct, because the runtime would create the metadata of a tuple at its first use, during the
-/// launch.
+/// What later calls of `startHandler` need; not a tuple, for which the runtime would create metadata at launch.
 private struct Started {
   let handler: Handler
   let directory: DirectoryIdentity
@@ -24,11 +23,11 @@ private struct Started {
 
 /// Installs the crash handler for this process.
 ///
-/// Call this function once, early, before creating threads that could crash. The call opens and preallocates the dump
-/// file, allocates everything that a crash will need, and installs handlers for the signals of
+/// Call this function once, early, before creating threads that could crash. It creates and preallocates the dump
+/// file, allocates everything that handling a crash will need, and installs handlers for the signals in
 /// `HandlerOptions.signals`. A signal that is ignored stays ignored. Previously installed handlers run after the
-/// dump. The handler itself runs no thread and no timer, unless `heartbeatInterval` is set. Never call this function
-/// from a signal handler.
+/// dump. The handler creates no thread, unless `heartbeatInterval` is set, and runs no timer until it takes a dump.
+/// Never call this function from a signal handler.
 ///
 /// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, this function does nothing and throws. A
 /// program with more permissions than its caller (set-user-ID) ignores the variable.
@@ -36,20 +35,20 @@ private struct Started {
 /// A second call with the same database returns the same handler and changes nothing.
 ///
 /// - Parameters:
-///   - database: a directory on storage that outlives the process; it is created with mode 0700 if it is missing.
+///   - database: a directory on storage that outlives the process; if it is missing, it is created with mode 0700.
 ///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. The identifier
 ///     has 1 to 128 characters of `[A-Za-z0-9._-]`. The default is the executable's base name reduced to those
 ///     characters.
 ///   - product: the name that reports show.
 ///   - version: the version of the product.
-///   - environment: free text such as "production".
-///   - annotations: names and values that every report of this process contains.
+///   - environment: where the program runs, as free text such as "production".
+///   - annotations: names and values that every report on this process contains.
 ///   - options: limits and settings.
 /// - Returns: the handler. You need not keep it, because `Handler.current` is the same handler.
-/// - Throws: `CrashHandlerError` if the directory cannot be used, a handler was started with another database, the
-///   kernel refuses memory or a signal action, the program is built with ThreadSanitizer, or the environment disables
-///   the handler. In all these cases the process is unchanged; a server on a read-only disk should log the error and
-///   continue.
+/// - Throws: `CrashHandlerError` if the directory cannot be used, the handler was already started with another
+///   database, the kernel refuses memory or a signal action, the program is built with ThreadSanitizer, or the
+///   environment disables the handler. In all these cases, no handler is installed; a server on a read-only disk
+///   should log the error and continue.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult
@@ -125,8 +124,7 @@ public func startHandler(
       var files = try PendingDumpFiles.make(
         database: database, identifier: identifier, record: record, host: host)
       pm_set_file_mode(files.fileMode)
-      // Only an existing thread can create a thread. So if this thread is the only thread, no other thread can appear
-      // meanwhile.
+      // Only an existing thread can create a thread. So if this thread was the only one, it still is.
       try HandlerInstaller.install(
         files: files, facts: facts, proc: proc, options: options, signals: signals,
         hasStandardError: standard.hasStandardError, isAlone: statistics?.threadCount == 1)
@@ -134,7 +132,7 @@ public func startHandler(
         database: files.placeInMountPoint ?? database, identifier: identifier,
         reportID: files.reportID)
       files.keep()
-      // If the thread cannot be created, the run continues without heartbeats, and `postmortem doctor` shows this.
+      // If the thread cannot be created, the process runs without heartbeats, and `postmortem doctor` shows this.
       if let interval = options.heartbeatInterval, record.course != nil {
         try? startHeartbeats(every: interval)
       }
@@ -154,14 +152,14 @@ extension Handler {
   public static var current: Handler? { withStarted { $0?.handler } }
 }
 
-/// The system's text for an error number.
+/// Returns the system's description of an error number.
 ///
 /// Source: strerror(3).
 func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror(errno)) }
 
-/// Opens `/proc` for a crash before the handler opens any other file.
+/// Opens `/proc`, for use in a crash, before the handler opens any other file.
 ///
-/// The number of the new descriptor shows whether descriptors 0 to 2 are open. Closed descriptors among them stay
+/// The number of the new descriptor shows whether descriptors 0 to 2 are open. If one of them is closed, it stays
 /// closed.
 private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardDescriptors) {
   func opened() -> Int32 {
@@ -187,7 +185,7 @@ private func defaultIdentifier(_ executable: String?) -> String {
   return PendingDumpName.identifier(reducing: String(decoding: name, as: UTF8.self))
 }
 
-/// The device and inode of a directory, so that two spellings of one path are equal.
+/// The device and inode of a directory, so that different paths to the same directory compare as equal.
 private struct DirectoryIdentity: Equatable {
   private let device: UInt64
   private let inode: UInt64

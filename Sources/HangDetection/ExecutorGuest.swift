@@ -1,6 +1,6 @@
-/// An actor that runs on a watched executor.
+/// An actor through which a monitor runs closures on a watched executor.
 ///
-/// A closure keeps this executor alive.
+/// The stored closure keeps the executor alive.
 @safe
 actor ExecutorGuest {
   private nonisolated let executor: @Sendable () -> UnownedSerialExecutor
@@ -13,9 +13,9 @@ actor ExecutorGuest {
 
   /// Makes the executor run a closure, as a job that is enqueued directly on the executor.
   ///
-  /// A task whose closure is isolated to an actor starts on that actor. Such a task does not start on the global
-  /// executor, whose threads may all be blocked. The cast creates such a closure outside the actor, as
-  /// `assumeIsolated` does.
+  /// A task whose closure is isolated to an actor starts on that actor's executor, and not first on the global
+  /// executor, whose threads may all be blocked. The cast makes it possible to create such a closure outside the
+  /// actor, as `assumeIsolated` does.
   ///
   /// Source: Swift Evolution SE-0431; swift stdlib/public/Concurrency/ExecutorAssertions.swift.
   nonisolated func ask(_ body: @escaping @Sendable () -> Void) {

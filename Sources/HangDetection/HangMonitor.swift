@@ -3,15 +3,15 @@ public import Dispatch
 internal import Glibc
 internal import IntermediateDump
 
-/// Watches whether a part of the program still answers, and takes a dump when that part does not answer.
+/// Watches whether a part of the program still answers, and takes a dump if it does not.
 ///
-/// If the process ends before the watched part answers again, the next `processIntermediateDumps` makes a report. The
-/// report shows how long the part hung, and whether the hung thread waited or was busy. The hung thread is the first
-/// thread in the report. If the watched part answers, or a crash is captured, the dump is removed.
+/// If the process ends before the watched part answers again, the next `processIntermediateDumps` creates a report.
+/// The report shows how long the part hung, and whether the hung thread was waiting or busy. It lists the hung thread
+/// first. If the watched part answers, or a crash is captured, the dump is removed.
 ///
-/// All monitors share one thread, which checks a few times a second. Time in which the whole process was stopped
-/// (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()`, even after
-/// its last reference is released. No monitor runs in a forked child.
+/// All monitors share one thread, which checks every half second or more often. Time during which the whole process
+/// was stopped (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()` is
+/// called, even after its last reference is released. No monitor runs in a forked child.
 public final class HangMonitor: Sendable {
   let watch: Watch
 
@@ -23,7 +23,7 @@ public final class HangMonitor: Sendable {
     try HangWatcher.shared.add(watch)
   }
 
-  /// Watches the main queue, which is served by `RunLoop.main`, `dispatchMain()` and an asynchronous `main`.
+  /// Watches the main queue, which `RunLoop.main`, `dispatchMain()` or an `async` `main` serves.
   ///
   /// The watch begins with the queue's first answer. In a program that never serves the main queue, use a `heartbeat`
   /// monitor.
@@ -37,7 +37,7 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a serial Dispatch queue; a suspended queue counts as hung too.
+  /// Watches a serial Dispatch queue; a suspended queue also counts as hung.
   ///
   /// - Parameters:
   ///   - queue: the queue; the monitor submits blocks to it.
@@ -50,10 +50,10 @@ public final class HangMonitor: Sendable {
     try HangMonitor(name ?? queue.label, .queue, options) { answer in queue.async { answer() } }
   }
 
-  /// Watches an actor by calling it repeatedly.
+  /// Watches an actor by repeatedly running a closure on it.
   ///
   /// An actor without a custom executor runs on the global executor. If the global executor is blocked, the actor
-  /// counts as hung too.
+  /// also counts as hung.
   @discardableResult
   public static func actor(
     _ actor: any Actor, name: String, options: Options = Options()
@@ -62,7 +62,7 @@ public final class HangMonitor: Sendable {
     return try HangMonitor(name, .executor, options) { answer in guest.ask { answer() } }
   }
 
-  /// Watches a serial executor, such as the executor of an event loop, by jobs that are enqueued directly on it.
+  /// Watches a serial executor, such as an event loop's executor, by enqueueing jobs directly on it.
   @discardableResult
   public static func executor(
     _ executor: any SerialExecutor, name: String, options: Options = Options()
@@ -73,7 +73,7 @@ public final class HangMonitor: Sendable {
 
   /// Watches whether a closure returns.
   ///
-  /// The closure runs on the global executor. If the global executor is blocked, the closure counts as hung too.
+  /// The closure runs on the global executor. If the global executor is blocked, the closure also counts as hung.
   ///
   /// - Parameters:
   ///   - name: the name in the report.
@@ -100,18 +100,19 @@ public final class HangMonitor: Sendable {
     try HangMonitor(name, .heartbeat, options, nil)
   }
 
-  /// Tells the monitor that the calling thread is alive; only for a monitor made by `heartbeat`.
+  /// Tells the monitor that the calling thread is alive; has an effect only on a monitor that `heartbeat(name:)`
+  /// created.
   ///
   /// A call takes about 100 nanoseconds.
   public func heartbeat() { watch.heartbeat() }
 
-  /// Suspends the watch until the next heartbeat, because the loop now waits for work, without a time limit.
+  /// Suspends the watch until the next heartbeat; call this when the loop starts waiting for work.
   public func pause() { watch.pause() }
 
   /// Ends the watch.
   ///
-  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called. The
-  /// process may be killed because of this hang. A program need not stop its monitors before it ends. Monitors that
-  /// keep running also detect a hang during shutdown.
+  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called.
+  /// Until then, the process may still be killed because of this hang. A program need not stop its monitors before it
+  /// ends: monitors that keep running also detect a hang during shutdown.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

@@ -18,7 +18,7 @@ final class HangWatcher: Sendable {
   private static let heartbeatInterval: UInt64 = 2_000_000_000
   private let state = Mutex(State())
 
-  /// Adds a watch; adding the first watch creates the thread.
+  /// Adds a watch; creates the thread if it is not running.
   func add(_ watch: Watch) throws(CrashHandlerError) {
     try state.withLock { state throws(CrashHandlerError) in
       if !state.hasThread {
@@ -33,7 +33,7 @@ final class HangWatcher: Sendable {
     }
   }
 
-  /// Removes a watch, immediately or when its hang is over; removing the last watch ends the thread.
+  /// Removes a watch, immediately or when its hang is over; the thread ends after the last watch is removed.
   func remove(_ watch: Watch) {
     watch.stop()
     state.withLock { $0.watches.removeAll { $0.isOver } }
@@ -51,7 +51,8 @@ final class HangWatcher: Sendable {
           state.hasThread = false
           return nil
         }
-        // The watches are checked eight times during the shortest threshold.
+        // Watches are checked eight times within the shortest threshold, but never more often than every 20 ms or
+        // less often than every 500 ms.
         return min(max(shortest / 8, Self.shortestTurn), Self.longestTurn)
       }
       guard let turn else { return }
@@ -70,10 +71,10 @@ final class HangWatcher: Sendable {
   }
 }
 
-/// Counts only the time in which the watching thread ran on time.
+/// Counts time, but only as long as the watching thread itself runs on time.
 ///
-/// While a process is stopped, is in a paused container or is on a suspended machine, nothing can answer. So an
-/// interval that took more than twice the intended time is not counted. This rule delays the report of a real hang.
+/// Nothing can answer while the process is stopped, its container is paused or the machine is suspended. So an
+/// interval that took more than twice the intended time does not count, which may delay the detection of a real hang.
 struct HangClock {
   private var last: UInt64
 
@@ -82,7 +83,7 @@ struct HangClock {
   /// - Parameter now: the time by CLOCK_BOOTTIME in nanoseconds; that clock continues while the machine is suspended.
   init(now: UInt64) { last = now }
 
-  /// Ends an interval, and returns how much of it counts.
+  /// Ends an interval, and returns how much of its time counts.
   ///
   /// - Parameters:
   ///   - now: the time by CLOCK_BOOTTIME in nanoseconds.

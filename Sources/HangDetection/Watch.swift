@@ -5,15 +5,15 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// The state of one monitor.
+/// What one monitor watches, and its state.
 final class Watch: Sendable {
   /// A function that the watched part calls to answer.
   struct Answer: Sendable {
     let watch: Watch
 
-    /// Answers from a thread, by default the calling thread.
+    /// Answers for the watched part, by default from the calling thread.
     ///
-    /// Pass nil if the thread does not identify the watched part.
+    /// Pass nil if the answering thread need not be the thread that hangs.
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
   }
 
@@ -25,15 +25,15 @@ final class Watch: Sendable {
     var seen: UInt32 = 0
     /// True while an answer is awaited.
     var isAwaited = false
-    /// The time in nanoseconds that has been counted since the wait for an answer began.
+    /// The time in nanoseconds that was counted since the monitor began to wait for an answer.
     var age: UInt64 = 0
-    /// The activity of the watched part's thread when the wait began.
+    /// The activity of the thread that answered last, when the monitor began to wait.
     var activity: ThreadActivity?
     var dump: HangDump?
     /// True once the watch has tried to take a dump of this hang.
     var isReported = false
     var isStopped = false
-    /// The number of hangs that have ended and get a report.
+    /// The number of hangs that have ended, but still get a report.
     var kept = 0
   }
 
@@ -77,15 +77,15 @@ final class Watch: Sendable {
 
   // MARK: - Calls of the watching thread
 
-  /// The report ID of the dump of a hang in progress; nil if there is none.
+  /// The report ID of the dump for the hang in progress; nil if there is none.
   var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }
 
   /// Checks the watched part once.
   ///
-  /// - Parameter time: the number of nanoseconds since the last check that count.
+  /// - Parameter time: how many nanoseconds since the last check count.
   func look(after time: UInt64) {
     let asks = state.withLock { state in
-      // A hang is watched to its end even after the watch was stopped.
+      // A hang in progress is watched to its end even after the watch was stopped.
       guard !state.isStopped || state.dump != nil else { return false }
       let answers = answers.load(ordering: .acquiring)
       if answers != state.seen || isPaused.load(ordering: .relaxed) {
@@ -106,8 +106,8 @@ final class Watch: Sendable {
     if asks { probe?(Answer(watch: self)) }
   }
 
-  /// Ends the watch, but keeps the dump of a hang in progress, because the process may be killed because of that
-  /// hang.
+  /// Ends the watch, but keeps the dump of a hang in progress, because that hang may still lead to the process being
+  /// killed.
   func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -118,13 +118,14 @@ final class Watch: Sendable {
   /// True once the watch was stopped and there is nothing left to check.
   var isOver: Bool { state.withLock { $0.isStopped && $0.dump == nil } }
 
-  /// True if the watch begins only with the first answer, for example because a main queue may never be served.
+  /// True if the watch begins only with the first answer: a program may never serve its main queue, or not yet run
+  /// its loop.
   private var beginsWithAnswer: Bool { target == .mainThread || target == .heartbeat }
 
   private func lookAtHang(_ state: inout State) {
     let thread = lastThread.load(ordering: .relaxed)
     let activity = thread == 0 ? nil : ThreadActivity(of: thread)
-    // If a signal or a debugger has stopped the thread, the time starts again from zero.
+    // If a signal or a debugger has stopped the thread, counting starts again from zero.
     if activity?.isStopped == true {
       state.age = 0
       state.activity = nil
@@ -171,7 +172,7 @@ final class Watch: Sendable {
   }
 }
 
-/// The state of a thread of this process, and the CPU time that it has used.
+/// The state of a thread in this process, and the CPU time that the thread has used.
 ///
 /// Source: proc_pid_stat(5), fields 3, 14 and 15.
 struct ThreadActivity {

@@ -1,6 +1,6 @@
 /// Names and values of a breadcrumb's metadata, in the order in which the program passed them.
 ///
-/// A dump stores the metadata as text, in which each name and each value ends with a zero byte.
+/// A dump stores each name and each value as text that ends with a zero byte.
 public struct BreadcrumbMetadata: Sendable, Equatable {
   public struct Pair: Sendable, Equatable {
     public var name: String
@@ -16,7 +16,7 @@ public struct BreadcrumbMetadata: Sendable, Equatable {
 
   public init(_ pairs: [Pair] = []) { self.pairs = pairs }
 
-  /// Reads the bytes that a dump stores; a name without a value is left out.
+  /// Reads the bytes that a dump stores; drops a name without a value.
   package init(_ bytes: some Sequence<UInt8>) {
     let texts = Array(bytes).split(separator: 0, omittingEmptySubsequences: false).dropLast()
       .map { String(decoding: $0, as: UTF8.self) }

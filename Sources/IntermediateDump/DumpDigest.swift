@@ -1,11 +1,10 @@
 /// The 64-bit FNV-1a hash of a dump's bytes, which distinguishes two dumps with the same report ID.
 ///
-/// The hash protects against accidents. It need not protect against users who craft dumps, because such users may
-/// write to the database anyway.
+/// The hash only protects against accidents. A user who could craft a collision can write to the database anyway.
 ///
 /// Source: RFC 9923, "The FNV Non-Cryptographic Hash Algorithm"; `ofWords` hashes words instead of bytes.
 package struct DumpDigest {
-  /// The digest of all bytes that were added so far.
+  /// The digest of all bytes added so far.
   package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
   private static let prime: UInt64 = 0x100_0000_01B3
@@ -15,7 +14,7 @@ package struct DumpDigest {
   package mutating func add(_ bytes: ArraySlice<UInt8>) {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = value
-      // No iterator is used, because a debug build with an iterator would take a second for each 10 MB.
+      // This loop uses no iterator, because in a debug build an iterator takes a second for each 10 MB.
       var index = 0
       while index < bytes.count {
         hash = unsafe (hash ^ UInt64(bytes[index])) &* Self.prime
@@ -25,9 +24,9 @@ package struct DumpDigest {
     }
   }
 
-  /// The digest of words of 8 bytes, and of the bytes after the last word.
+  /// Hashes 8-byte words, and then the bytes after the last whole word one at a time.
   ///
-  /// This digest is computed eight times as fast as a digest of bytes.
+  /// Hashing words is eight times as fast as hashing bytes.
   ///
   /// Each step maps different words to different results, so a change within one word is always detected.
   package static func ofWords(_ bytes: ArraySlice<UInt8>) -> UInt64 {

@@ -28,11 +28,11 @@ extension [UInt8] {
 }
 
 extension FixedWidthInteger {
-  /// Reads a number that consists only of digits, without a sign; nil for anything else, or if the number is too
+  /// Reads a number that consists only of digits, without a sign; nil for anything else and for a number that is too
   /// large.
   ///
   /// This initializer replaces the standard library's `init(_:radix:)`, whose specializations add 5 KB for each
-  /// caller. It is inlinable, because the metadata that a generic function needs caused 20 page faults at launch.
+  /// caller. It is inlinable, because a generic function needs metadata, which cost 20 page faults at launch.
   @inlinable
   package init?(digits text: Substring, radix: UInt64 = 10) {
     guard let value = numberOfDigits(text.utf8, radix: radix) else { return nil }

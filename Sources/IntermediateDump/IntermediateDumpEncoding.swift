@@ -1,11 +1,11 @@
-/// Encodes a dump, or a part of a dump, in ordinary code, with the writer that crash code uses.
+/// Lets code outside a crash encode a dump, or part of one, with the writer that crash code uses.
 public enum IntermediateDumpEncoding {
-  /// Runs `body` with a writer that stores the whole dump in memory; returns the bytes of the dump.
+  /// Runs `body` with a writer that keeps the whole dump in memory; returns the dump's bytes.
   ///
   /// - Parameters:
   ///   - sizeHint: the expected size in bytes; if the hint is too small, `body` runs again.
-  ///   - body: writes the tokens. It may run more than once.
-  /// - Returns: the bytes, or nil if there are more than 256 MiB.
+  ///   - body: writes the tokens. `body` may run more than once.
+  /// - Returns: the bytes, or nil if they do not fit into a buffer of at most 256 MiB.
   public static func encode(
     sizeHint: Int = 64 << 10, _ body: (inout IntermediateDumpWriter) -> Void
   ) -> [UInt8]? {
@@ -27,13 +27,13 @@ public enum IntermediateDumpEncoding {
 }
 
 extension IntermediateDumpWriter {
-  /// Writes text as UTF-8, for ordinary code; writes nothing if the text is nil.
+  /// Writes text as UTF-8; writes nothing if the text is nil; not for crash code.
   public mutating func text(_ key: IntermediateDumpKey, _ text: String?) {
     guard let text else { return }
     bytes(key, Array(text.utf8))
   }
 
-  /// Writes bytes, for ordinary code; writes nothing if they are nil.
+  /// Writes bytes; writes nothing if they are nil; not for crash code.
   public mutating func bytes(_ key: IntermediateDumpKey, _ bytes: [UInt8]?) {
     guard let bytes else { return }
     unsafe bytes.withUnsafeBytes { buffer in
@@ -43,7 +43,7 @@ extension IntermediateDumpWriter {
 }
 
 extension [String] {
-  /// Joins the texts as the lines of one text; a line feed inside a text is replaced with a blank.
+  /// Joins the strings as lines of one string; replaces each line feed inside a string with a space.
   ///
   /// The standard library's `replacing` is not used, because it would add the regular-expression parser (1 MB) to a
   /// static executable.

@@ -1,10 +1,10 @@
 /// The constants of the intermediate dump format: header, tokens and limits.
 ///
 /// A dump is a 32-byte header followed by tokens. All integers are little-endian and unaligned.
-/// `Docs/Internals/IntermediateDumpFormat.md` is the specification; a test compares it with bytes that were written
-/// by hand.
+/// `Docs/Internals/IntermediateDumpFormat.md` is the specification. A test compares the writer's output with bytes
+/// that were written by hand.
 public enum IntermediateDumpFormat {
-  /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode is detected immediately.
+  /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a file damaged by a text-mode transfer is detected.
   public static var magic: UInt64 { @_noLocks get { 0x0A0D_504D_5544_4D50 } }
 
   /// The version of the format that this code writes, and the only version that it reads.
@@ -14,13 +14,13 @@ public enum IntermediateDumpFormat {
   /// identifier of the writer (16).
   public static var headerSize: Int { @_noLocks get { 32 } }
 
-  /// The number of bytes of a property before its payload: token (1 byte), key (2), length (4).
+  /// The number of bytes before a property's payload: token (1 byte), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
 
-  /// The maximum size in bytes of a property that is written or read.
+  /// The largest property, in bytes, that the writer writes and the reader accepts.
   public static var maximumPropertySize: Int { @_noLocks get { 64 << 20 } }
 
-  /// The maximum depth of nesting that is written or read, not counting the root map.
+  /// The deepest nesting that the writer writes and the reader accepts, not counting the root map.
   public static var maximumDepth: Int { @_noLocks get { 16 } }
 
   /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.
@@ -43,7 +43,7 @@ public enum IntermediateDumpFormat {
   }
 }
 
-/// The byte at the start of each token, which is the kind of the token.
+/// The first byte of each token, which gives the token's kind.
 public enum IntermediateDumpToken {
   /// A property: this byte, the key (2 bytes), the length (4), and as many bytes as the length says.
   public static var property: UInt8 { @_noLocks get { 0x01 } }

@@ -1,4 +1,4 @@
-/// The keys of the token format, with their numbers.
+/// The keys of the dump format, with their numbers.
 ///
 /// The keys are used in dumps, in run records, and in the stream that this package adds to a minidump.
 ///
@@ -285,7 +285,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case sourceColumn = 1620
   case isLineApproximate = 1621
 
-  /// The key's number in a file.
+  /// The number that stands for the key in files.
   ///
   /// The synthesized `rawValue` does not have the annotation for crash code (`@_noLocks`). In a debug build, the body
   /// of `rawValue` is visible only in this file.

@@ -15,7 +15,7 @@ public enum IntermediateDumpKeyKind: UInt8, Sendable {
 
 /// The kinds that the value of a key may have.
 ///
-/// This is not a `Set`, because the code of `Set` would be added to every program with the handler.
+/// This is not a `Set`, because every program with the handler would then contain the code of `Set`.
 package struct IntermediateDumpKeyKinds: Sendable, ExpressibleByArrayLiteral {
   private let bits: UInt8
 

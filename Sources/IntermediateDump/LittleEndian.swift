@@ -35,7 +35,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension [UInt8] {
-  /// Appends an integer with all bytes of its type.
+  /// Appends all bytes of an integer, lowest first.
   @inlinable
   package mutating func append(littleEndian value: some FixedWidthInteger) {
     for index in 0..<value.bitWidth / 8 { append(UInt8(truncatingIfNeeded: value >> (8 * index))) }

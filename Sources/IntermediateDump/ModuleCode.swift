@@ -1,4 +1,4 @@
-/// The address of this module's code, which is also used in a crash.
+/// Provides an address inside this module's code, some of which runs during a crash.
 package enum ModuleCode {
   /// A function of this module that does nothing.
   package static var place: @convention(c) () -> Void { @inline(never) get { {} } }

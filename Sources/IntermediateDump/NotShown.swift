@@ -1,6 +1,6 @@
 /// A part of a process that a dump lacks because `/proc` did not show it.
 ///
-/// Such a part is unknown, but not empty.
+/// Readers must treat such a part as unknown, not as empty.
 ///
 /// Bit n of `notShown` stands for raw value n.
 package enum NotShown: UInt8, CaseIterable, Sendable {

@@ -2,8 +2,8 @@
 /// report.
 ///
 /// The ID is chosen when the locked file is created. So if a dump is converted twice because a converter was killed,
-/// both conversions create the same report. Client IDs also have this type. The form is a UUID of version 4 (RFC
-/// 9562).
+/// both conversions create the same report. Client IDs also have this type. An ID has the form of a version 4 UUID
+/// (RFC 9562).
 public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparable {
   // Two words take less memory than an array, and a database may have a hundred thousand IDs.
   private let high: UInt64
@@ -32,11 +32,11 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     self.init(high: words.0, low: words.1, version: 4)
   }
 
-  /// A replacement identifier for another dump that has this same identifier; always the same for the same dump.
+  /// A replacement identifier for a second dump with this identifier; the same dump always gets the same replacement.
   ///
-  /// The form is a UUID of version 8 (RFC 9562).
+  /// The replacement has the form of a version 8 UUID (RFC 9562).
   ///
-  /// - Parameter digest: the digest of the other dump.
+  /// - Parameter digest: the digest of the second dump.
   package func other(for digest: UInt64) -> ReportID {
     let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
     // In the new identifier, the low bytes of each resulting digest come first.

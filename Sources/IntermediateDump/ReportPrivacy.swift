@@ -1,10 +1,10 @@
-/// How private dumps and reports are; each level leaves out more secrets than the level before it.
+/// The level of privacy of dumps and reports; each level leaves out more than the level before it.
 ///
 /// Later versions may add levels.
 ///
 /// `Docs/Reference/ThreatModel.md` lists what each level leaves out.
 public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
-  /// The level's number in files; a larger number leaves out more.
+  /// The number that stands for the level in files; a level with a larger number leaves out more.
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -12,7 +12,7 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
   public static let full = ReportPrivacy(rawValue: 0)
   /// Dumps and reports contain no memory except stacks.
   ///
-  /// Registers and stacks contain only addresses and numbers below 4,096.
+  /// In registers and stacks, only addresses and numbers below 4,096 are kept.
   ///
   /// Dumps and reports also contain no vector registers, arguments, annotations, breadcrumbs, thread names or
   /// attachments. The only messages are those of the Swift runtime and the C library that are known to contain no

@@ -1,4 +1,4 @@
-/// The names of signals and of their codes, for ordinary code; the crash summary uses `SignalTable` directly.
+/// The names of signals and of their codes, for code outside a crash; the crash summary uses `SignalTable` directly.
 package enum SignalNames {
   package static func name(_ signal: Int32) -> String? {
     (1...31).contains(signal) ? word(0, ofLine: signal) : nil
@@ -13,10 +13,10 @@ package enum SignalNames {
     return (1...31).contains(signal) ? word(code, ofLine: signal) : nil
   }
 
-  /// The word with the given number in a line of the table: 0 is the line's name, and higher numbers are the names of
+  /// Returns a word of a line of the table by its number: 0 is the line's name, and higher numbers are the names of
   /// its codes.
   private static func word(_ number: Int32, ofLine line: Int32) -> String? {
-    // Bytes are compared, because the code that splits a string would add kilobytes to each program.
+    // This code compares bytes, because splitting a string would add kilobytes of code to each program.
     let bytes = Array(SignalTable.text.description.utf8)
     var (start, count, isWanted) = (0, Int32(0), false)
     for place in 0...bytes.count {

@@ -9,18 +9,18 @@
 package enum SignalTable {
   /// A class of signals; the raw value is the letter of the class in a row.
   package enum Class: UInt8, CaseIterable, Sendable {
-    /// A signal that an instruction raises.
+    /// A signal that an instruction raises, such as SIGSEGV.
     case fault = 0x66  // f
     /// A signal that the handler captures unless the program excludes it.
     case captured = 0x63  // c
     /// A signal that the handler captures only if the program requests it.
     case capturedIfAsked = 0x61  // a
-    /// A signal that the kernel sends for an event, with a code above 0 or with the process itself as the sender.
+    /// A signal that the kernel sends for an event; its code is above 0, or its sender is the process itself.
     case kernelEvent = 0x6B  // k
     /// A signal that asks a process to end, or SIGPIPE.
     case endRequest = 0x65  // e
-    /// A signal for an event that the program may handle; the package's threads block it, so that a thread of the
-    /// program gets it.
+    /// A signal that the program may handle; the package's threads block it, so that one of the program's threads
+    /// gets it.
     case programEvent = 0x70  // p
     /// A signal that stops or continues a process.
     case jobControl = 0x6A  // j
@@ -30,12 +30,12 @@ package enum SignalTable {
 
   /// The table, in which each line describes one signal.
   ///
-  /// A line has the signal's number, the letters of its classes (`-` for none), its name, and the names of its codes
-  /// from 1 upward.
+  /// A line consists of the signal's number, the letters of its classes (`-` for none), its name, and the names of
+  /// its codes from 1 upward.
   ///
-  /// The table is one text, because a choice among texts would be compiled to a jump table. Two more lines do not
-  /// describe a signal. `sentLine` has the names of the codes of sent signals from 0 downward, and `errnoLine` has
-  /// the names of error numbers.
+  /// The table is one string, because the compiler would turn a choice among strings into a jump table. Two more
+  /// lines do not describe a signal. `sentLine` lists the names of the codes for sent signals, from 0 downward, and
+  /// `errnoLine` lists the names of error numbers.
   package static var text: StaticString {
     @_noLocks get {
       """
@@ -87,7 +87,8 @@ package enum SignalTable {
     let text = text
     let base = unsafe text.utf8Start
     var mask: UInt64 = 0
-    // `part` is the part of the line: 0 for the number, 1 for the letters of the classes, 2 for the rest.
+    // `part` says which part of the line is being read: 0 for the number, 1 for the letters of the classes, 2 for the
+    // name.
     var (part, number) = (0, UInt64(0))
     var place = 0
     while place < text.utf8CodeUnitCount {

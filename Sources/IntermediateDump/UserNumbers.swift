@@ -1,6 +1,6 @@
-/// Removes the numbers of users and groups from the kernel's texts about a process.
+/// Removes user and group IDs from data that the kernel provides about a process.
 package enum UserNumbers {
-  /// The auxiliary vector without the numbers of users and groups.
+  /// Returns the auxiliary vector without user and group IDs.
   ///
   /// The vector consists of pairs of 8-byte integers, a type and a value.
   ///
@@ -20,7 +20,7 @@ package enum UserNumbers {
     return vector
   }
 
-  /// The text of `/proc/<pid>/status`, with dashes instead of the numbers of users and groups.
+  /// Returns the text of `/proc/<pid>/status`, with dashes instead of user and group IDs.
   package static func removed(fromStatus text: [UInt8]) -> [UInt8] {
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let kept = lines.map { line -> [UInt8] in

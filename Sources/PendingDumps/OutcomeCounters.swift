@@ -1,4 +1,4 @@
-/// The numbers of dumps that this process has written, and of reports that it has made and uploaded, since launch.
+/// Counts the dumps that this process has written, and the reports that it has created and uploaded, since launch.
 ///
 /// ```swift
 /// for (outcome, count) in handler.counters.values {
@@ -6,19 +6,19 @@
 /// }
 /// ```
 ///
-/// A crash is counted by the process that makes its report.
+/// A crash is counted in the process that creates its report, not in the process that crashed.
 public struct OutcomeCounters: Sendable, Equatable {
   /// Dumps that `dumpWithoutCrash` and hang monitors have written in this process.
   public package(set) var written = 0
-  /// Reports of complete dumps.
+  /// Reports created from complete dumps.
   public package(set) var complete = 0
-  /// Reports of truncated dumps.
+  /// Reports created from truncated dumps.
   public package(set) var torn = 0
-  /// Reports of how a run ended, made for runs that left no dump.
+  /// Reports on how a process ended that left no dump.
   public package(set) var ended = 0
   /// Failed attempts to convert a dump; the conversion will be tried again.
   public package(set) var failed = 0
-  /// Dumps that were moved to quarantine after the third failure.
+  /// Dumps that were moved to quarantine after the third failed attempt to convert them.
   public package(set) var quarantined = 0
   /// Reports that a server has accepted.
   public package(set) var uploaded = 0

@@ -1,28 +1,27 @@
 internal import Glibc
 package import IntermediateDump
 
-/// Keeps the files of earlier runs from filling the disk if no converter runs.
+/// Keeps dumps from filling the disk if no converter ever runs.
 ///
 /// Without this bound, a program that crashes each second would add a dump to the disk each second.
 ///
-/// This type is only for ordinary code, not for signal handlers. The bound is applied at each start, before the
-/// handler creates its own files. Every start lists a small directory. If the names do not fit in
-/// `DirectoryNames.window`, on average only one start in `interval` lists the directory. Only files that belong to
-/// this process's user count and are removed. If root starts a program in another user's database, only files of that
-/// user count and are removed. So another user can neither use up the limit nor make root remove a dump. Files that
-/// cannot be examined or removed are kept.
+/// Starting the handler applies the bound, before the handler creates its own files. If the names do not fit in
+/// `DirectoryNames.window`, on average only one start in `interval` lists the directory. Only files of this process's
+/// user count and are removed; if root uses another user's database, only files of that user. So no other user can
+/// use up the limit, or make root remove a dump. Files that cannot be examined or removed are kept. Signal handlers
+/// must not use this type.
 package struct PendingDumpBound {
   /// The maximum number of bytes of finished dumps that are kept, counted over all programs.
   ///
-  /// The newest dumps are kept; the newest dump is kept even if it alone is larger.
+  /// The newest dumps are kept. The newest of all is kept even if it alone is larger than the limit.
   static let maximumSize: Int64 = 128 << 20
   /// The maximum number of this program's empty locked files that are kept, newest first.
   ///
-  /// A converter finds out from each such file how a run ended. Each file occupies the blocks that were preallocated
-  /// when it was created.
+  /// A converter needs each such file to find out how a process ended. Each file occupies the disk blocks that were
+  /// preallocated when it was created.
   static let maximumLeftovers = 64
 
-  /// On average, one start in 64 lists a large directory.
+  /// On average, one handler start in this many lists a large directory.
   static let interval: UInt8 = 64
 
   private let directoryDescriptor: Int32
@@ -45,7 +44,7 @@ package struct PendingDumpBound {
   }
 
   /// - Parameters:
-  ///   - directory: the pending directory, just opened and not yet listed.
+  ///   - directory: the pending directory, which was just opened and has not been listed.
   ///   - identifier: the identifier of this program.
   ///   - host: the host identity of the calling process.
   package init(directory: borrowing Directory, identifier: String, host: HostIdentity) {
@@ -55,12 +54,12 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the start with this report ID lists even a large directory; the last byte of the random ID decides.
+  /// True if the handler start with this report ID lists even a large directory; the random ID's last byte decides.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the limits.
   ///
-  /// - Parameter wholly: false to leave the listing of a large directory to another start.
+  /// - Parameter wholly: false to skip a large directory, which another start of the handler then lists.
   package func apply(wholly: Bool = true) {
     guard
       let names = DirectoryNames.rest(
@@ -90,7 +89,7 @@ package struct PendingDumpBound {
     }
   }
 
-  /// A file with its date.
+  /// Returns a file with the date by which it is sorted.
   ///
   /// The date is the modification time or, if the clock was not set when the file was written, the time of the last
   /// status change.
@@ -139,7 +138,8 @@ package struct PendingDumpBound {
     close(descriptor)
   }
 
-  /// True only if the running kernel shows that the owner is dead; the file's age or another boot ID is not enough.
+  /// True only if the running kernel shows that the owner is dead; neither the file's age nor a different boot ID is
+  /// enough.
   private func isOwnerDead(_ name: PendingDumpName) -> Bool {
     let path = "/proc/thread-self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
     guard
@@ -154,7 +154,7 @@ package struct PendingDumpBound {
 
   /// Removes a dump, then its FIFO and run record.
   ///
-  /// The dump is removed first, because the next conversion removes a FIFO or run record without a dump.
+  /// The dump is removed first, because the next conversion removes a FIFO or a run record that no longer has a dump.
   private func remove(_ name: PendingDumpName) {
     for role in [name.role, .fifo, .runRecord] {
       _ = unsafe unlinkat(directoryDescriptor, name.with(role: role).description, 0)

@@ -2,30 +2,31 @@ package import IntermediateDump
 
 /// The name of a file in the pending directory.
 ///
-/// The name contains the program that wrote the file, the ID of its report, and the process that may change it.
+/// The name states the program that wrote the file, the report's ID, and the process that may change the file.
 ///
 /// A dump is `<identifier>@<uuid>.locked` while its owner may still write, and has no suffix once it is finished.
 /// While a converter works on a dump, the name is `<identifier>@<uuid>.<attempt>-<pid>-<start
 /// time>-<place>-<boot>-<FIFO>-<tid>.claimed`; a converter without a FIFO leaves out the last three fields. The dump
 /// of a hang is `<identifier>@<uuid>.hang` while the hang lasts. A locked file and a hang's dump have their owner's
-/// run record (`.run`) and FIFO (`.fifo`) next to them. The suffix is the only lock; no kernel lock is ever used.
+/// run record (`.run`) and FIFO (`.fifo`) next to them. The name's suffix is the only lock on a dump; this package
+/// uses no kernel locks.
 package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database that holds pending dumps.
   package static let directory = "pending-serialized-dumps"
   /// The directory below the database for dumps whose conversion keeps failing.
   package static let quarantineDirectory = "quarantine"
 
-  /// The role of a file, which the part of its name after the UUID shows.
+  /// The role of a file, as shown by the part of its name after the UUID.
   package enum Role: Sendable, Hashable {
     case finished
     case locked
-    /// A converter has claimed the dump. The first attempt has the number 1. Process ID and start time (in clock
-    /// ticks) are those of the converter. The place is a digest of the boot, the PID namespace and the time namespace
-    /// in which the process ID and the start time are valid; 0 if the place is not known.
+    /// A converter has claimed the dump. Attempts are numbered from 1. Process ID and start time (in clock ticks) are
+    /// those of the converter. The place is a digest of the boot, the PID namespace and the time namespace in which
+    /// the process ID and the start time are valid; 0 if the place is not known.
     ///
     /// The process ID 0 means that the converter gave the dump back after `attempt` failed attempts. If the
     /// converter's process cannot be examined, the witness (a FIFO) shows whether the converter is alive. The witness
-    /// is nil if the converter has none.
+    /// is nil if the converter has no FIFO.
     case claimed(
       attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32,
       witness: Witness? = nil)
@@ -33,8 +34,8 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     case fifo
     /// A complete dump of a hang in progress.
     ///
-    /// The owner removes this dump when the hang ends; other processes treat it like a locked file. The dump of a
-    /// hang has its own FIFO and run record.
+    /// The process that hung removes this dump when the hang ends; other processes treat the dump like a locked file.
+    /// The dump of a hang has its own FIFO and run record.
     case hang
   }
 
@@ -76,8 +77,8 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       let role = Self.role(suffix: rest.dropFirst(36))
     else { return nil }
     self.init(identifier: String(fileName[..<separator]), reportID: reportID, role: role)
-    // A name in upper case or with leading zeros is refused: it could be parsed, but the file would not be found by
-    // the name that this type writes.
+    // A name with uppercase digits or leading zeros is refused. It could be parsed, but `description` would then
+    // return a different name, under which no file exists.
     guard self.description == fileName else { return nil }
   }
 

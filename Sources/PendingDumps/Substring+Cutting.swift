@@ -1,5 +1,5 @@
 extension String {
-  /// The lines of the text without line feeds; each line is created only when it is used.
+  /// The lines of the text, without line feeds; a line is cut off only when the sequence reaches it.
   package var lazyLines: UnfoldSequence<Substring, Substring> {
     sequence(state: self[...]) { rest in
       rest.isEmpty ? nil : rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()
@@ -8,7 +8,7 @@ extension String {
 }
 
 extension Substring {
-  /// Removes and returns the text before the next occurrence of a byte, and also removes that byte; nil if the byte
+  /// Removes and returns the text before the first occurrence of a byte, and removes that byte too; nil if the byte
   /// does not occur.
   package mutating func cut(before byte: UInt8) -> Substring? {
     guard let end = utf8.firstIndex(of: byte) else { return nil }
@@ -22,7 +22,7 @@ extension Substring {
     return self
   }
 
-  /// The word at a position, counted from 0; blanks separate words.
+  /// Returns the word with a number, counted from 0; spaces separate words.
   func word(_ place: Int) -> Substring? {
     var rest = self
     var left = place

@@ -3,9 +3,9 @@ internal import IntermediateDump
 
 /// Checks which users exist in the user namespace of this process.
 enum UserNamespace {
-  /// True for the user ID that stands for all users outside this namespace.
+  /// True for the overflow user ID, which stands for all users outside this namespace.
   ///
-  /// The result is false in the initial namespace, and in a namespace that has a user with that ID.
+  /// The result is false in the initial namespace, and in a namespace in which a user has that ID.
   ///
   /// Source: user_namespaces(7), "Unmapped user and group IDs".
   static func isOutside(_ user: UInt32) -> Bool {
@@ -26,12 +26,12 @@ enum UserNamespace {
   }
 }
 
-/// Finds a group of the system by name or number.
+/// Finds a system group by name or number.
 package enum SystemGroup {
-  /// The ID of a group; nil if no group has that name.
+  /// Returns the ID of a group; nil if no group has that name.
   ///
   /// Names are looked up in `/etc/group`, which works in a static executable too. A group that is not in this file
-  /// can be given by its number.
+  /// can be specified by its number.
   package static func number(_ text: String) -> UInt32? {
     if let number = UInt32(digits: text[...]), number != .max { return number }
     for line in SystemFile.text("/etc/group")?.split(whereSeparator: \.isNewline) ?? [] {

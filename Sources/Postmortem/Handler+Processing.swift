@@ -7,16 +7,16 @@ extension Handler {
   /// Converts dumps from earlier runs of this program to reports.
   ///
   /// The call takes tens of milliseconds for each dump. Any number of threads and processes may make this call at the
-  /// same time, and each dump is converted to one report. This program's dumps come first, then at most 20 finished
-  /// dumps of other programs in the same database. Nothing is uploaded.
+  /// same time; each dump still gets only one report. This program's dumps come first, then at most 20 finished dumps
+  /// of other programs in the same database. Nothing is uploaded.
   ///
   /// - Parameters:
-  ///   - annotations: annotations for every report, which replace a dump's annotations with the same names.
+  ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
   ///   - storingSymbols: whether each report stores the functions and lines of its crashing thread, if the crashed
   ///     build still exists. This takes at most about 2 seconds per dump.
-  ///   - userStreams: objects that add streams to every report.
-  ///   - pruning: the limits of the database. After the conversion, any program's reports beyond these limits are
-  ///     removed, even if they were not uploaded.
+  ///   - userStreams: objects that add their own minidump streams to every report.
+  ///   - pruning: the limits for the database. After the conversion, reports beyond these limits are removed, from
+  ///     any program, even if they were not uploaded.
   /// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted is not
   ///   an error; it is tried again at the next call.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
@@ -32,9 +32,9 @@ extension Handler {
       storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning)
   }
 
-  /// Does the same as the synchronous method, on a separate thread, because the work waits for the disk.
+  /// Does the same as the synchronous method, but on a separate thread, because the work waits for the disk.
   ///
-  /// The work continues to its end even if the task is canceled. Synchronous code calls the other method.
+  /// The work runs to its end even if the task is canceled. Calls in synchronous code use the other method.
   @discardableResult
   public func processIntermediateDumps(
     annotations: [String: String] = [:], storingSymbols: Bool = true,
@@ -47,7 +47,7 @@ extension Handler {
     }
   }
 
-  /// Immediately creates the report of one dump from `dumpWithoutCrash()`.
+  /// Immediately creates the report for one dump that `dumpWithoutCrash()` took.
   ///
   /// - Parameters:
   ///   - reportID: the ID that `dumpWithoutCrash()` returned.
@@ -67,7 +67,7 @@ extension Handler {
       reportID, database: database, annotations: annotations, userStreams: userStreams)
   }
 
-  /// Creates the report of a dump file from `dumpWithoutCrash(to:)`, and removes the file.
+  /// Creates the report for a dump file that `dumpWithoutCrash(to:)` wrote, and removes the file.
   ///
   /// - Parameters:
   ///   - path: the path of the dump.
@@ -75,7 +75,7 @@ extension Handler {
   ///   - userStreams: objects that add streams to the report.
   /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
   ///   together with the pending dumps.
-  /// - Throws: `CrashConverterError` if the file is missing or not a dump; such a file is kept.
+  /// - Throws: `CrashConverterError` if the file is missing or not a dump; a file that is not a dump is kept.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
   @discardableResult
@@ -95,12 +95,12 @@ extension Handler {
   /// let isSafeMode = soon.count == 3
   /// ```
   ///
-  /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two each. The
-  /// call changes nothing, and any thread can make it. Runs without a crash are not in the result. To find crashes
-  /// *in a row*, compare `crashTime` with the times of good runs.
+  /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two for each.
+  /// It changes nothing, and any thread can make it. The result says nothing about runs without a crash. To find
+  /// crashes *in a row*, compare `crashTime` with the times of good runs.
   ///
   /// - Parameter limit: the maximum number of crashes to return.
-  /// - Returns: the crashes with this handler's identifier, each only once.
+  /// - Returns: the crashes of programs with this handler's identifier, each crash only once.
   /// - Throws: `CrashConverterError` if the database cannot be read.
   public func recentCrashes(limit: Int = 20) throws(CrashConverterError) -> [RecentCrash] {
     try CrashConverter.recentCrashes(database: database, identifier: identifier, limit: limit)

@@ -1,7 +1,7 @@
 internal import CrashConverter
 internal import Glibc
 
-/// Runs blocking work on a new thread, because such work must not occupy one of the few threads of Swift concurrency.
+/// Runs blocking work on a new thread, because Swift concurrency has too few threads to block one.
 enum OwnThread {
   typealias Work<Value: Sendable> = @Sendable () throws(CrashConverterError) -> Value
 

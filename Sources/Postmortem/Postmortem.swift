@@ -1,6 +1,6 @@
-// The public names that `import Postmortem` adds to the handler's names.
+// These are the public names that `import Postmortem` adds to those of the handler.
 
-// Documentation can link only to pages of direct dependencies, and the landing page links to these two modules.
+// Documentation can link only to pages of direct dependencies, and the landing page links to both of these modules.
 internal import HangDetection
 internal import PendingDumps
 @_exported import PostmortemHandler

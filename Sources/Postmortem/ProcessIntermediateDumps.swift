@@ -1,15 +1,15 @@
 public import CrashConverter
 internal import CrashHandler
 
-/// Converts dumps from earlier runs of this program, in the handler's database, to reports.
+/// Converts dumps that earlier runs of this program left in the handler's database to reports.
 ///
-/// Call this function once after `startHandler`. It does the same as the method `processIntermediateDumps` of
-/// `Handler.current`, which has more parameters and a form for `async` code.
+/// Call this function once after `startHandler`. The method `processIntermediateDumps` of `Handler.current` does the
+/// same, has more parameters, and also exists in an `async` form.
 ///
 /// - Parameters:
-///   - annotations: annotations for every report, which replace a dump's annotations with the same names.
+///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
 ///   - storingSymbols: whether each report stores the functions and lines of its crashing thread.
-///   - userStreams: objects that add streams to every report.
+///   - userStreams: objects that add their own minidump streams to every report.
 /// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted is not an
 ///   error; it is tried again at the next call.
 /// - Throws: `CrashConverterError` if no dump can be processed at all, or if `startHandler` has not succeeded.

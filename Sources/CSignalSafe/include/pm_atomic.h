@@ -1,5 +1,5 @@
 // Atomic operations on 32-bit words that are also futexes, and on 64-bit words in memory with a fixed layout. Swift's
-// Atomic cannot be used, because it provides no address for a futex wait.
+// Atomic cannot be used, because its address, which a futex wait needs, is not available.
 #ifndef PM_ATOMIC_H
 #define PM_ATOMIC_H
 

@@ -1,6 +1,6 @@
-// The kernel's constants under their usual names, for crash code. The system's headers cannot be included in this
-// module's headers (see pm_system_calls.h), and crash code cannot import Glibc. pm_layout.c compares these constants
-// with the system's headers.
+// The kernel's constants under their usual names, for crash code. This module's headers cannot include the system's
+// headers (see pm_system_calls.h), and crash code cannot import Glibc. pm_layout.c compares these constants with the
+// system's headers.
 //
 // The values are written as in glibc, because Swift treats two macros as the same only if their tokens are the same.
 #ifndef PM_CONSTANTS_H
@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-// The pragma is for files that include the system's headers before this header. Headers that are included after it
-// may redefine these macros.
+// These pragmas are for files that include the system's headers before this header. System headers that are included
+// later may redefine the macros.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wmacro-redefined"
 #pragma clang diagnostic ignored "-Wreserved-macro-identifier"
@@ -40,8 +40,8 @@
 #define SIGXCPU 24
 #define SIGXFSZ 25
 #define SIGPROF 27
-// glibc's internal signal, with which setuid(2) and similar calls change all threads. No function of libc allows a
-// program to block it, wait for it or set its action. Source: glibc sysdeps/unix/sysv/linux/internal-signals.h.
+// glibc's internal signal, with which setuid(2) and similar calls change all threads. No libc function lets a program
+// block it, wait for it or set its action. Source: glibc sysdeps/unix/sysv/linux/internal-signals.h.
 #define SIGSETXID 33
 #define SIGSYS 31
 
@@ -112,8 +112,8 @@
 
 #pragma clang diagnostic pop
 
-// In glibc these constants are enumerators, and a macro with the same name would break the enumerators. So here the
-// constants have a prefix in C, and the kernel's names in Swift.
+// In glibc these constants are enumerators, which macros with the same names would break. So here they have names
+// with a prefix in C, and the kernel's names in Swift.
 #define PM_NAMED(name) __attribute__((swift_name(#name)))
 
 // sigaction(2), "The si_code field"
@@ -140,7 +140,8 @@ enum : uint64_t {
 
 // sigaction(2), sigaltstack(2), timer_create(2), getrusage(2), getrlimit(2); only for this module's headers
 enum {
-  // Not every glibc has these two constants in its headers. Source: Linux include/uapi/asm-generic/siginfo.h.
+  // Some versions of glibc lack these two constants in their headers. Source: Linux
+  // include/uapi/asm-generic/siginfo.h.
   PM_SYS_SECCOMP = 1,
   PM_SYS_USER_DISPATCH = 2,
   PM_SS_ONSTACK = 1,

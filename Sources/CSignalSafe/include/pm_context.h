@@ -1,6 +1,6 @@
-// Reads and changes the machine context of a signal frame. This code is in C, because Swift's Glibc module has no
-// REG_*, imports the register array as a tuple, and leaves out the macros of siginfo_t. The offsets are part of the
-// kernel's ABI. pm_layout.c compares the offsets with the system's headers, which are not included here (see
+// Reads and changes the machine context of a signal frame. This code is in C, because Swift's Glibc module lacks the
+// REG_* constants, imports the register array as a tuple, and leaves out the macros for siginfo_t. The offsets are
+// part of the kernel's ABI. pm_layout.c compares them with the system's headers, which cannot be included here (see
 // pm_system_calls.h).
 #ifndef PM_CONTEXT_H
 #define PM_CONTEXT_H
@@ -67,8 +67,8 @@ PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_con
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[PM_RIP] = address;
 }
-// These functions access the registers of a system call that is about to be made. Source: syscall(2), "Architecture
-// calling conventions".
+// These functions access the registers that hold a system call's arguments and result. Source: syscall(2),
+// "Architecture calling conventions".
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[PM_RAX] = (uint64_t)result;
 }
@@ -88,7 +88,7 @@ PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int inde
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return *(const void *const *)((const char *)context + PM_CONTEXT_FLOATING_POINT);
 }
-// Returns the size of the whole XSAVE area in bytes, including FP_XSTATE_MAGIC2 at its end. The size is in the
+// Returns the size of the whole XSAVE area in bytes, including FP_XSTATE_MAGIC2 at its end. The size comes from the
 // software-reserved bytes at offset 464. `area` is a copy of the first 512 bytes. Source: Linux
 // arch/x86/include/uapi/asm/sigcontext.h.
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
@@ -96,7 +96,7 @@ PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   if (reserved[0] != 0x46505853u || reserved[1] < 512 || reserved[1] > 16384) return 512;
   return reserved[1];
 }
-// Makes the handler return to the recovery point instead of to the faulting instruction.
+// Makes the handler return to the recovery point instead of the faulting instruction.
 PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point *point, int signal) {
   uint64_t *registers = pm_context_registers(context);
   registers[PM_RIP] = point->resume;
@@ -120,8 +120,8 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 // Offsets in ucontext_t.
 #define PM_CONTEXT_REGISTERS 184
 #define PM_CONTEXT_FLOATING_POINT 464
-// The number of bytes of the records that begin at PM_CONTEXT_FLOATING_POINT; each record begins with its number and
-// size.
+// The number of bytes that the records starting at PM_CONTEXT_FLOATING_POINT may take; each record begins with its
+// magic number and size.
 #define PM_CONTEXT_RESERVED 4096
 #define PM_CONTEXT_SIGNAL_MASK 40
 
@@ -136,16 +136,15 @@ PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_con
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
 }
-// These functions access the registers of a system call that is about to be made. The register with the call's number
-// is not changed.
+// These functions access the registers that hold a system call's arguments and result.
 PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
   pm_context_registers(context)[0] = (uint64_t)result;
 }
 PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
   return index >= 0 && index < 6 ? pm_context_registers(context)[index] : 0;
 }
-// Returns the address of struct fpsimd_context, the first record in the reserved area. It has a head (8 bytes), fpsr,
-// fpcr, and v0 to v31.
+// Returns the address of struct fpsimd_context, the first record in the reserved area. The record has a head (8
+// bytes), fpsr, fpcr, and v0 to v31.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return (const char *)context + PM_CONTEXT_FLOATING_POINT;
 }
@@ -154,7 +153,7 @@ PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *head = (const uint32_t *)area;
   return head[0] == 0x46508001u ? 528 : 0;
 }
-// Returns the exception syndrome (ESR) of a fault, from the record esr_context of the reserved area; 0 without that
+// Returns the exception syndrome (ESR) of a fault, from the esr_context record in the reserved area; 0 without that
 // record.
 // Source: Linux arch/arm64/include/uapi/asm/sigcontext.h; arch/arm64/kernel/signal.c, setup_sigframe.
 PM_INLINE uint64_t pm_context_fault_syndrome(const void *context) {
@@ -176,10 +175,10 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 }
 #endif
 
-// Returns whether the kernel called a handler, given the stack pointer at the handler's entry. If the kernel called
-// the handler, the signal frame is directly above that stack pointer. If another handler called it, the other
-// handler's frame is in between. Source: Linux arch/x86/include/asm/sigframe.h (return address, ucontext),
-// arch/arm64/kernel/signal.c (siginfo of 128 bytes, ucontext).
+// Returns whether the kernel, and not another handler, called a handler. `entry_stack_pointer` is the stack pointer
+// at the handler's entry. If the kernel called the handler, the signal frame is directly above that stack pointer;
+// otherwise the other handler's frame is in between. Source: Linux arch/x86/include/asm/sigframe.h (return address,
+// ucontext), arch/arm64/kernel/signal.c (siginfo of 128 bytes, ucontext).
 #if defined(__x86_64__)
 #define PM_CONTEXT_IN_FRAME 8
 #elif defined(__aarch64__)
@@ -189,8 +188,8 @@ PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_point
   return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
 }
 
-// The stack_t of the alternate stack that the kernel sets when the handler returns. So the return undoes the
-// handler's own calls of sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
+// The stack_t of the alternate stack that the kernel sets when the handler returns; this undoes the handler's own
+// calls of sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16
 struct pm_signal_stack {
   uint64_t base;
@@ -214,7 +213,7 @@ PM_INLINE int pm_is_below_context(const void *context, uint64_t stack_pointer) {
 }
 // Returns approximately the caller's stack pointer.
 PM_INLINE uint64_t pm_stack_pointer(void) { return (uint64_t)__builtin_frame_address(0); }
-// Sets the context's alternate stack at once, because the handler may be left by siglongjmp.
+// Sets the context's alternate stack now, because the handler may leave through siglongjmp instead of returning.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = PM_SS_DISABLE;  // a thread without one

@@ -1,4 +1,4 @@
-// Control flow that neither Swift nor C can express: changing stacks, and continuing after a fault. The code is in
+// Control flow that neither Swift nor C can express: switching stacks, and continuing after a fault. The code is in
 // pm_control_<architecture>.S.
 #ifndef PM_CONTROL_H
 #define PM_CONTROL_H
@@ -8,8 +8,8 @@
 
 #include "pm_annotations.h"
 
-// The registers to which the thread returns when a section faults. On x86_64 these are rbx, rbp, r12 to r15 and the
-// shadow stack pointer; on arm64, x19 to x30.
+// The registers with which the thread continues after a section faults. On x86_64 these are rbx, rbp, r12 to r15 and
+// the shadow stack pointer; on arm64, x19 to x30.
 struct pm_recovery_point {
   uint64_t armed;  // not 0 while the section runs
   uint64_t resume;
@@ -17,30 +17,29 @@ struct pm_recovery_point {
   uint64_t saved[12];
 };
 
-// Calls function(argument) with the stack pointer at `top`, aligned to 16 bytes. Returns on the caller's stack.
+// Calls function(argument) on another stack, with the stack pointer at `top`, which is aligned to 16 bytes. Returns
+// on the caller's stack.
 PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                     void *_Nonnull argument);
 
-// Does the same as pm_call_on_stack, and also stores the caller's stack pointer in `left`. The caller's stack is
-// unused below that address.
+// Does the same as pm_call_on_stack, and also stores in `left` the address below which the caller's stack is unused.
 PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
 
-// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended it. If a
-// signal ended it, the handler was entered again, and passed the recovery point to pm_context_recover. No frames are
-// unwound, so the function must not own resources.
+// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended the function:
+// the handler of that signal passes the recovery point to pm_context_recover. No frames are unwound, so the function
+// must not own resources.
 PM_CRASH_TIME int pm_run_section(struct pm_recovery_point *_Nonnull point, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
-// Fills a ucontext_t with the caller's registers as they are when this function returns. These are the general
-// registers, and the floating-point and vector registers of the first save area. `context` has
-// PM_CAPTURED_CONTEXT_SIZE zeroed bytes, aligned to 16. The caller's frame must exist as long as the context is used.
+// Fills a ucontext_t with the caller's registers as they are when this function returns: the general registers, and
+// the floating-point and vector registers that FXSAVE or struct fpsimd_context holds. `context` has
+// PM_CAPTURED_CONTEXT_SIZE zeroed bytes, aligned to 16. The caller must not return while the context is in use.
 #define PM_CAPTURED_CONTEXT_SIZE 1536
 PM_CRASH_TIME void pm_capture_context(void *_Nonnull context);
 
-// The function to install as the crash handler. It jumps to the function that was passed to pm_set_crash_handler, and
-// adds a fourth argument. That argument is the stack pointer at the entry, which no compiled function can know; see
-// pm_is_kernels_call.
+// The function to install as the crash handler. It jumps to the function that was passed to pm_set_crash_handler,
+// with a fourth argument: the stack pointer at entry, which compiled code cannot know; see pm_is_kernels_call.
 void pm_enter_crash(int signal, void *_Nullable information, void *_Nullable context);
 
 typedef void (*pm_crash_handler)(int, void *_Nullable, void *_Nullable, uint64_t);
@@ -55,7 +54,7 @@ static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
 extern const char pm_syscall6_return[] __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)
-// Continues at a context without rt_sigreturn(2). Sets the context's general registers, and keeps the current signal
+// Continues at a context without rt_sigreturn(2): sets the context's general registers, but keeps the current signal
 // mask.
 PM_CRASH_TIME __attribute__((noreturn)) void pm_resume(const void *_Nonnull context);
 #endif
@@ -65,7 +64,7 @@ PM_CRASH_TIME __attribute__((noreturn)) void pm_resume(const void *_Nonnull cont
 // arch/x86/kernel/signal.c, handle_signal.
 PM_INLINE void pm_allow_unaligned_access(void) {
 #if defined(__x86_64__)
-  // This keeps the red zone, the 128 bytes below the stack pointer, from being overwritten.
+  // The first and last instruction protect the red zone, the 128 bytes below the stack pointer.
   __asm__ volatile(
       "leaq -128(%%rsp), %%rsp\n\t"
       "pushfq\n\t"
@@ -78,7 +77,7 @@ PM_INLINE void pm_allow_unaligned_access(void) {
 #endif
 }
 
-// Copies without memcpy, whose first call through the PLT would run the dynamic linker's resolver.
+// Copies without memcpy, because the first call of memcpy through the PLT would run the dynamic linker's resolver.
 PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_t count) {
 #if defined(__x86_64__)
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
@@ -95,7 +94,7 @@ struct __attribute__((packed, may_alias)) pm_word {
   uint64_t value;
 };
 
-// Copies a short text, also without memcpy, in less time than a string instruction takes to start.
+// Copies a short text, also without memcpy, in less time than the `rep movsb` of pm_copy_bytes takes to start.
 PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t count) {
   size_t i = 0;
   for (; i + 8 <= count; i += 8) {
@@ -108,8 +107,9 @@ PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t
   }
 }
 
-// Compares bytes without memcmp, whose first call would also run the dynamic linker's resolver. The loads are atomic,
-// because another thread may be writing the bytes. In that case the caller must accept either result.
+// Compares bytes without memcmp, because the first call of memcmp would also run the dynamic linker's resolver. The
+// loads are atomic, because another thread may be writing the bytes. In that case the caller must accept either
+// result.
 PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull right, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (__atomic_load_n((const char *)left + i, __ATOMIC_RELAXED) !=

@@ -1,7 +1,7 @@
 // Stacks for handlers that are entered with little room left on the alternate stack. A program's alternate stack may
-// have only 8 KiB, of which a signal frame with AVX-512 takes 3.4 KiB. Or the program may already be handling a
-// signal on that stack. The handler would overflow the stack, fault, and be entered again at the top of the stack,
-// forever.
+// have only 8 KiB, of which a signal frame with AVX-512 takes 3.4 KiB, or the program may already be handling a
+// signal on it. Without an entry stack, the handler would overflow the stack, fault, and be entered again at the top
+// of the stack, forever.
 #ifndef PM_ENTRY_STACKS_H
 #define PM_ENTRY_STACKS_H
 
@@ -14,16 +14,16 @@ typedef void (*pm_signal_handler)(int, void *_Nullable, void *_Nullable);
 
 enum {
   PM_ENTRY_STACKS = 64,
-  // Without optimization, the handler uses 5 KiB before it switches to its large stack. The entry stacks are larger
-  // than this size if signal frames are large.
+  // In a debug build, the handler uses 5 KiB before it switches to its large stack. If signal frames are large, entry
+  // stacks are larger than this size.
   PM_ENTRY_STACK_SIZE = 32 << 10,
 };
 
-// Each of these functions returns the function to install as the signal's handler. That function gives `handler`
-// enough stack, with the right alignment. The four functions are for crashes, for stops, for the watchdog's timer
-// (whose signal any thread may get), and for signals that ask the process to end. If all entry stacks are in use, or
-// before pm_set_entry_stacks, the handler runs on the stack on which it was entered. Crash code must not call these
-// functions.
+// Each of these functions returns the function to install as the signal's handler. The installed function gives
+// `handler` enough stack, with the right alignment. There is one function each for crashes, for stopping threads, for
+// the watchdog's timer (whose signal any thread may get), and for signals that ask the process to end. If all entry
+// stacks are in use, or before pm_set_entry_stacks, the handler runs on the stack on which it was entered. Crash code
+// must not call these functions.
 pm_crash_handler _Nonnull pm_crash_entry(pm_crash_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_stop_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler);
@@ -33,16 +33,16 @@ pm_signal_handler _Nonnull pm_termination_entry(pm_signal_handler _Nonnull handl
 // A handler stays on its stack if at least half of `size` is left there. Crash code must not call this function.
 void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 
-// Sets the address range of the handler's code. If that code cannot be read in a crash, the process ends by the
-// resulting fault. Crash code must not call this function.
+// Sets the address range of the handler's code. If this code repeatedly cannot be read in a crash, the resulting
+// fault ends the process. Crash code must not call this function.
 void pm_set_handler_code(uint64_t start, uint64_t end);
 
-// Frees all entry stacks except the one on which the caller runs. Called in a forked child, where the other threads
-// do not exist.
+// Frees all entry stacks except the caller's; called in a forked child, where the other threads do not exist.
 PM_CRASH_TIME void pm_forget_entry_stacks(void);
 
-// Returns the stack pointer to use for a call on the stack on which the signal arrived; NULL if the caller runs on
-// that stack. The called code may leave by siglongjmp, or another handler may interrupt it.
+// Returns the stack pointer to use for calling code outside the handler, on the stack on which the signal arrived;
+// NULL if the caller already runs on that stack. The called code may leave through siglongjmp, and other handlers may
+// interrupt it.
 PM_CRASH_TIME void *_Nullable pm_stack_of_signal(void);
 
 #endif

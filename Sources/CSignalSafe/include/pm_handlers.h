@@ -1,5 +1,5 @@
-// Calls code outside the handler: previous handlers, and the program's first-chance handler. These functions are
-// not inlined, so that the call-graph audit finds each such call in one named function.
+// Functions that call code outside the handler: previous handlers, and the program's first-chance handler. These
+// functions are not inlined, so that the call-graph audit finds each such call in one named function.
 #ifndef PM_HANDLERS_H
 #define PM_HANDLERS_H
 
@@ -10,7 +10,7 @@
 #include "pm_entry_stacks.h"
 #include "pm_thread_base.h"
 
-// The arguments of a call to code outside the handler, which is made on the stack on which the signal arrived.
+// The arguments of a call to code outside the handler. Such a call is made on the stack on which the signal arrived.
 struct pm_outward_call {
   uint64_t handler;
   int signal;
@@ -35,7 +35,7 @@ PM_OUTWARD void pm_run_previous_handler(void *_Nonnull argument) {
   ((void (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
 }
 
-// Calls a previous handler as the kernel would. Even a handler without SA_SIGINFO gets all three arguments.
+// Calls a previous handler as the kernel would: even a handler without SA_SIGINFO gets all three arguments.
 // Source: Linux arch/x86/kernel/signal_64.c, x64_setup_rt_frame.
 PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nullable information,
                                          void *_Nullable context) {
@@ -60,7 +60,7 @@ PM_OUTWARD void pm_run_first_chance_handler(void *_Nonnull argument) {
       ((_Bool (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
 }
 
-// Calls the program's first-chance handler and returns its result; returns false if there is none.
+// Calls the program's first-chance handler, and returns its result; returns false if there is no such handler.
 PM_OUTWARD _Bool pm_call_first_chance_handler(int signal, void *_Nullable information, void *_Nullable context) {
   uint64_t handler = (uint64_t)__c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE);
   struct pm_outward_call call = {handler, signal, 0, information, context};

@@ -1,4 +1,4 @@
-// Changes and reads the file permissions of a thread. Crash code must not call these functions.
+// Functions that change and read a thread's file permissions, and that examine files. Crash code must not call them.
 #ifndef PM_IDENTITY_H
 #define PM_IDENTITY_H
 
@@ -9,8 +9,8 @@
 // user IDs remain those of root, so that the user can neither send signals to the process nor trace it. Returns 0 or
 // -errno; after an error the thread must not touch a file.
 //
-// Raw system calls are used, because libc's setgroups changes all threads. The change clears PR_SET_DUMPABLE.
-// PR_SET_DUMPABLE is set again immediately, so that the process can still write a core file.
+// Raw system calls are used, because libc's setgroups changes all threads. The change clears the process's dumpable
+// flag (PR_SET_DUMPABLE), which is set again immediately, so that the kernel can still write a core file.
 //
 // Source: setfsuid(2), setgroups(2), "C library/kernel differences"; ptrace(2), "Ptrace access mode checking"; Linux
 // kernel/cred.c, commit_creds.
@@ -19,8 +19,8 @@ long pm_take_file_rights(uint32_t user, uint32_t group, const uint32_t *_Nonnull
 // Returns the user whose file permissions the calling thread has.
 uint32_t pm_file_user(void);
 
-// Returns whether an open directory is the root of a mount. Before Linux 5.8, the root of a mount is not detected if
-// its parent directory is on the same file system.
+// Returns whether an open directory is the root of a mount. Before Linux 5.8, a mount's root is not detected if its
+// parent directory is on the same file system.
 //
 // Source: statx(2), STATX_ATTR_MOUNT_ROOT.
 int pm_is_mount_root(int directory);
@@ -29,7 +29,7 @@ int pm_is_mount_root(int directory);
 // statfs(2).
 uint64_t pm_file_system(int descriptor);
 
-// Stores a user's primary group in `group`, and all of the user's groups, including the primary group, in `groups`.
+// Stores a user's primary group in `group`, and all groups of the user, including the primary group, in `groups`.
 // Returns the number of groups, at most `capacity`; 0 for an unknown user, and in static executables.
 size_t pm_groups_of(uint32_t user, uint32_t *_Nonnull group, uint32_t *_Nonnull groups, size_t capacity);
 

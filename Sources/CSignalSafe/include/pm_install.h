@@ -1,40 +1,38 @@
-// Looks up addresses and facts once, before the handlers are installed. Crash code must not call these functions.
+// Functions that prepare the handler, and that look up addresses and facts for it. Crash code must not call them.
 #ifndef PM_INSTALL_H
 #define PM_INSTALL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-// Returns the address of the Swift runtime's pointer to its last fatal message, which libswiftCore exports for
-// debuggers; NULL if this runtime has no such pointer.
+// Returns the address of the Swift runtime's pointer to its last fatal message; NULL if this runtime has no such
+// pointer. libswiftCore exports the pointer for debuggers.
 const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 
 // Returns the address of glibc's pointer to its last abort message, `struct { unsigned size; char text[]; } *`; NULL
 // with a libc other than glibc, and in static executables. Source: glibc sysdeps/posix/libc_fatal.c.
 const void *_Nullable const *_Nullable pm_abort_message_pointer(void);
 
-// Facts that locate a thread's current task of Swift concurrency. A thread-local variable of the runtime holds the
-// task's address. The variable has the same offset from the thread pointer in each thread.
+// Facts that locate a thread's current Swift concurrency task. A thread-local variable in the runtime holds the
+// task's address. In each thread, the variable has the same offset from the thread pointer.
 struct pm_task_facts {
-  // The first word of every task, and of every slab of a task's memory; 0 without Swift concurrency.
+  // The first word of every task, and the first word of every slab of task memory; 0 without Swift concurrency.
   uint64_t task_metadata;
   uint64_t slab_metadata;
-  // The runtime's thread-local block: its offset from the thread pointer, and its size in bytes. One of the words in
-  // this block is the task's address.
+  // The offset from the thread pointer, and the size in bytes, of the runtime's thread-local block. One of the words
+  // in this block is the task's address.
   int64_t block_offset;
   uint64_t block_size;
-  // The value of _swift_concurrency_debug_internal_layout_version, which is the version of the layout of a task.
+  // The version of the task layout, from _swift_concurrency_debug_internal_layout_version.
   uint32_t layout_version;
 };
 void pm_find_task_facts(struct pm_task_facts *_Nonnull facts);
 
-// Facts about libstdc++ that locate a thread's caught exceptions, and that distinguish the kinds of type
-// descriptions.
+// Facts about libstdc++ that locate a thread's caught exceptions, and that tell its kinds of type descriptors apart.
 struct pm_exception_facts {
   // The offset of `__cxa_eh_globals` from the thread pointer; 0 without libstdc++.
   int64_t globals_offset;
-  // The first word of the type description of a class with one base class, and the same word for a class with
-  // several.
+  // The first word of a type descriptor for a class with one base class, and for a class with several base classes.
   uint64_t single_base_class;
   uint64_t several_bases_class;
 };
@@ -43,20 +41,20 @@ void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
 // Installs a handler. `flags` and `mask` have the kernel's format; bit n - 1 of the mask stands for signal n. Returns
 // 0 or errno.
 //
-// libc's function is used. Under AddressSanitizer, the raw system call is used instead, because the sanitizer's
-// sigaction(3) does nothing with handle_segv=2.
+// The handler is installed through libc's sigaction(3), but with a raw system call under AddressSanitizer, because
+// the sanitizer's sigaction(3) does nothing with handle_segv=2.
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
-// Returns the address of the file name with which the executable was started. This name is the last text at the top
+// Returns the address of the file name with which the executable was started. This name is the last string at the top
 // of the main thread's stack. Source: getauxval(3), AT_EXECFN.
 uint64_t pm_executable_name(void);
 
-// Looks up a type in the auxiliary vector; returns 0 if the vector does not have the type.
+// Looks up a type in the auxiliary vector; returns 0 if the vector has no entry of this type.
 int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);
 
-// Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program. A recursion overflows
-// the sanitizer's shadow stack, and the sanitizer reports a race if two crashes are handled one after the other.
+// Returns 1 in a program with ThreadSanitizer, in which the handler is not installed: a deep recursion overflows the
+// sanitizer's shadow stack, and the sanitizer reports a race when two crashes are handled one after the other.
 // Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
 int pm_is_thread_sanitized(void);
 
@@ -64,13 +62,13 @@ int pm_is_thread_sanitized(void);
 // of code that contains all handlers of the backtracer. For any other handler, `start` and `size` are set to 0.
 int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 
-// Maps memory without access. If the program locks all future mappings (mlockall with MCL_FUTURE), this memory is
-// still neither charged to RLIMIT_MEMLOCK nor made resident. To achieve that, one page is mapped and unlocked, and
-// then enlarged. Returns NULL, with errno set, if the kernel refuses.
+// Maps memory without access. Even if the program locks all future mappings (mlockall with MCL_FUTURE), this memory
+// is neither charged to RLIMIT_MEMLOCK nor made resident; if necessary, the function maps one page, unlocks it, and
+// then enlarges the mapping. Returns NULL, with errno set, if the kernel refuses.
 void *_Nullable pm_map_unlocked(size_t size);
 
-// Loads the pages of a range, limited to one loaded segment of a module. The second function loads the pages around
-// the functions of pm_control.h. Source: madvise(2), MADV_POPULATE_READ; has no effect before Linux 5.14.
+// Loads the pages of a range that lie in one loaded segment of a module. The second function loads the pages around
+// pm_enter_crash. Source: madvise(2), MADV_POPULATE_READ; has no effect before Linux 5.14.
 void pm_bring_in(uintptr_t start, uintptr_t end);
 void pm_bring_in_control(uintptr_t slack);
 
@@ -86,22 +84,21 @@ int pm_is_secure(void);
 // Returns AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14.
 uint64_t pm_minimum_signal_stack_size(void);
 
-// Keeps the shared library that contains an address mapped until the process ends, because a host program may close a
-// plugin that has started the handler. Does nothing in a static executable.
+// Keeps the shared library that contains an address mapped until the process ends, because a host program may unload
+// a plugin that has started the handler. Does nothing in a static executable.
 void pm_pin_module(const void *_Nonnull address);
 
-// Checks whether the code in pm_thread_base.h can read and write the FS base register.
+// Finds out whether the code in pm_thread_base.h can read and write the FS base register.
 void pm_find_thread_base(void);
 
-// Calls the functions that the compiler may call through the PLT in crash code, so that the dynamic linker binds them
-// at launch; see Tests/Proofs/Safety/AllowedCalls.txt.
+// Calls the functions that compiled crash code may call through the PLT, so that the dynamic linker binds them at
+// launch; see Tests/Proofs/Safety/AllowedCalls.txt.
 void pm_bind_now(void);
 
-// The addresses of the images that the kernel loaded, and the address of the dynamic linker's list of the other
-// images.
+// Where the images that the kernel loaded are in memory, and where the dynamic linker lists the other images.
 struct pm_image_places {
-  // The address and number of the program headers of the executable, and the difference between its addresses in
-  // memory and in the file.
+  // The address and number of the executable's program headers, and the difference between its addresses in memory
+  // and in the file.
   uint64_t program_headers;
   uint64_t program_header_count;
   uint64_t program_bias;
@@ -124,8 +121,8 @@ const char *_Nonnull pm_compiler_version(void);
 // Returns the file name of the module that contains an address; NULL if no module contains the address.
 const char *_Nullable pm_module_of(uint64_t address);
 
-// Opens a descriptor that refers to this process only, and never to a later process with the same ID. Returns -errno
-// on failure, -ENOSYS before Linux 5.3. Source: pidfd_open(2).
+// Opens a pidfd, which never refers to a later process with the same ID. Returns -errno on failure, -ENOSYS before
+// Linux 5.3. Source: pidfd_open(2).
 int pm_open_process(int process);
 
 // Queues a signal with a value for one thread of a process. Returns 0 or errno. Source: rt_tgsigqueueinfo(2).

@@ -1,13 +1,13 @@
-// Functions that are called directly before a process ends without exit handlers, and in the child of daemon(3).
-// startHandler sets these functions, and the target CProcessEnds calls them.
+// Two functions that startHandler sets and the target CProcessEnds calls: one directly before a process ends without
+// exit handlers, the other in the child of daemon(3).
 #ifndef PM_PROCESS_END_H
 #define PM_PROCESS_END_H
 
 #include "pm_annotations.h"
 
-// A function that is called when the process ends, or when a child that runs in the process's memory ends.
+// A function that is called when the process calls _exit, or when a child that runs in the process's memory does.
 typedef void (*pm_process_end_function)(void);
-// A function that is called in the child of daemon(3); the parent may have had other threads.
+// A function that is called in the child that daemon(3) forked; its parent may have had other threads.
 typedef void (*pm_continuation_function)(void);
 
 extern _Atomic(pm_process_end_function) pm_process_end_storage __attribute__((visibility("hidden")));

@@ -1,5 +1,5 @@
-// The crash signals that stay unblocked in threads that asked to block them. The target CSignalMasks stores these
-// signals for each thread, and the crash handler reads them. See Docs/Decisions/10-signal-masks.md.
+// The crash signals that stay unblocked in threads that asked to block them. For each thread, the target CSignalMasks
+// records these signals, and the crash handler reads the record. See Docs/Decisions/10-signal-masks.md.
 #ifndef PM_SIGNAL_MASKS_H
 #define PM_SIGNAL_MASKS_H
 
@@ -12,11 +12,10 @@
 
 // The difference between the mask that a thread requested and the mask in the kernel; bit n - 1 stands for signal n.
 struct __attribute__((aligned(16))) pm_thread_mask {
-  // The signals that the thread asked to block and that stay unblocked.
+  // The signals that the thread asked to block, but that stay unblocked.
   uint64_t opened;
-  // The mask that was set in the kernel at the time of the request. If the kernel now blocks fewer signals than this
-  // mask, a siglongjmp or the return of a signal handler has restored an older mask. That older mask then counts as
-  // the requested mask.
+  // The mask that was set in the kernel for this request. If the kernel now leaves a signal in this mask unblocked,
+  // siglongjmp or the return from a signal handler has restored another mask, which then counts as the requested one.
   uint64_t kernel;
 };
 
@@ -26,12 +25,12 @@ PM_INLINE uint64_t pm_asked_mask(struct pm_thread_mask mask, uint64_t kernel) {
 
 // The signals that stay unblocked; 0 until startHandler has set them. While the value is 0, masks are not changed.
 extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
-// The process to which these signals apply. A child of vfork, which runs in its parent's memory, sets its own mask
+// The process in which these signals stay unblocked. A vfork child, which runs in its parent's memory, sets its mask
 // for the program that it becomes.
 extern _Atomic(int32_t) pm_masks_process_storage __attribute__((visibility("hidden")));
 // The offset of a thread's struct pm_thread_mask from its thread pointer; 0 without CSignalMasks.
 extern int64_t pm_thread_mask_offset_storage __attribute__((visibility("hidden")));
-// Unblocks the crash signals that the calling thread blocks; NULL without CSignalMasks.
+// A function that unblocks the crash signals that the calling thread blocks; NULL without CSignalMasks.
 extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
@@ -43,14 +42,13 @@ static inline void pm_keep_open(uint64_t signals, int32_t process) {
   __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
 }
 
-// Unblocks the signals of pm_keep_open in the calling thread, which may be new. Crash code must not call this
+// Unblocks the signals passed to pm_keep_open in the calling thread, which may be new. Crash code must not call this
 // function.
 static inline void pm_adopt_mask(void) {
   if (pm_adopt_mask_storage) pm_adopt_mask_storage();
 }
 
-// Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has no such structure, or it cannot be
-// read.
+// Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has none, or if it cannot be read.
 PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage;
   if (pm_thread_mask_offset_storage == 0 || !pm_is_readable(place)) return 0;
@@ -58,7 +56,7 @@ PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   return 1;
 }
 
-// Does the same as pm_adopt_mask, in the handler that interrupted the thread; the thread's mask is in the context.
+// Does the same as pm_adopt_mask, but in a handler that interrupted the thread, whose mask is then in the context.
 PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage, opened = mask & pm_kept_open();
   if (pm_thread_mask_offset_storage == 0 || opened == 0 || !pm_is_readable(place)) return;

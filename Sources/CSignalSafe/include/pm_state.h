@@ -1,5 +1,5 @@
-// The handler's state. The state is a global variable of C, because Swift initializes its global variables lazily in
-// debug builds and checks each access for exclusivity.
+// The handler's state. It is a C global variable, because in debug builds Swift initializes global variables lazily
+// and checks each access for exclusivity.
 #ifndef PM_STATE_H
 #define PM_STATE_H
 

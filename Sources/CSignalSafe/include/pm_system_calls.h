@@ -1,9 +1,10 @@
-// The system calls of crash code, with one function for each. Each function returns the kernel's result: a value that
-// is not negative, or -errno. No function changes errno, takes a lock or is a cancellation point.
+// The system calls that crash code makes, with one function for each. Unless stated otherwise, a function returns the
+// kernel's result: a value that is not negative, or -errno. No function changes errno, takes a lock or is a
+// cancellation point.
 //
-// This header includes no header that defines a structure of the system. Otherwise both this module and Glibc would
-// define structures such as struct stat, and the compiler could reject their members in a program that imports only
-// Glibc. Structures are written out where they are used, and pm_layout.c compares them with the system's structures.
+// This header includes no header that defines a system struct. Otherwise both this module and Glibc would define
+// structs such as struct stat, and the compiler could reject their members in a program that imports only Glibc.
+// Structs are written out where they are used, and pm_layout.c compares them with the system's definitions.
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 
@@ -22,7 +23,7 @@ PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
   return PM_SYSCALL(SYS_write, fd, bytes, count, 0, 0, 0);
 }
 
-// Reads the text files of /proc.
+// Reads text files in /proc.
 PM_INLINE long pm_read(int fd, void *bytes, size_t count) { return PM_SYSCALL(SYS_read, fd, bytes, count, 0, 0, 0); }
 
 // Reads files that stay open, each time from the given offset.
@@ -30,8 +31,8 @@ PM_INLINE long pm_pread(int fd, void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pread64, fd, bytes, count, offset, 0, 0);
 }
 
-// Opens files of /proc, relative to a descriptor that was opened when the handler was installed, so that a later
-// chroot does not matter.
+// Opens files in /proc, relative to a descriptor that was opened when the handler started, so that a later chroot
+// does not matter.
 PM_INLINE long pm_openat(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, 0, 0, 0);
 }
@@ -43,23 +44,23 @@ PM_INLINE long pm_getdents64(int fd, void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getdents64, fd, bytes, count, 0, 0, 0);
 }
 
-// Reads the paths of the working directory and of open files. The kernel itself has these paths in memory, so a file
-// system that does not respond cannot block the call.
+// Reads the paths of the working directory and of open files. The kernel has these paths in memory, so a file system
+// that does not respond cannot block the call.
 PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t size) {
   return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
 }
 
-// Returns the flags with which a descriptor was opened, which show whether it was opened as a directory. fstat is not
-// used, because it would call the file system.
+// Returns the flags with which a descriptor was opened; O_DIRECTORY among them shows that it is a directory. fstat is
+// not used, because it would call the file system.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
-// Removes ".locked" from a file's name. The system call is renameat2, because newer ABIs have no renameat; its flags
-// are always 0.
+// Renames a file, for example to remove ".locked" from its name. The system call is renameat2, because newer ABIs
+// have no renameat; its flags are always 0.
 PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
   return PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);
 }
 
-// Removes files, such as the dump of a hang that a crash report replaces, and that dump's FIFO and run record.
+// Removes files, such as a hang's dump, FIFO and run record when a crash report replaces that dump.
 PM_INLINE long pm_unlink(int directory, const char *path) {
   return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
 }
@@ -71,7 +72,7 @@ PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(
 // sets it at launch.
 extern uint32_t pm_file_mode;
 
-// Creates a dump file during a crash, in a forked child, or if the handler's file or directory no longer exists.
+// Creates a dump file in a crash, if a forked child crashes or the handler's file or directory no longer exists.
 PM_INLINE long pm_create(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, pm_file_mode, 0, 0);
 }
@@ -82,7 +83,8 @@ PM_INLINE long pm_mkfifo(int directory, const char *path) {
   return PM_SYSCALL(SYS_mknodat, directory, path, PM_S_IFIFO | pm_file_mode, 0, 0, 0);
 }
 
-// Reserves blocks of a file without changing its size, so that the file can be written even if the disk is full.
+// Reserves disk blocks for a file without changing its size, so that the file can be written even if the disk is
+// full.
 PM_INLINE long pm_preallocate(int fd, int64_t size) {
   return PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0);
 }
@@ -90,7 +92,7 @@ PM_INLINE long pm_preallocate(int fd, int64_t size) {
 // Changes the size of a file, to free the blocks after a dump's end or to empty an abandoned dump.
 PM_INLINE long pm_truncate(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftruncate, fd, size, 0, 0, 0, 0); }
 
-// Reserves a slot of the descriptor table again, after a crash that the process survived.
+// Duplicates a descriptor, to reserve a slot in the descriptor table again after a crash that the process survived.
 PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
 
 // Writes the byte in an earlier crash's dump that shows how the process continued after that crash.
@@ -123,13 +125,12 @@ PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   return result > 0 ? wanted.returned : result;
 }
 
-// Gives the calling thread a separate copy of the descriptor table. This takes longer if the process has more
-// descriptors.
+// Gives the calling thread a separate copy of the descriptor table; the time grows with the number of descriptors.
 PM_INLINE long pm_leave_descriptor_table(void) {
   return PM_SYSCALL(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0);
 }
 
-// The status of a file, which shows whether a descriptor still refers to the dump's file.
+// The part of a file's status that shows whether a descriptor still refers to the dump's file.
 struct pm_file_status {
   uint64_t device;
   uint64_t inode;
@@ -148,8 +149,7 @@ PM_INLINE void pm_read_status(const uint64_t *raw, struct pm_file_status *status
 PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
-  // Any error except EBADF comes from a seccomp filter, which may allow only one of the two system calls that return
-  // a file's status.
+  // Any error except EBADF may come from a seccomp filter that allows only the other system call for a file's status.
   if (result < 0 && result != -EBADF) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, AT_EMPTY_PATH, 0, 0);
   if (result < 0) return result;
   pm_read_status(raw, status);
@@ -166,8 +166,8 @@ PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status
   return 0;
 }
 
-// A resource limit; the handler raises the soft limit on file sizes for the dump. If RLIMIT_FSIZE is 0, every write
-// fails with EFBIG, even a write into preallocated blocks.
+// A resource limit. The handler raises the soft limit on file sizes while it writes a dump, because with RLIMIT_FSIZE
+// 0 every write fails with EFBIG, even a write to preallocated blocks.
 struct pm_limit {
   uint64_t soft;
   uint64_t hard;
@@ -189,7 +189,7 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
 }
 
 // Copies ranges of this process's memory into one buffer, one after the other. Returns the number of bytes before the
-// first byte that cannot be read. `ranges` are pairs as in struct iovec.
+// first byte that cannot be read. `ranges` is an array of pairs as in struct iovec.
 #define PM_COPIED_RANGES 32
 PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *ranges, size_t number) {
   // struct iovec
@@ -219,7 +219,7 @@ PM_INLINE long pm_copy_pages(int process, void *to, const void *addresses, size_
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, remote, count, 0);
 }
 
-// Maps a page of the run record without access (see RecordMapping). Returns its address.
+// Maps a page of the run record without access (see RecordMapping). Returns the page's address.
 PM_INLINE long pm_map_unreadable(int fd) {
   return PM_SYSCALL(SYS_mmap, 0, 1, PROT_NONE, MAP_SHARED, fd, 0);
 }
@@ -230,7 +230,8 @@ PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, 
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 
-// Repeats a system call that never fails in the kernel, but that a seccomp filter or a tracer may fail.
+// Tries a system call up to three times that never fails in the kernel, but that a seccomp filter or a tracer may
+// make fail.
 PM_INLINE long pm_syscall_again(long number) {
   long result = -1;
   for (int i = 0; i < 3 && result < 0; i++) result = PM_SYSCALL(number, 0, 0, 0, 0, 0, 0);
@@ -238,7 +239,7 @@ PM_INLINE long pm_syscall_again(long number) {
 }
 
 // Returns the process ID; negative if a seccomp filter refuses the call. libc's getpid is not used, because some
-// versions cache the ID, which is wrong in a child of vfork.
+// versions cache the ID, and the cached ID is wrong in a vfork child.
 PM_INLINE int pm_getpid(void) { return (int)pm_syscall_again(SYS_getpid); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
 // The thread ID that is used if a seccomp filter refuses the call.
@@ -253,14 +254,13 @@ PM_INLINE long pm_tgkill(int process, int thread, int signal) {
   return PM_SYSCALL(SYS_tgkill, process, thread, signal, 0, 0, 0);
 }
 
-// Sends a signal to the process, if tgkill is refused. A negative ID from a refused getpid is not used. With -1,
-// kill(2) would send the signal to every possible process; with any other negative number, to a process group.
+// Sends a signal to the process, if tgkill is refused. A negative ID, which a refused getpid returns, is not passed
+// on: with -1, kill(2) would signal every process it may signal, and with any other negative number, a process group.
 PM_INLINE long pm_kill(int process, int signal) {
   return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
 }
 
-// Queues the signal again with the original siginfo, so that a previous handler and the core file show the true
-// cause.
+// Queues a signal again with the original siginfo, so that a previous handler and a core file show the true cause.
 PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void *information) {
   return PM_SYSCALL(SYS_rt_tgsigqueueinfo, process, thread, signal, information, 0, 0);
 }
@@ -270,8 +270,8 @@ PM_INLINE long pm_sigqueueinfo(int process, int signal, const void *information)
   return PM_SYSCALL(SYS_rt_sigqueueinfo, process, signal, information, 0, 0, 0);
 }
 
-// The kernel's struct sigaction. libc's struct is not used, because libc's wrapper would set its own restorer, and
-// hides SA_RESTORER.
+// The kernel's struct sigaction. libc's struct is not used, because libc's wrapper sets its own restorer and hides
+// SA_RESTORER.
 // Source: Linux include/linux/signal_types.h (struct sigaction), the same layout on x86_64 and arm64.
 struct pm_signal_action {
   uint64_t handler;
@@ -289,15 +289,16 @@ PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous)
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
 }
 
-// Returns whether 8 bytes can be read, because the kernel copies the new mask before it refuses the operation -1.
+// Returns whether 8 bytes can be read. The kernel tries to copy them as a new mask, before it refuses the operation
+// -1.
 // Source: Linux kernel/signal.c, rt_sigprocmask.
 PM_INLINE _Bool pm_is_readable(uint64_t address) {
   return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
-// Stores the pending signals in `set`. The next function removes a pending signal. Together, both functions keep the
-// handler's write to a closed pipe from ending the process by SIGPIPE.
+// Stores the pending signals in `set`. Together with pm_take_signal, which removes a pending signal, this keeps
+// SIGPIPE from ending the process when the handler writes to a closed pipe.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
@@ -305,9 +306,9 @@ PM_INLINE long pm_take_signal(const uint64_t *set) {
   int64_t time[2] = {0, 0};
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, 0, time, sizeof(uint64_t), 0, 0);
 }
-// Waits for a signal. Returns the signal's number, -EAGAIN if the time is over, -EINTR, or the result that a seccomp
-// filter sets. During the wait, the kernel shows the signal as not blocked by the thread. Source: Linux
-// kernel/signal.c, do_sigtimedwait.
+// Waits for a signal. Returns the signal's number, -EAGAIN after the given time, -EINTR, or the result that a seccomp
+// filter sets. During the wait, `/proc` shows the signal as not blocked by the thread. Source: Linux kernel/signal.c,
+// do_sigtimedwait.
 struct pm_signal_information {
   uint64_t words[16];
 };
@@ -316,9 +317,9 @@ PM_INLINE long pm_wait_signal(const uint64_t *set, struct pm_signal_information 
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, information, time, sizeof(uint64_t), 0, 0);
 }
 
-// Sets an alternate stack for faults inside the handler, which has left the previous alternate stack. Otherwise the
-// kernel would start again at the top of the previous stack, and overwrite the signal frame that is still needed. The
-// return from the handler restores the previous alternate stack.
+// Sets an alternate stack, for example for faults inside the handler after it has left the previous alternate stack.
+// Without a new one, the kernel would start again at the top of the previous stack, and overwrite a signal frame that
+// is still needed. The return from the handler restores the previous alternate stack.
 PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   // stack_t
   struct {
@@ -329,7 +330,7 @@ PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
 
-// Waits while *word == expected, without a time limit if `milliseconds` is negative.
+// Waits as long as *word == expected; without a time limit if `milliseconds` is negative.
 PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, int64_t milliseconds) {
   int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};  // struct timespec
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, milliseconds < 0 ? 0 : time, 0, 0);
@@ -339,8 +340,8 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, 0, 0, 0);
 }
 
-// Creates a timer that sends a signal. The handler creates the timer at its installation and arms it in a crash, to
-// limit the handler's time. The signal goes to `thread`, or to the process if `thread` is 0.
+// Creates a timer that sends a signal to `thread`, or to the process if `thread` is 0. The timer is created when the
+// handler starts, and armed in a crash to limit the handler's time.
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
@@ -357,20 +358,21 @@ PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
 
-// Arms the timer for one expiry and then for regular intervals; a value of 0 means never.
+// Arms the timer for a first expiry, and for regular expiries after that; 0 for `milliseconds` disarms it, and 0 for
+// `interval` means only one expiry.
 PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   // struct itimerspec: interval, value.
   int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};
   return PM_SYSCALL(SYS_timer_settime, timer, 0, time, 0, 0, 0);
 }
 
-// Ends the process if no signal has ended it.
+// Ends the process, as a last resort if no signal has ended it.
 PM_INLINE long pm_exit_group(int status) { return PM_SYSCALL(SYS_exit_group, status, 0, 0, 0, 0, 0); }
 
 // -- Facts ----------------------------------------------------------------------------------------------------------
 
 // Returns the time of a clock in nanoseconds, or 0 on failure. The vDSO is not used, because a broken process may
-// have unmapped its pages.
+// have unmapped the vDSO's pages.
 PM_INLINE uint64_t pm_clock(int clock) {
   int64_t time[2];  // struct timespec
   if (PM_SYSCALL(SYS_clock_gettime, clock, time, 0, 0, 0, 0) != 0) return 0;

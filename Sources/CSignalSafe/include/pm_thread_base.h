@@ -1,9 +1,10 @@
-// Gives the handler a stand-in for the thread control block if the thread's FS base register is wrong.
+// Gives the handler a stand-in for the thread control block if the thread's FS base register does not point to a
+// readable one.
 //
-// Compiled code reads the stack protector's canary from that block. Without a readable block, the handler would fault
-// again and again before its first line. Even a process with an illegal instruction would end by SIGSEGV. The
-// compiler decides which functions have a canary. On arm64, the canary is a global variable, and no code reads the
-// block.
+// On x86_64, compiled code reads the stack protector's canary from that block, in each function for which the
+// compiler chooses a canary. Without a readable block, the handler would fault again and again before its first line,
+// and SIGSEGV would end even a process that crashed with SIGILL. On arm64, the canary is a global variable, so
+// nothing is needed.
 #ifndef PM_THREAD_BASE_H
 #define PM_THREAD_BASE_H
 
@@ -15,8 +16,8 @@
 
 #define PM_OUTWARD PM_CRASH_TIME static __attribute__((noinline, unused, disable_sanitizer_instrumentation))
 
-// A stand-in for the thread control block. Source: System V ABI AMD64 supplement, 3.4.6 (its first word is its own
-// address); glibc sysdeps/x86_64/nptl/tls.h (the canary at 40).
+// A stand-in for the thread control block. Source: System V ABI AMD64 supplement, 3.4.6 (the first word is the
+// block's own address); glibc sysdeps/x86_64/nptl/tls.h (the canary at 40).
 struct pm_thread_stand_in {
   void *_Nonnull itself;
   // The previous value of the FS base register.
@@ -29,8 +30,8 @@ struct pm_thread_stand_in {
 
 #if defined(__x86_64__)
 
-// AT_HWCAP2 & HWCAP2_FSGSBASE, read when the handler is installed. Without the FSGSBASE instructions (Linux before
-// 5.9), the register is assumed to be correct.
+// AT_HWCAP2 & HWCAP2_FSGSBASE, read when the handler is installed. If this is 0 (Linux before 5.9), the FSGSBASE
+// instructions cannot be used, and the register is assumed to be correct.
 extern uint32_t pm_reads_thread_base_storage __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_read_thread_base(void) {
@@ -46,11 +47,12 @@ PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
   return block->canary == PM_STAND_IN_CANARY(base) ? block : NULL;
 }
 
-// Makes the thread use `block` if the canary of the thread's normal block cannot be read. The check is a system call,
-// in which the kernel copies the new mask before it refuses the operation -1. Source: Linux kernel/signal.c,
-// rt_sigprocmask.
+// Makes the thread use `block` if the canary in the thread's normal block cannot be read. The check is a system call
+// that reads the canary as a signal mask: the kernel copies the mask before it refuses the operation -1. Source:
+// Linux kernel/signal.c, rt_sigprocmask.
 //
-// This is the first system call of a handler. The kernel ignores the last argument; see pm_answer_own_call.
+// This is the first system call that a handler makes. The kernel ignores the last argument, `context`;
+// pm_answer_own_call uses it.
 PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();
@@ -64,7 +66,7 @@ PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, 
 }
 PM_INLINE void pm_leave_thread_base(const struct pm_thread_stand_in *_Nonnull block) { pm_write_thread_base(block->base); }
 
-// Restores the program's FS base register before the handler calls code of the program. Returns the argument for
+// Restores the program's FS base register before the handler calls the program's code. Returns the argument for
 // pm_take_thread_base_again; 0 if the register was not changed.
 PM_INLINE uint64_t pm_give_thread_base_back(void) {
   if (!pm_reads_thread_base_storage) return 0;
@@ -78,7 +80,7 @@ PM_INLINE void pm_take_thread_base_again(uint64_t base) {
   if (base) pm_write_thread_base(base);
 }
 
-// Returns the thread pointer of the program, not of a stand-in.
+// Returns the program's thread pointer, even while the thread uses a stand-in.
 PM_INLINE uint64_t pm_thread_pointer(void) {
   uint64_t value;
   if (pm_reads_thread_base_storage) {

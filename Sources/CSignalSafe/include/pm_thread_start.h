@@ -1,5 +1,5 @@
-// A function that each new thread calls before its start routine. startHandler sets the function, and the target
-// CThreadStacks calls it. Crash code does not use this header.
+// A function that startHandler sets, and that the target CThreadStacks calls in each new thread before the thread's
+// start routine. Crash code does not use this header.
 #ifndef PM_THREAD_START_H
 #define PM_THREAD_START_H
 
@@ -19,10 +19,10 @@ static inline pm_thread_start_function _Nullable pm_thread_start(void) {
   return __c11_atomic_load(&pm_thread_start_storage, __ATOMIC_SEQ_CST);
 }
 
-// Returns the number of running calls of pthread_create that may have found no function. When the function is set and
-// this number is 0, every thread has run the function or is in the kernel's list of threads. startHandler stores the
-// function and then reads the count. pthread_create increments the count and then loads the function. Both use
-// sequentially consistent operations.
+// Returns how many running calls of pthread_create may have found no function. Once the function is set and this
+// number is 0, each thread either runs the function or is already in the kernel's list of threads. For this,
+// startHandler stores the function and then reads the count, while pthread_create increments the count and then loads
+// the function, all with sequentially consistent operations.
 static inline uint32_t pm_plain_creations(void) {
   return __c11_atomic_load(&pm_plain_creations_storage, __ATOMIC_SEQ_CST);
 }

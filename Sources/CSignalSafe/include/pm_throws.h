@@ -1,4 +1,4 @@
-// The last places where each thread threw a Swift error, recorded through a hook of the Swift runtime. See
+// Where each thread last threw Swift errors, recorded through a hook in the Swift runtime. See
 // Docs/Decisions/26-swift-facts.md.
 #ifndef PM_THROWS_H
 #define PM_THROWS_H
@@ -11,7 +11,7 @@
 #define PM_THROW_COUNT 4
 #define PM_THROW_ADDRESS_COUNT 8
 
-// The record of one throw. The writing thread may still run during a copy, so a copy is complete only if `check`
+// The record of one throw. The thread may write the record while it is copied, so a copy is valid only if `check`
 // matches the other fields.
 struct pm_throw {
   uint64_t check;
@@ -19,25 +19,25 @@ struct pm_throw {
   uint64_t uptime;
   // The address of the error's box; 0 for a typed throw, whose error has no box.
   uint64_t error;
-  // The return addresses, with the innermost first; 0 after the last address.
+  // The return addresses, innermost first; 0 after the last one.
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
-// The throws of one thread. Only the first throw of each error is recorded.
+// The throws on one thread. Only the first throw of each error is recorded.
 struct pm_thrower {
   uint32_t thread;
   uint32_t count;
   struct pm_throw throws[PM_THROW_COUNT];
-  // The addresses of the errors' boxes; 0 for no box. The memory of the boxes is kept, so that no other error gets
-  // the same address.
+  // The addresses of the errors' boxes; 0 for no box. The memory of these boxes is not freed, so that no other error
+  // gets the same address.
   uint64_t boxes[PM_THROW_COUNT];
-  // The value of `count` at the last throw of each error.
+  // The value of `count` when each error was last thrown.
   uint32_t touched[PM_THROW_COUNT];
 };
 
 extern struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT] __attribute__((visibility("hidden")));
-// The number of table entries that were assigned since the program started. After PM_THROWER_COUNT assignments,
-// entries are reused.
+// How many times a table entry was assigned since the program started. After PM_THROWER_COUNT assignments, entries
+// are reused.
 extern uint32_t pm_throwers_taken __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32_t thread) {
@@ -46,18 +46,18 @@ PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32
   return sum ^ ((uint64_t)thread << 32 | 1);
 }
 
-// Returns how many entries the crash handler must read, so that it does not load pages that no throw has touched.
+// Returns how many entries have been used; the crash handler reads only these, so as not to load untouched pages.
 PM_INLINE int pm_thrower_count(void) {
   uint32_t taken = __atomic_load_n(&pm_throwers_taken, __ATOMIC_RELAXED);
   return taken < PM_THROWER_COUNT ? (int)taken : PM_THROWER_COUNT;
 }
 
-// Returns the time of a throw, even if its record is incomplete; 0 if there is no throw.
+// Returns the time of a throw, even if the record is incomplete; 0 if there is no throw.
 PM_INLINE uint64_t pm_throw_uptime(int thrower, int index) {
   return __atomic_load_n(&pm_throwers_storage[thrower].throws[index].uptime, __ATOMIC_RELAXED);
 }
 
-// Copies the record of a throw from the table. Returns the thread's ID, or 0 if there is no throw or its record is
+// Copies the record of a throw from the table. Returns the thread's ID, or 0 if there is no throw or the record is
 // incomplete.
 PM_INLINE uint32_t pm_copy_throw(int thrower, int index, struct pm_throw *_Nonnull record) {
   uint32_t thread = __atomic_load_n(&pm_throwers_storage[thrower].thread, __ATOMIC_RELAXED);
@@ -69,9 +69,9 @@ PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int 
 
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
-// Makes the runtime call this package's hook, and then the previous hook, for each throw from now on. On the main
-// thread, the stack walk ends at `main_stack_end`, the end of that thread's stack, or 0 if that is not known. Does
-// nothing if the runtime has no such hook.
+// Makes the runtime call this package's hook, which calls the previous hook, for each throw from now on.
+// `main_stack_end` is the end of the main thread's stack, where stack walks on that thread end; 0 if it is not known.
+// Does nothing if the runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the Swift runtime has the hook for throws.

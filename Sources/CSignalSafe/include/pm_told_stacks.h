@@ -1,6 +1,6 @@
-// The alternate stacks that threads have set. Only the thread itself can ask the kernel for its alternate stack. But
-// before a thread sends a signal to another thread, it must know whether the signal frame fits on that other
-// thread's alternate stack. If the frame does not fit, the kernel ends the process by SIGSEGV.
+// A record of the alternate stacks that threads have set. Only a thread itself can ask the kernel for its alternate
+// stack. But before a thread sends a signal to another thread, it must know whether the signal frame fits on the
+// other thread's alternate stack. If the frame does not fit, the kernel ends the process with SIGSEGV.
 #ifndef PM_TOLD_STACKS_H
 #define PM_TOLD_STACKS_H
 
@@ -11,7 +11,7 @@
 
 enum {
   PM_TOLD_STACKS = 8192,
-  // The number of entries in which a thread with a given ID may be stored. Collisions are rare, because the kernel
+  // The number of table entries that may hold a thread with a given ID. Collisions are rare, because the kernel
   // assigns consecutive IDs.
   PM_TOLD_PLACES = 16,
   // Alternate stacks below this size in bytes count as small. A signal frame takes up to 11 KiB, and a handler needs
@@ -19,7 +19,7 @@ enum {
   PM_SMALL_STACK = 28 << 10,
 };
 
-// The alternate stack of a thread; the size is 0 if the thread has no such stack, or it is not known.
+// A thread's alternate stack; the size is 0 if the thread has none, or if it is not known.
 struct pm_told_stack {
   uint64_t base;
   uint64_t size;
@@ -28,8 +28,8 @@ struct pm_told_stack {
   _Bool is_handlers;
 };
 
-// Records the alternate stack of the calling thread. If other living threads use all entries in which this thread may
-// be stored, nothing is recorded.
+// Records the alternate stack of the calling thread. If other living threads use all entries that may hold this
+// thread, nothing is recorded.
 PM_CRASH_TIME void pm_tell_stack(int thread, struct pm_told_stack stack);
 
 // Records the alternate stack that the kernel has for the calling thread.

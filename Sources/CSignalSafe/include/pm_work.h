@@ -1,5 +1,5 @@
-// The context of a unit of work. This package stores the context as one value in Swift's task-local storage, which
-// the runtime copies or links into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
+// The context of a unit of work, which this package stores as one value in Swift's task-local storage. The runtime
+// copies or links such values into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
 #ifndef PM_WORK_H
 #define PM_WORK_H
 
@@ -8,7 +8,7 @@
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 
-// Facts that locate the list of task-local values of a task, and the list of a thread that runs no task.
+// Facts that locate the list of task-local values in a task, and the same list on a thread that runs no task.
 //
 // Source: swift include/swift/ABI/TaskLocal.h, class Item. An item has the next item, the key, the type and the
 // value. Bits 1 and 2 of the first word are the item's kind: 0 and 1 for a value, 2 for the end of the task's own
@@ -16,8 +16,8 @@
 struct pm_work_places {
   uint64_t key;
   uint64_t type;
-  // The offset of the list's head in a task. It is 0 while the offset is not known, and PM_WORK_NOWHERE if the
-  // runtime has another layout.
+  // The offset of the list's head in a task. The field is 0 as long as the offset is not known, and PM_WORK_NOWHERE
+  // if the runtime has another layout.
   int64_t task_head;
   // The offset, from the thread pointer, of the word that points to the head of the thread's list. This offset has
   // the same special values as task_head.
@@ -39,8 +39,8 @@ PM_INLINE struct pm_work_places pm_work_places(void) {
   return places;
 }
 
-// The size in bytes of the memory for all units of work's breadcrumbs, which has 515 pages. WorkRings.swift defines
-// the layout. Pages that are never written cost nothing.
+// The size in bytes (515 pages) of the memory for the breadcrumbs of all units of work. WorkRings.swift defines the
+// layout. Pages that are never written cost nothing.
 #define PM_RING_MEMORY_SIZE 2109440
 extern char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((visibility("hidden")));
 
@@ -49,22 +49,22 @@ PM_INLINE void *_Nonnull pm_ring_memory(void) { return pm_ring_memory_storage; }
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
 // Pushes a value for the current task, or for the thread if it runs no task; returns 0 if the program has no Swift
-// concurrency. The first push shows where the runtime stores values.
+// concurrency. The first push also finds out where the runtime stores values.
 _Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
 // Removes the value that was pushed last.
 void pm_pop_work(void);
 
-// Returns the current value of the caller's task or thread.
+// Returns the value that was pushed last for the caller's task or thread; NULL if there is none.
 void *_Nullable pm_work_value(void);
 
 // Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task.
 uint64_t pm_task_id(void);
 
-// Returns a new number, beginning with 1, that no other unit of work of the process has.
+// Returns a number, at least 1, that no other unit of work in the process has.
 uint64_t pm_new_work(void);
 
-// Returns the kernel's ID of the calling thread, which is cached after the handler has been installed.
+// Returns the calling thread's kernel ID, which is cached once the handler is installed.
 int pm_thread_id(void);
 
 // Discards the cached thread ID; called in a forked child.

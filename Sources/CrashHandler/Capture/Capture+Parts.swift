@@ -7,7 +7,7 @@ extension Capture {
   /// True if the thread that the dump is about also takes the dump; false for a hang.
   var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
 
-  /// Replaces secrets in memory and registers; nil if the dump keeps everything.
+  /// The sanitizer that replaces secrets in memory and registers; nil if the dump keeps everything.
   var sanitizer: WordSanitizer? {
     @_noLocks get { installed.isSanitized ? WordSanitizer(session.mappings) : nil }
   }
@@ -16,7 +16,7 @@ extension Capture {
     @_noLocks get { MemoryWriter(self, memory: memory, sanitizer: sanitizer) }
   }
 
-  /// A writer that reads through `PageCache`, for small regions that are close together.
+  /// A writer that reads memory through `PageCache`, for small regions that are close together.
   var cachedRegions: MemoryWriter {
     @_noLocks get { MemoryWriter(self, memory: cachedMemory, sanitizer: sanitizer) }
   }

@@ -44,9 +44,9 @@ extension Capture {
     shared.timesReturned = 0
   }
 
-  /// Closes the handler's placeholder descriptors, which frees descriptor numbers for files of /proc.
+  /// Closes the descriptors that the handler holds as placeholders, to free descriptor numbers for files in /proc.
   ///
-  /// Placeholders that now refer to other files stay open.
+  /// A placeholder that now refers to another file stays open.
   private func closeSpareDescriptors() {
     guard mayMake(CallBit.files) else { return }
     let spares = shared.spares
@@ -55,9 +55,9 @@ extension Capture {
     if isSame(spares.third) { _ = pm_close(spares.third.descriptor) }
   }
 
-  /// Writes the summary to standard error, when the dump is complete or has failed.
+  /// Writes the summary to standard error, after the dump is complete or has failed.
   ///
-  /// Without the watchdog, nothing is written, because only the watchdog ends a hanging write.
+  /// Without the watchdog, nothing is written, because only the watchdog can end a write that hangs.
   private func writeSummary(milliseconds: Int) {
     guard milliseconds > 0, session.time.timer >= 0, session.hasFaultStack else { return }
     session.time.phase = .finish

@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
-  /// Writes the dump, and starts again after each fault or hanging call between two sections.
+  /// Writes the dump; continues after each fault or hanging call between two sections.
   ///
   /// Sections that have already begun are not repeated.
   @_noLocks
@@ -21,7 +21,7 @@ extension Capture {
     }
     // If the dump has no file, `result` already contains the reason.
     if session.result.hasFile { session.result.failure = writer.failure }
-    // The sections after the end mark do not write to the dump's file.
+    // This keeps the sections after the end mark from writing to the dump's file.
     session.progress.file = .none
   }
 }
@@ -52,12 +52,12 @@ extension Capture {
     switch session.progress.file {
     case .lost: return false
     case .none:
-      // After the time limit, the file is not checked, because the check could repeat a call that hung. Nothing is
-      // written to a file that was not checked.
+      // After the time limit, the file is not checked, because the check might repeat a call that hung, and nothing
+      // is written to an unchecked file.
       guard !session.time.isCut else { return false }
       let isReady = prepareDumpFile()
-      // This call must follow `prepareDumpFile`, which opens /proc again if the handler's descriptor of /proc was
-      // closed.
+      // This call must follow `prepareDumpFile`, which opens /proc again if the program has closed the handler's
+      // descriptor for it.
       openResidentPages()
       guard isReady else { return false }
       session.progress.file = .open
@@ -76,7 +76,7 @@ extension Capture {
     writer.close(toDepth: 0)
   }
 
-  /// Writes the tokens that precede all sections: the process, the time, and earlier crashes.
+  /// Writes the tokens that precede all sections: process, time, request, and earlier crashes.
   private func writeBeginning() {
     if writer.size == 0 { writer.header() }
     writer.encoded(installed.encoded.process)
@@ -87,7 +87,7 @@ extension Capture {
     session.progress.file = .begun
   }
 
-  /// In a later crash or a forked child, writes the report ID and process ID that replace those encoded at launch.
+  /// Writes a new report ID and process ID, which replace those encoded at launch.
   private func writeIdentity() {
     writer.startMap(.process)
     unsafe writer.property(.reportID, session.names.reportID, count: 16)
@@ -97,7 +97,7 @@ extension Capture {
 
   /// Writes the times of the crash and of the process's start.
   ///
-  /// They are in a separate map at the beginning of the dump, so that a truncated dump contains them.
+  /// The times are in a separate map at the beginning of the dump, so that even a truncated dump contains them.
   private func writeCrashTime() {
     guard mayMake(CallBit.proc) else { return }
     let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
@@ -126,7 +126,7 @@ extension Capture {
     case .sections:
       session.time.phase = .finish
       armTimer(milliseconds: session.time.division.finish)
-    // When the watchdog ended the time for the sections, it also started the time for the last part.
+    // In this case, the watchdog has ended the time for the sections, and has started the time for the last part.
     case .cut: session.time.phase = .finish
     case .finish, .over: break
     }
@@ -134,7 +134,7 @@ extension Capture {
 
   /// Writes the end mark, and removes `.locked` from the file's name.
   ///
-  /// `HangDump` renames the dump of a hang, once a crash can find that dump.
+  /// The dump of a hang is not renamed here; `HangDump` renames it, once the crash handler can find the dump.
   fileprivate func finish() {
     guard holdsDumpFile() && writer.endDocument(), holdsDumpFile() else { return }
     session.result.isComplete = true

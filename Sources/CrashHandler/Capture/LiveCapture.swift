@@ -3,9 +3,9 @@ internal import IntermediateDump
 
 /// Takes a dump of a process that has not crashed.
 ///
-/// The sections are those of a crash dump, but the stack, the file and the memory are separate.
+/// The dump has the same sections as the dump of a crash, but its own stack, file and memory.
 ///
-/// The process continues afterward, so the capture raises no limit and prints nothing.
+/// The process continues afterward, so the limit on file sizes is not raised, and nothing is printed.
 ///
 /// RUNS-DURING-CRASH; called by `LiveDump` and `takeRequestedDump`, on the thread that takes the dump. Source:
 /// Crashpad `client/ios_handler/in_process_handler.cc`, DumpExceptionFromSimulatedMachException.
@@ -17,15 +17,15 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
 extension Capture {
   fileprivate func captureLiveDump() {
     if session.request.isFromTool {
-      // The thread is inside a signal handler, whose frame is on the alternate stack.
+      // The thread is inside a signal handler, and the signal's frame is on the alternate stack.
       setFaultStack()
     } else {
-      // The dump runs on a separate stack. So a fault is handled on the thread's alternate stack, or on the dump's
-      // stack.
+      // The dump is taken on a separate stack, so a fault can be handled on the thread's alternate stack or, without
+      // one, on the dump's stack.
       session.hasFaultStack = true
     }
     session.time.division = CaptureTime(limit: installed.timeLimit)
-    // The timer limits the time for which threads are stopped, as in a crash. If no threads are stopped, there is no
+    // As in a crash, the timer limits the time for which threads are stopped. If no threads are stopped, there is no
     // timer.
     armTimer(milliseconds: session.time.division.sections)
     writeDump()

@@ -6,7 +6,7 @@ extension DeliveredSignal {
   /// The request for a dump that the signal carries; nil if the signal carries no request.
   ///
   /// The kernel lets only root and the process's own user send such a signal. The sender's ID in `siginfo_t` is not
-  /// checked, because the sender itself sets that ID.
+  /// checked, because the sender itself sets it.
   var captureRequest: CaptureRequest? {
     @_noLocks get {
       guard let information, information.code == SI_QUEUE else { return nil }
@@ -17,22 +17,21 @@ extension DeliveredSignal {
 
 /// Takes a dump that `postmortem capture` has requested with the stop signal; the process continues.
 ///
-/// The thread that gets the signal takes the dump in the signal's handler, as the capturing thread. The dump uses the
-/// crash handler's stack and tables, but a separate file and separate names. A request is dropped if another thread
-/// is capturing, or this thread is already taking a dump. The sender of a dropped request stops waiting at its
-/// deadline.
+/// The thread that gets the signal takes the dump in the stop handler, as the capturing thread. The dump uses the
+/// crash handler's stack and tables, but a separate file and separate names. The request is dropped if another thread
+/// is capturing, or if this thread is already taking a dump. The sender then waits in vain until its deadline.
 ///
 /// RUNS-DURING-CRASH. See `LiveDump`, which does the same in ordinary code, and decision 19.
 extension Capture {
   /// Takes the requested dump, then restores the thread's state.
   ///
-  /// Call this on the handler's `Capture`, not on the `Capture` of the dump.
+  /// Call this on the handler's `Capture`, not on the dump's `Capture`.
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()
-    // This thread becomes the capturing thread before it is in the table of dumping threads. If another process sent
-    // a crash signal meanwhile, the handler would treat that signal as a fault during the capture, and drop it. A
-    // blocked crash signal waits in the kernel instead.
+    // This thread becomes the capturing thread before it is in the table of dumping threads. In between, the handler
+    // would treat a crash signal from another process as a fault during the capture, and drop it. While the signal is
+    // blocked, it waits in the kernel instead.
     blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
       shared.ending.value == 0, dump(takenBy: threadID) == nil,

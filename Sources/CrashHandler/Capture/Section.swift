@@ -4,15 +4,15 @@ internal import IntermediateDump
 /// The steps of a capture, in their order; most of them write a part of the dump.
 ///
 /// The process may be killed during any section. So the crash itself is written first, then the crashing thread with
-/// the mappings and modules that are needed to read its frames, then the rest of the process. The comments below
-/// explain the rest of the order. A fault in a section ends that section and no other (`Capture.run`). At the time
-/// limit the current section ends, and all later sections except `writeCapture` are left out.
+/// the mappings and modules that are needed to find its frames, then the rest of the process. The comments below
+/// explain the rest of the order. A fault in a section ends only that section (`Capture.run`). At the time limit, the
+/// current section ends, and all later sections except `writeCapture` are left out.
 ///
 /// Before the first section, `pm_write_dump` writes the header, the `process` map encoded at launch and, if needed,
-/// the maps `dumpRequest` and `survival`. After `writeCapture`, it writes the end mark. A raw value is a position in
-/// this order and can change; dumps identify a section by its `DumpSection`. Each section has a file in
-/// `Capture/Sections`, with its `SectionRow` and its function. `SectionTests` compares order, numbers and names with
-/// `Docs/Internals/IntermediateDumpFormat.md`.
+/// the maps `dumpRequest` and `survival`. After `writeCapture`, it writes the end mark. A raw value is a section's
+/// position in this order, and can change; dumps identify a section by its `DumpSection`. A file in
+/// `Capture/Sections` contains each section's `SectionRow` and function. `SectionTests` compares order, numbers and
+/// names with `Docs/Internals/IntermediateDumpFormat.md`.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse
 /// allocations and locks; the audit of the linked program checks calls that the compiler cannot see.
@@ -23,16 +23,16 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // These two sections write nothing. All later sections need the mappings, which running threads would change.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
-  // These sections are small. Tasks and threads can reach the dump's size limit, so they come later, with the
-  // crashing thread's task first.
+  // The first five sections are small. Tasks and threads can reach the dump's size limit, so they come later, with
+  // the crashing thread's task first.
   case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient, writePointedMemory
   case writeTasks, writeThreads
-  // The data of these sections explains few crashes: memory that the program registered, bytes that show the types of
-  // objects, resource counts, the dynamic linker's list.
+  // The data in these sections rarely explains a crash: memory that the program registered, bytes that show the types
+  // of objects, resource counts, the dynamic linker's list.
   case writeExtraMemory, writeObjects, writeResources, writeLinkMap
   // This section is the last one before `writeCapture`, because it makes a system call for each open descriptor.
   case writeSurroundings
-  // This section has a separate time limit, and lists the sections that were left out because the time was over.
+  // This section has a separate time limit, and lists the sections that failed or were left out.
   case writeCapture
   // These sections run after the end mark is written, and only in a crash.
   case removeHangDumps, writeSummary, writeStandardError
@@ -72,13 +72,13 @@ package enum Section: UInt8, CaseIterable, Sendable {
 
   var bit: UInt64 { @_noLocks get { entry.bit } }
 
-  /// True if the section's bytes are written to the file when it ends.
+  /// True if the section's bytes are written to the file as soon as the section ends.
   ///
   /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
   /// The exception stays in the buffer until the crashing thread's registers follow, so that one write stores both.
   /// The sections of contexts and throws are usually empty; otherwise they write a few bytes from the handler's own
-  /// memory. The rest of an abandoned dump must not be written to any file.
+  /// memory. After the end mark, nothing may be written to the dump's file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// One section and its function.
+/// A section's number and its function.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -11,8 +11,8 @@ package struct SectionRow {
   package let section: DumpSection
   /// The section's function.
   ///
-  /// The function is `@c`, because a recovery point calls it by its address. The audit and the proofs find the
-  /// function by its symbol: `pm_` and the case's name in snake case.
+  /// The function is marked `@c`, because `pm_run_section` calls it by its address. The call-graph audit and the
+  /// proofs find the function by its symbol: `pm_` and the case's name in snake case.
   let body: @convention(c) (UnsafeMutableRawPointer) -> Void
 
   @_noLocks
@@ -21,6 +21,6 @@ package struct SectionRow {
     unsafe self.body = body
   }
 
-  /// The section's number as a bit, as in `Progress` and in a dump's `sectionsAbandoned`.
+  /// The bit that stands for the section in `Progress` and in a dump's `sectionsAbandoned`.
   var bit: UInt64 { @_noLocks get { section.bit } }
 }

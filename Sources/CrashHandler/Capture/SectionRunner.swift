@@ -5,12 +5,11 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Runs one section, and writes the section's bytes to the file, unless that happens together with the next
-  /// section.
+  /// Runs one section, and writes its bytes to the file, unless they are written together with the next section.
   ///
-  /// The section is skipped if the time is over. A fault in the section ends the section, but not the dump. Maps that
-  /// the section left open are closed, the fault is noted, and the next section follows. So a section must not own
-  /// anything that needs to be released.
+  /// The section is skipped if the time is over. A fault in the section ends the section, but not the dump: maps that
+  /// the section left open are closed, and the section is marked as abandoned. Because a fault can end it anywhere, a
+  /// section must not own anything that needs to be released.
   @_noLocks
   func run(_ section: Section) {
     let row = section.entry

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A named value of the program; each report of this process shows the value at the time of the crash or dump.
+/// A named value that the program sets; each report on this process shows the value at the time of the crash or dump.
 ///
 /// ```swift
 /// let route = Annotation<String>("route", capacity: 64)
@@ -11,25 +11,25 @@ internal import IntermediateDump
 /// connections.set(17)
 /// ```
 ///
-/// The value belongs to the process. If many requests run at the same time, the report has the value that was set
-/// last. Use `withContext` for values of a request.
+/// The whole process shares the value. If many requests run at the same time, the report shows the value that was set
+/// last. For a value that belongs to one request, use `withContext`.
 ///
 /// Create an annotation once and keep it, for example in a `static let`, because the memory for its name and value is
-/// never freed. A process can have at most 400 annotations, which take at most about 800 KB in all. Setting takes
-/// well under a microsecond, and never locks or allocates. Any number of threads can set an annotation at the same
-/// time, even before `startHandler`. If the process crashes while an annotation is set, reports show the complete old
-/// or new value, and mention that a newer value was being set. A forked child has its own copy. `String`, `Int`,
-/// `UInt`, `Double` and `Bool` can be set.
+/// never freed. A process can have at most 400 annotations, which together take at most about 800 KB. Setting one
+/// takes well under a microsecond, and never locks or allocates. Any number of threads can set an annotation at the
+/// same time, even before `startHandler`. If the process crashes while an annotation is set, reports show either the
+/// complete old value, with a note that a newer one was being set, or the complete new value. A forked child has its
+/// own copy. The type `Value` can be `String`, `Int`, `UInt`, `Double` or `Bool`.
 ///
 /// Two annotations with the same name, type and capacity are the same annotation.
 ///
 /// Source: Crashpad `client/annotation.h`.
 @safe
 public struct Annotation<Value: Sendable>: Sendable {
-  /// The annotation's offset in the list; 0 if there was no room for the annotation.
+  /// The annotation's offset in the list of annotations; 0 if there was no room for the annotation.
   private let offset: UInt32
-  /// The offset of the cell of a number annotation, so that setting it does not read the node; 0 for a text
-  /// annotation.
+  /// For a number annotation, the offset of the cell with its value, so that setting the value need not read the
+  /// node; 0 for text.
   private let numberOffset: UInt32
 
   /// False if there was no room for the annotation.

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// Attaches a copy of a file, such as a log, to every report of this process.
+/// Attaches a copy of a file, such as a log, to every report on this process.
 ///
-/// The file is copied when the report is created, usually at the next start, with its contents at that time. A report
-/// contains at most the last 4 MiB of each file, and 16 MiB in all. If the file is missing at that time, the report
-/// mentions that; this is not an error. Only a regular file at exactly this path is copied, and a symbolic link in
-/// its place is not followed.
+/// The file is copied, as it then is, when the report is created, which is usually when the program next starts. A
+/// report contains at most the last 4 MiB of each file, and 16 MiB in all. A file that is missing by then is no
+/// error; the report mentions it. Only a regular file at exactly this path is copied, and a symbolic link in its
+/// place is not followed.
 ///
 /// This function never locks. Any thread may call it, even before `startHandler`. A forked child has its own list.
 ///
 /// - Parameter path: the file's path, of at most 1,024 bytes; a relative path is resolved now, from the current
 ///   directory.
-/// - Returns: false if the path is too long, or if there are already 16 other attachments. Reports count the
-///   attachments that had no room.
+/// - Returns: false if the path is empty, too long or contains a NUL, or if there are already 16 other attachments.
+///   Reports state how many attachments did not fit.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   guard let path = absolute(path) else { return false }
@@ -21,7 +21,7 @@ public func addAttachment(path: String) -> Bool {
   }
 }
 
-/// Removes a path that was passed to `addAttachment`; a path that was not added is not an error.
+/// Removes a path that was passed to `addAttachment`; does nothing for any other path.
 public func removeAttachment(path: String) {
   guard let path = absolute(path) else { return }
   unsafe ClientText.withBytes(of: path, atMost: ClientMemory.pathCapacity) { bytes, count in

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 
 extension BreadcrumbContent {
-  /// Calls the closure with a text of at most 224 bytes, and as many complete metadata pairs as fit, without
+  /// Calls the closure with the text and as many complete metadata pairs as fit into 224 bytes with it, without
   /// allocating.
   static func with(
     _ text: UnsafeRawPointer, _ textCount: Int, level: BreadcrumbLevel?,

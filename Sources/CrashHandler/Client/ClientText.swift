@@ -1,8 +1,8 @@
-/// Converts text to bytes for `ClientMemory`.
+/// Passes the UTF-8 bytes of text to code that stores them in `ClientMemory`.
 enum ClientText {
   /// Calls a closure with the UTF-8 bytes of a text, without allocating.
   ///
-  /// - Parameter limit: the maximum number of bytes; the text is cut only between characters.
+  /// - Parameter limit: the maximum number of bytes; a longer text is cut between two characters.
   static func withBytes<Result>(
     of text: String, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Result
   ) -> Result {

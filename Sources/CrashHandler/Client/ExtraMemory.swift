@@ -1,8 +1,8 @@
-/// Memory ranges that every report of this process contains, in addition to stacks and the memory that registers
+/// Memory ranges that every report on this process contains, in addition to stacks and the memory that registers
 /// point to.
 ///
 /// There can be at most 64 ranges. At most `CaptureLimits.extraMemory` bytes of all ranges together are captured. The
-/// bytes are in the minidump's memory list. In a crash, the ranges are read through the kernel, so a range that is no
+/// bytes are in the minidump's memory list. In a crash, the handler reads the ranges safely, so a range that is no
 /// longer mapped is left out. `add` and `remove` never lock, and any thread may call them. Note that the memory may
 /// contain secrets.
 ///
@@ -10,8 +10,8 @@
 public enum ExtraMemory {
   /// Adds a range; does nothing if the range was already added.
   ///
-  /// - Returns: false if the range is empty, or if there are already 64 other ranges. Reports count the ranges that
-  ///   had no room.
+  /// - Returns: false if the range is empty, or if there are already 64 other ranges. Reports state how many ranges
+  ///   did not fit.
   @discardableResult
   public static func add(_ range: UnsafeRawBufferPointer) -> Bool {
     unsafe withKey(of: range) { key in
@@ -20,7 +20,7 @@ public enum ExtraMemory {
     }
   }
 
-  /// Removes a range that was added with the same start and size; a missing range is not an error.
+  /// Removes a range that was added with the same start and size; does nothing if there is none.
   ///
   /// Call this function before the memory is freed.
   public static func remove(_ range: UnsafeRawBufferPointer) {

@@ -2,17 +2,18 @@ internal import CSignalSafe
 public import IntermediateDump
 internal import PendingDumps
 
-/// Records a note about what the program just did.
+/// Records a breadcrumb: a note about what the program just did.
 ///
-/// Every report of this process shows the last 128 notes.
+/// Every report on this process shows the last 128 breadcrumbs.
 ///
-/// A report first shows the last 16 breadcrumbs of the unit of work that crashed. A unit of work is the `withContext`
-/// around the call, otherwise the task, otherwise the thread. These breadcrumbs are kept if at most about 500 units
-/// of work leave breadcrumbs at the same time. The breadcrumbs of a finished `withContext` are dropped first.
+/// A report first shows the last 16 breadcrumbs from the unit of work that crashed. A unit of work is the outermost
+/// `withContext` around the call, or else the task, or else the thread. The 16 breadcrumbs are available as long as
+/// at most about 500 units of work leave breadcrumbs at the same time. Those of a finished `withContext` are dropped
+/// first.
 ///
-/// Each breadcrumb has its time and thread. A call takes about 100 nanoseconds, and never locks or allocates. Any
-/// number of threads can call this function at the same time, even before `startHandler`. A breadcrumb that was being
-/// written at the crash is left out and counted.
+/// Each breadcrumb also records the time and the thread. A call takes about 100 nanoseconds, and never locks or
+/// allocates. Any number of threads can call this function at the same time, even before `startHandler`. A breadcrumb
+/// that was being written when the process crashed is left out and counted.
 ///
 /// - Parameter text: the note; a text of more than 224 bytes is cut.
 public func leaveBreadcrumb(_ text: String) {
@@ -21,8 +22,8 @@ public func leaveBreadcrumb(_ text: String) {
 
 /// Records a log message with its level and its metadata.
 ///
-/// This function works like `leaveBreadcrumb(_:)`, and both functions share the last 128 notes. Reports show level,
-/// text and metadata separately.
+/// This function works like `leaveBreadcrumb(_:)`, and the last 128 breadcrumbs are those of both functions. Reports
+/// show level, text and metadata separately.
 ///
 /// - Parameters:
 ///   - text: the note; a text of more than 224 bytes is cut.
@@ -53,7 +54,7 @@ private func leave(
 }
 
 extension WorkKey {
-  /// The key of the caller's unit of work, which is the context around the caller, otherwise the task, otherwise the
+  /// The key of the caller's unit of work: the outermost context around the caller, or else the task, or else the
   /// thread.
   fileprivate static func current(threadID: Int32) -> UInt64 {
     if let value = unsafe pm_work_value() { return unsafe ContextValue(value).work }

@@ -1,11 +1,12 @@
-/// Named texts that every report of this process shows, even if the names are known only at run time.
+/// Named texts that every report on this process shows; unlike with `Annotation`, the names can be computed at run
+/// time.
 ///
-/// These values belong to the process; use `withContext` for values of a request.
+/// The whole process shares these values; for a value that belongs to one request, use `withContext`.
 ///
 /// There is room for 64 names. `set` and `remove` never lock. Any number of threads can call these functions at the
-/// same time, even before `startHandler`. Both functions search the names, so setting an `Annotation` is faster. If
-/// the process crashes during a call, reports show the complete old or new value. A forked child has its own copy.
-/// These values replace annotations of `startHandler(annotations:)` with the same name.
+/// same time, even before `startHandler`. Both functions search all names, so setting an `Annotation` is faster. If
+/// the process crashes during a call, reports show either the complete old value or the complete new one. A forked
+/// child has its own copy. These values replace values passed to `startHandler(annotations:)` under the same names.
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {
@@ -17,8 +18,8 @@ public enum SimpleAnnotations {
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
   ///   - value: the text; a text of more than 255 bytes is cut.
-  /// - Returns: false if the name is too long, or if there are already 64 other names. Reports count the names that
-  ///   had no room.
+  /// - Returns: false if the name is too long, or if there are already 64 other names. Reports state how many names
+  ///   did not fit.
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     guard isName(name) else { return false }
@@ -30,7 +31,7 @@ public enum SimpleAnnotations {
     }
   }
 
-  /// Removes a name and its value; a missing name is not an error.
+  /// Removes a name and its value; does nothing if the name is not set.
   public static func remove(_ name: String) {
     guard isName(name) else { return }
     unsafe ClientText.withBytes(of: name, atMost: maximumLength) { key, keyCount in

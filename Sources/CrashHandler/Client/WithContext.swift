@@ -10,21 +10,20 @@ internal import CSignalSafe
 /// }
 /// ```
 ///
-/// The value belongs to the work, not to the process. If many requests run at the same time, the report of a crash
-/// first shows the value of the request that crashed, and then the values of the other threads. The value is
-/// inherited like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`.
-/// `Task.detached`, a closure passed to Dispatch or a thread, and a callback of an event loop's future do not inherit
-/// the value. Call `withContext` inside these closures. Contexts can be nested. If several contexts have the same
-/// name, the innermost is used.
+/// The value belongs to this unit of work, not to the process. If many requests run at the same time, a crash report
+/// first shows the value of the request that crashed, and then the values on other threads. The value is inherited
+/// like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`. `Task.detached`,
+/// closures passed to Dispatch or to a thread, and callbacks of an event loop's future do not inherit the value; call
+/// `withContext` inside these. Contexts can be nested; the innermost of several contexts with the same name is used.
 ///
 /// A call takes about 100 nanoseconds, never locks, and can be made before `startHandler`. The value is stored in the
-/// memory of the task. Swift copies the value for a `Task { }`, and that copy outlives this call. For a thread that
-/// runs no task, Swift allocates the memory.
+/// task's memory, or, on a thread that runs no task, in memory that Swift allocates. A `Task { }` gets a copy, which
+/// outlives this call.
 ///
 /// - Parameters:
-///   - name: at most 64 bytes; a context with a longer name is left out and counted. Names and values of nested
-///     contexts share 232 bytes, and each context takes 2 bytes more. A value that does not fit is cut and marked as
-///     cut. If fewer than 32 bytes are left for the value, the outermost contexts are left out and counted.
+///   - name: at most 64 bytes; a context with a longer name is left out and counted. The names and values of nested
+///     contexts share 232 bytes, of which each context takes 2 more. A value that does not fit is cut and marked as
+///     cut. If fewer than 32 bytes are left for it, the outermost contexts are left out and counted.
 ///   - value: text, in UTF-8.
 ///   - operation: the closure to run; it runs once, on the calling thread.
 /// - Returns: the operation's result.
@@ -39,7 +38,7 @@ public func withContext<Result: ~Copyable, Failure: Error>(
   return try operation()
 }
 
-/// A context that is active until `end` is called.
+/// A context that begins with `init` and ends when `end` is called.
 package struct ContextScope {
   /// True if the context is stored; false in a program without Swift concurrency.
   private let isKept: Bool
@@ -89,7 +88,7 @@ extension ContextValue {
   }
 }
 
-/// The type of the value that is passed to the Swift runtime.
+/// The type of the task-local value that is passed to the Swift runtime.
 ///
 /// A value of this type has `ContextValue.byteCount` bytes, which the runtime may copy bitwise.
 private struct ContextStorage {

@@ -2,13 +2,13 @@ internal import CSignalSafe
 internal import Glibc
 internal import Synchronization
 
-/// A stack on which a thread handles signals, so that an overflow of its normal stack can be handled.
+/// A stack on which a thread handles signals, so that it can handle an overflow of its normal stack.
 ///
-/// The stack has a guard page below it and a guard zone above it. The kernel places the mapping directly below a
-/// recently created thread stack, and a large frame can skip that stack's guard page. If such a frame ended in the
-/// alternate stack, the kernel would conclude that a signal handler is running.
+/// There is a guard page below the stack and a guard zone above it. The kernel may place the mapping directly below a
+/// thread's normal stack, and a large frame on that stack can skip its guard page. If the frame ended in the
+/// alternate stack, the kernel would assume that a signal handler is already running there.
 ///
-/// Ordinary code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
+/// Not crash code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
 @safe
 struct AlternateStack {
   /// The address of the lowest byte of the whole mapping; a multiple of the page size.
@@ -20,22 +20,22 @@ struct AlternateStack {
   private static let guardAbove = isLimited ? pageSize : 256 << 10
   /// The number of bytes that signal handlers can use.
   ///
-  /// The stack has room for four of the kernel's signal frames (11 KiB each with AMX). A handler of the program, a
-  /// stop signal and a crash may be on the stack at the same time. Docs/Decisions/11-alternate-stacks.md has the
-  /// measurements.
+  /// The stack has room for four of the kernel's signal frames (11 KiB each with AMX). The stack may hold the frames
+  /// of one of the program's handlers, of the stop handler and of the crash handler at the same time.
+  /// Docs/Decisions/11-alternate-stacks.md contains the measurements.
   static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
     return (max(isLimited ? 40 << 10 : 64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize
   }()
-  /// All alternate stacks together may take at most 1/`share` of a limited address space.
+  /// If the address space is limited, all alternate stacks together may take at most 1/`share` of it.
   ///
   /// This share is enough for threads with normal stacks of 1 MiB, and leaves enough for the program.
   private static let share: UInt64 = 20
   private static let count = Atomic<Int>(0)
-  /// The minimum size of a program's own alternate stack that this package does not replace.
+  /// An alternate stack of the program that has at least this size is not replaced.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
-  /// The number of bytes of the whole mapping.
+  /// The size of the whole mapping in bytes.
   static var mappingSize: Int { pageSize + size + guardAbove }
 
   init(mapping: UInt) { self.mapping = mapping }
@@ -57,16 +57,17 @@ struct AlternateStack {
 
   /// Maps the memory of a stack.
   ///
-  /// This function contains no generic code, because that would allocate memory in a new thread.
+  /// This function contains no generic code, because generic code would allocate memory in a new thread.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)
   }
 
-  /// Maps a stack; returns nil, with errno set, if the kernel refuses or the share of a limited address space is used
-  /// up.
+  /// Maps a stack; returns nil, with errno set, if the kernel refuses or the stacks' share of the address space is
+  /// used up.
   ///
-  /// - Parameter place: the address of an existing mapping to use, of `mappingSize` bytes without access.
+  /// - Parameter place: the address of an existing, inaccessible mapping of `mappingSize` bytes to use; nil to create
+  ///   one.
   static func make(in place: UInt? = nil) -> AlternateStack? {
     let count = Self.count.add(1, ordering: .relaxed).newValue
     guard !isLimited || UInt64(count * mappingSize) <= addressSpace / share,
@@ -112,8 +113,8 @@ struct AlternateStack {
   func use(isFirst: Bool, thread: Int32? = nil) -> Bool {
     let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
     guard let place = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return false }
-    // The function `sigaltstack` is not called. This package replaces it in the program, and would record this stack
-    // as a stack of the program.
+    // `sigaltstack` is not called here. This package replaces that function in the program, and the replacement would
+    // record this stack as one that the program set.
     let result = unsafe pm_set_signal_stack(place, size)
     guard result == 0 else {
       errno = Int32(-result)
@@ -127,8 +128,8 @@ struct AlternateStack {
 
   /// Removes this stack from the calling thread and unmaps it.
   ///
-  /// If the thread uses another alternate stack, the thread keeps that stack. The function does nothing while a
-  /// handler runs on this stack.
+  /// If the thread uses another alternate stack, the thread keeps the other one. This does nothing while a handler
+  /// runs on this stack.
   func release() {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0 else { return }

@@ -2,17 +2,17 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The process's cgroups for the controllers `memory` and `pids`, with open files.
+/// The process's cgroups for the controllers `memory` and `pids`, and the descriptors of their open files.
 ///
-/// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
+/// Not crash code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
 struct Cgroup {
   let files: CgroupFiles
   /// The files of the memory cgroup, with the same descriptors as in `files`.
   let memory: MemoryCgroupFiles
 
-  /// The cgroup of the calling process.
+  /// Opens the files of the calling process's cgroups.
   ///
-  /// `memory.stat` shows how much of the used memory is cache. That file is needed only if the memory cgroup has a
+  /// `memory.stat`, which shows how much of the used memory is cache, is opened only if the memory cgroup has a
   /// limit.
   ///
   /// - Parameters:
@@ -42,7 +42,7 @@ struct Cgroup {
   /// True if the memory cgroup has a limit.
   var isLimited: Bool { memory.limitAtOpening != nil }
 
-  /// Closes the files, unless they are kept for a crash.
+  /// Closes the files; called if they are not kept for a crash.
   func close() {
     for file in [
       files.memoryUsed, files.memoryLimit, files.memoryKinds, files.tasksUsed, files.tasksLimit,
@@ -67,10 +67,10 @@ struct Cgroup {
     }
   }
 
-  /// Opens the file with a cgroup's usage, in the hierarchy of version 1 if it has the controller.
+  /// Opens the file that shows a cgroup's usage, in the version 1 hierarchy if that hierarchy has the controller.
   ///
-  /// In a container, the path may be the host's path, while the mount shows only the container's cgroup, as the root
-  /// of the mount. So the root is tried last. The host's root cgroup has no usage file.
+  /// In a container, the path may be the path on the host, while the mount shows only the container's cgroup, at its
+  /// root. So the root is tried last. The host's root cgroup has no usage file.
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ root: String, _ controller: String,
     _ name: String, _ oldName: String

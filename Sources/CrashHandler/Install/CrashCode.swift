@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Loads the pages of the program that are first used in a crash.
+/// Loads the pages of the program that would otherwise be needed first in a crash.
 ///
 /// The program's file may be unavailable during a crash, because of a network failure, a removed overlay or a lazy
 /// unmount.
@@ -13,14 +13,14 @@ enum CrashCode {
   /// Other code of the same modules is near these addresses.
   private static let slack: UInt = 256 << 10
 
-  /// Makes the kernel load the pages; the kernel may drop these pages again when it needs memory.
+  /// Makes the kernel load the pages; the kernel may drop them again when memory is short.
   static func bringIn() {
     var (code, text) = (AddressSpan(), AddressSpan())
     for section in Section.allCases {
       code.add(
         UInt(bitPattern: unsafe unsafeBitCast(section.entry.body, to: UnsafeRawPointer.self)))
     }
-    // The linker keeps one copy of equal strings, and places the strings of a module together.
+    // The linker places the strings of a module together, so these addresses lead to the other strings.
     for name: StaticString in ["thread-self/maps", "self/status", "self/limits"] {
       text.add(unsafe UInt(bitPattern: name.utf8Start))
     }
@@ -33,8 +33,8 @@ enum CrashCode {
     let entry = UInt(bitPattern: unsafe unsafeBitCast(control, to: UnsafeRawPointer.self))
     // The program's C and assembly code is usually close to its Swift code.
     if code.isClose(entry, 2 * slack) { code.add(entry) } else { pm_bring_in_control(slack) }
-    // The code that writes the dump format is in a separate module, which can be anywhere in the program in a debug
-    // build.
+    // The code that writes the dump format is in a separate module. In a debug build, that module can be anywhere in
+    // the program.
     let format = UInt(bitPattern: unsafe unsafeBitCast(ModuleCode.place, to: UnsafeRawPointer.self))
     if code.isClose(format, 2 * slack) {
       code.add(format)

@@ -10,26 +10,25 @@ struct CrashSignals {
   let stopSignal: Int32
   /// The watchdog's signal: the next unused real-time signal below `stopSignal`; 0 if there is none.
   let watchdogSignal: Int32
-  /// The signals that the calling thread blocks; nil if `/proc` does not show them.
+  /// The signals that the thread that starts the handler blocks; nil if `/proc` does not show them.
   var blocked: UInt64? { present?.blocked }
   /// The previous actions of the signals in `mask`, indexed by signal number.
   ///
-  /// The table is not an array, because the runtime would create the array's metadata at its first use, during the
-  /// launch.
+  /// The table is not an `Array`, because the runtime would create the array's metadata when the handler starts.
   private let previous: InlineArray<32, pm_signal_action>
   private let present: SignalDispositions?
   private static var numbers: ClosedRange<Int32> { 1...31 }
 
   /// The signals that an instruction can raise.
   ///
-  /// The handlers never block these signals. If a fault's signal is blocked, the kernel ends the process, and no
-  /// recovery point can be used.
+  /// The handlers never block these signals. If the signal of a fault is blocked, the kernel ends the process instead
+  /// of letting the handler return to a recovery point.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
   /// The signals that stay unblocked in handlers, and in threads that take a dump.
   ///
-  /// These are the signals of faults, for the recovery points; the stop signals, because another thread may capture;
-  /// and the watchdog's signal.
+  /// These are the signals of faults, for the recovery points; the three signals that can stop threads, because
+  /// another thread may be capturing; and the watchdog's signal.
   var open: UInt64 {
     Self.faults | SignalMask.bit(SIGPROF) | SignalMask.bit(SIGSETXID)
       | SignalMask.bit(stopSignal) | SignalMask.bit(watchdogSignal)
@@ -43,13 +42,14 @@ struct CrashSignals {
   init(_ chosen: HandledSignals, present: SignalDispositions?, hasTerminal: Bool) {
     self.present = present
     var candidates = chosen.intersection(.all).rawValue
-    // At a terminal, users send SIGQUIT with a key. A process without a controlling terminal gets no such SIGQUIT.
+    // At a terminal, users send SIGQUIT with a key, so it is no crash there. Without a controlling terminal, no key
+    // sends SIGQUIT.
     if hasTerminal, isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
     var previous = InlineArray<32, pm_signal_action>(repeating: pm_signal_action())
     var mask: UInt64 = 0
     for signal in Self.numbers where SignalMask.has(candidates, signal) {
-      // An ignored signal stays ignored. A background job inherits an ignored SIGQUIT, and handling that signal would
-      // turn exit status 0 into 131.
+      // An ignored signal stays ignored. A background job inherits an ignored SIGQUIT; with a handler, SIGQUIT would
+      // end the job.
       guard let action = Self.action(of: signal, present), action.handler != 1 else { continue }
       previous[Int(signal)] = action
       mask |= SignalMask.bit(signal)
@@ -72,12 +72,12 @@ struct CrashSignals {
     return action
   }
 
-  /// True if the signal's action is the default action, and the signal does not count as a crash.
+  /// True if the signal does not count as a crash and has its default action.
   func isDefault(_ signal: Int32) -> Bool {
     !SignalMask.has(mask, signal) && Self.action(of: signal, present)?.handler == 0
   }
 
-  /// Searches from the highest number, because programs usually take the lowest numbers, and libc reserves 32 to 34.
+  /// Searches from the highest number down, because programs usually take the lowest numbers; libc reserves 32 to 34.
   private static func freeRealTimeSignal(
     below limit: Int32, _ present: SignalDispositions?
   ) -> Int32 {
@@ -108,8 +108,7 @@ struct CrashSignals {
     }
   }
 
-  /// Installs the stop handler; returns its action, which blocks all signals except faults while a thread is
-  /// stopped.
+  /// Installs the stop handler, which blocks all signals except faults while a thread is stopped; returns its action.
   func stopAction() -> pm_signal_action {
     guard stopSignal != 0 else { return pm_signal_action() }
     let handler: pm_signal_handler = unsafe pm_handle_stop
@@ -120,7 +119,7 @@ struct CrashSignals {
 
   /// Installs the crash handler for all chosen signals.
   ///
-  /// `stopAction` has already read its action back from the kernel, which shows that the kernel accepts handlers.
+  /// `stopAction` has already shown that the kernel accepts handlers, by reading its action back.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
@@ -145,8 +144,8 @@ struct CrashSignals {
   /// Installs the handler of one signal; returns the error number if the kernel refuses.
   static func install(_ signal: Int32, insteadOf previous: pm_signal_action) -> Int32 {
     let handler: pm_signal_handler = unsafe pm_enter_crash
-    // If the process continues, the program's previous action decides whether interrupted system calls are
-    // restarted. A signal that the kernel would have discarded must not interrupt a system call.
+    // If the process continues, the program's previous action decides whether interrupted system calls are restarted.
+    // Without such an action they are, because a signal that the kernel would have discarded must not interrupt them.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
     // SIGSYS needs another action: see `InstalledSignals.crashAction(of:)`.
@@ -159,7 +158,8 @@ struct CrashSignals {
 
   /// The crash handler's action for all signals except SIGSYS, as the kernel stores it.
   ///
-  /// - Parameter stopAction: the action of the stop handler, in which libc has set the same fields.
+  /// - Parameter stopAction: the stop handler's action as read from the kernel, with the fields that libc sets in
+  ///   every action.
   func installedAction(_ stopAction: pm_signal_action) -> pm_signal_action {
     var action = stopAction
     if stopSignal == 0 {

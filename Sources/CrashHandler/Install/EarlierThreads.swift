@@ -5,19 +5,19 @@ internal import Synchronization
 
 /// Gives alternate stacks to the threads that exist when the handler starts.
 ///
-/// A thread can set only its own alternate stack. So each thread is sent the stop signal or SIGPROF, whose handler
-/// sets the stack. Workers of libdispatch and Swift concurrency do not block SIGPROF. A thread that blocks both
-/// signals gets no stack. System calls that the kernel never restarts after a signal, such as `nanosleep` and `poll`,
-/// end with EINTR.
+/// A thread can set only its own alternate stack. So each thread is sent the stop signal or SIGPROF, and the handler
+/// for that signal sets the stack. The worker threads of libdispatch and Swift concurrency do not block SIGPROF. A
+/// thread that blocks both signals gets no stack. System calls that the kernel never restarts after a signal, such as
+/// `nanosleep` and `poll`, end with EINTR.
 ///
-/// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
+/// Not crash code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
 struct EarlierThreads {
-  /// The maximum time in milliseconds for the search for threads, and for the later wait for their answers.
+  /// The maximum time, in milliseconds, to find threads, and then to wait for their answers.
   ///
   /// A thread that has not answered in time gets no stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
-  /// How often threads in which libc blocks all signals are checked again, at intervals of 0.2 ms.
+  /// How many times, at intervals of 0.2 ms, threads in which libc blocks all signals are checked again.
   private static let patience = 1000
 
   private let capture: Capture
@@ -30,7 +30,7 @@ struct EarlierThreads {
   /// Offers a stack to each thread; returns when each thread has answered, blocks both signals, or has not answered
   /// in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal, neither signal has a handler that would set the stack.
+    // Without a stop signal, neither signal gets a handler that would set the stack.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()
@@ -57,10 +57,10 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Lists threads until a list has no new thread.
+  /// Lists the threads, and offers stacks to new ones, until a list contains no new thread.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // A thread that is being created by an earlier call is listed only after that call is done.
+    // A call that has begun may still be creating a thread, which is listed only when the call is done.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {
@@ -71,16 +71,16 @@ struct EarlierThreads {
     }
   }
 
-  /// Examines each new thread, and offers it a stack.
+  /// Examines each thread that no earlier call has examined, and offers the thread a stack.
   ///
-  /// Threads that block signal 32 are only counted. Only libc can block signal 32, because pthread_create and similar
-  /// functions block even libc's own signals for a moment.
+  /// Threads that block signal 32 are only counted. Only libc blocks signal 32, for a moment, in pthread_create and
+  /// similar functions.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
     guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
     defer { unsafe closedir(directory) }
-    // Without a deadline, the listing would never end if new threads with higher IDs were created faster than it
-    // lists them.
+    // Without a deadline, this loop would never end if threads with higher IDs were created faster than it lists
+    // them.
     while !isOver, let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -111,14 +111,14 @@ struct EarlierThreads {
     _ = pm_tgkill(capture.shared.process.id, thread, signal)
   }
 
-  /// True if the thread has room for a signal frame; otherwise the thread keeps its current alternate stack.
+  /// True if the thread's current stack has room for a signal frame; if not, the thread is sent no signal.
   private func hasRoom(_ thread: Int32) -> Bool {
     unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return false }
       let room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
       let scratch = unsafe Scratch(place, size: buffer.count)
       let call = SystemCallPlace(capture.proc.text(ofTask: thread, "syscall", in: scratch))
-      // Threads that have answered no longer use an entry stack.
+      // Each thread that has not answered may be using an entry stack.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
         || room.suffices(
@@ -126,9 +126,9 @@ struct EarlierThreads {
     }
   }
 
-  /// The signals that a thread blocks.
+  /// Returns the signals that a thread blocks; nil for a thread that gets no stack.
   ///
-  /// The file is read with crash code, because strings would take too long.
+  /// Crash code reads the file, because strings would take too long.
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }
@@ -157,7 +157,7 @@ struct EarlierThreads {
     while !isOver {
       let answers = offers.answers.value
       if answers >= offers.count.value { return }
-      // Threads that have ended do not answer, so they are not awaited.
+      // Threads that have ended cannot answer, so this does not wait for them.
       if !(0..<Int(offers.count.value)).contains(where: isAwaited) { return }
       offers.answers.wait(while: answers, milliseconds: 10)
     }
@@ -172,7 +172,7 @@ struct EarlierThreads {
     pm_tgkill(pm_getpid(), thread, 0) != -Int(ESRCH)
   }
 
-  /// Withdraws the unanswered offers, and records which stacks were taken.
+  /// Withdraws the offers that were not answered, and records which threads took a stack.
   private mutating func settle() {
     var taken: [Given] = []
     var free = stacks
@@ -208,24 +208,24 @@ struct EarlierThreads {
   }
 
   private static let account = Mutex(Account())
-  /// True if threads that existed at launch got stacks; false if the process had only one thread at launch.
+  /// True if stacks were offered to threads that existed when the handler started; false if there was only one
+  /// thread.
   ///
-  /// If this is false, new threads do not read `account`, because its first use would allocate metadata.
+  /// If this is false, new threads do not touch `account`, because its first use allocates metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
-  /// Returns a stack whose thread has ended; nil if the examined thread still exists.
+  /// Returns the stack of an earlier thread that has ended; nil if the thread that this call examines still exists.
   ///
-  /// Each call examines only one entry, so a thread that needs a stack makes only one system call. After as many
-  /// calls as there were threads at launch, each entry has been examined. If another thread has got the ended
-  /// thread's ID, the stack is not found, which does no other harm.
+  /// Each call examines only the next entry, so a thread that needs a stack makes only one system call for this. If a
+  /// new thread has the ended thread's ID, the stack is not reused, which does no other harm.
   static func reuse() -> AlternateStack? {
     guard hasGiven.load(ordering: .acquiring) else { return nil }
-    // This code never waits for the lock, because in a forked child the lock may belong to a thread that does not
-    // exist.
+    // This code never waits for the lock, because in a forked child the lock may be held by a thread that no longer
+    // exists.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
       guard !account.given.isEmpty else { return nil }
-      // In a forked child, the account lists threads of the parent process. The thread that forked has another ID in
-      // the child.
+      // In a forked child, the account lists threads of the parent process, and the child's only thread has another
+      // ID.
       guard account.processID == pm_getpid() else {
         account.given = []
         return nil

@@ -4,11 +4,11 @@ internal import IntermediateDump
 internal import PendingDumps
 
 extension EnvironmentRange {
-  /// Finds the address range of the arguments and the environment of this process.
+  /// Finds the addresses of this process's arguments and environment.
   ///
-  /// The kernel puts the executable's name and a null pointer at the end of the mapping. If these are missing, as
-  /// under an emulator, the function reads the table of mappings instead. That takes ten times as long as the rest of
-  /// this function.
+  /// The kernel puts the executable's name and a null pointer at the end of the mapping. If the kernel does not show
+  /// where the name is, as under an emulator, this function reads the table of mappings instead, which takes ten
+  /// times as long.
   ///
   /// - Parameter start: field 28 of `/proc/pid/stat` (proc_pid_stat(5)); 0 if the kernel does not show that field.
   ///

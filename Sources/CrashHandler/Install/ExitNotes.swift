@@ -2,12 +2,11 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// Makes sure that each orderly end of the process is noted in the run record: exit, `_exit`, and signals that ask
-/// the process to end.
+/// Makes the process note in its run record how it ends, through exit, `_exit`, or a signal that asks it to end.
 ///
-/// Ordinary code, run once in a process.
+/// Not crash code; runs once in a process.
 enum ExitNotes {
-  /// Starts to note how the process ends; called after the handler's state is set.
+  /// Starts noting how the process ends; called after the handler's state is set.
   static func follow(_ signals: CrashSignals) {
     let handler: pm_signal_handler = unsafe pm_handle_termination
     for signal in SignalTable.numbers(.endRequest) where signals.isDefault(signal) {
@@ -21,11 +20,12 @@ enum ExitNotes {
 
   /// Makes exit(3) note the end of the run and remove the handler's files.
   ///
-  /// The files are removed even if reports on how runs end are turned off.
+  /// The files are removed even if reports on how processes end are turned off.
   static func cleanUpAtExit() {
     _ = atexit {
       guard let capture = Capture.ofHandler else { return }
-      // A forked child that created no files still has the names of its parent's files, which must not be removed.
+      // A forked child that created no files still has the names of its parent's files, and must not remove those
+      // files.
       guard capture.shared.isOwnProcess,
         !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
@@ -39,9 +39,9 @@ enum ExitNotes {
 
   /// Removes the locked file, the FIFO and the run record, unless a crash is being captured.
   ///
-  /// If a later exit handler crashes, that crash creates new files.
+  /// If an exit handler that runs later crashes, the crash handler creates new files.
   private static func removeFiles(_ capture: Capture) {
-    // All signals except SIGSYS are blocked while this thread is marked as the capturing thread, because the handler
+    // While this thread is marked as the capturing thread, it blocks all signals except SIGSYS, because the handler
     // would treat them as signals during a capture.
     let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
@@ -50,8 +50,8 @@ enum ExitNotes {
       capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
     else { return }
     let directory = capture.session.files.directory.descriptor
-    // If a crash may not create files, the files are kept, because a crash in a later exit handler would have no file
-    // to write to.
+    // If the crash handler may not create files, these files are kept, because a crash in a later exit handler would
+    // have no file to write to.
     if capture.mayMake(CallBit.files), capture.isSame(capture.session.files.directory, linked: true)
     {
       capture.session.files.isMissing = true

@@ -5,13 +5,13 @@ internal import PendingDumps
 
 /// Prepares everything that a crash needs, and installs the handlers last.
 ///
-/// Ordinary code, run once in a process, under the lock of `startHandler`.
+/// Not crash code; runs once in a process, under the lock of `startHandler`.
 enum HandlerInstaller {
   private static let faultStackSize = SignalFrame.stackSize(64 << 10, frames: 4)
 
   /// Installs the handler.
   ///
-  /// - Parameter isAlone: true if the process had no other thread before this call.
+  /// - Parameter isAlone: true if the process had only one thread before this call.
   /// - Throws: `CrashHandlerError.notInstalled`; all signal actions are then unchanged.
   static func install(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, proc: Int32,
@@ -35,7 +35,7 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
-    // This stack is reserved first, so that the inaccessible zone below the memory is the stack's guard.
+    // This stack is reserved first, so that the inaccessible zone below `memory` serves as its guard.
     let faultStack = unsafe Installed.FaultStack(
       base: try memory.stack(faultStackSize), size: faultStackSize)
     let entryMemory = unsafe try memory.pages(entryStacks)
@@ -62,7 +62,7 @@ enum HandlerInstaller {
       installed.pointee.signals.stopAction)
     if files.followsRun { ExitNotes.follow(signals) }
     ExitNotes.cleanUpAtExit()
-    // If the C library has no memory to register this function, crashes of forked children leave no report.
+    // If the C library has no memory to register this function, crashes in forked children leave no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
@@ -70,7 +70,7 @@ enum HandlerInstaller {
       OpenSignals.keep(signals.mask, in: capture.shared.process.id, blocked: signals.blocked)
     }
     if options.alternateStacksOnAllThreads {
-      // New threads are handled before existing ones, so that no thread is missed between the two steps.
+      // New threads come first, so that no thread is missed between the two steps.
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
@@ -112,8 +112,8 @@ enum HandlerInstaller {
           course: memory.tokens(files.owningRun.course?.encoded()),
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: faultStack,
-        // No summary is written if descriptor 2 was closed. Nor is it written if the program has more privileges than
-        // the user who started it, because that user must not see the program's addresses and file names.
+        // No summary is written if descriptor 2 was closed, or if the program has more privileges than the user who
+        // started it, because that user must not see the program's addresses and file names.
         summary: CrashSummary(
           signals: options.writesSummary && hasStandardError && pm_is_secure() == 0
             ? signals.mask : 0,
@@ -148,8 +148,8 @@ enum HandlerInstaller {
       pageSize: UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 4096)))
   }
 
-  /// The path that the program was started with, for use if /proc does not show the executable; nil if that path is
-  /// not absolute.
+  /// The path with which the program was started, used if /proc does not show the executable; nil if it cannot be
+  /// resolved.
   private static var startedPath: String? {
     guard let name = unsafe UnsafePointer<CChar>(bitPattern: UInt(pm_executable_name())),
       let path = unsafe realpath(name, nil)
@@ -173,8 +173,8 @@ enum HandlerInstaller {
         proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
-    // In this session, only the names are separate. The session shares all other memory with `capture`, which one
-    // thread at a time uses.
+    // Only the names in this session are separate. The session shares all other memory with `capture`, so only one
+    // thread at a time may use the two.
     let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))
@@ -243,7 +243,8 @@ enum HandlerInstaller {
     return unsafe shared
   }
 
-  /// Duplicates the descriptor, which reserves a slot of the descriptor table; returns -1 if the table is full.
+  /// Duplicates a descriptor, to reserve a slot in the descriptor table; returns an empty `HeldFile` if the table is
+  /// full.
   private static func copy(of file: HeldFile) -> HeldFile {
     let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
     return descriptor >= 0 ? HeldFile(descriptor, identity: file.identity) : HeldFile()

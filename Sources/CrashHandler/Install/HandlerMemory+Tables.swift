@@ -2,16 +2,17 @@ internal import CSignalSafe
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Reserves the pieces of memory that every capture needs, whether or not the process has crashed.
+/// Reserves the pieces of memory that a capture needs, whether or not the process has crashed.
 extension HandlerMemory {
   /// The number of bytes that the stack, tables and buffers of one capture need.
   ///
-  /// Most of these bytes take only address space, because the ends of the tables are rarely used.
+  /// Most of these bytes only take address space, because captures rarely fill the tables.
   static let captureSize = 14 << 20 + 8 * SignalFrame.size
-  /// The stack also has room for signal frames, because the kernel places the frame of SIGSYS on the current stack.
+  /// The size of a capture's stack, with room for signal frames, because the kernel places the frame of SIGSYS on the
+  /// current stack.
   static let captureStackSize = SignalFrame.stackSize(128 << 10, frames: 4)
   static let scratchSize = 64 << 10
-  /// The number of bytes between two futex words that threads wait on.
+  /// The number of bytes from one futex word to the next.
   ///
   /// If two words were closer, stopped threads and the capturing thread would compete for one cache line.
   static let wordStride = 64
@@ -32,7 +33,7 @@ extension HandlerMemory {
     let (textCapacity, capacity) = (8 << 20, 65536)
     let text = unsafe try pages(textCapacity)
     let entries = unsafe try pages(capacity * MappingTable.stride)
-    // These sizes are enough for a thousand mappings.
+    // These bytes are enough for a thousand mappings.
     unsafe hold(text, 96 << 10)
     unsafe hold(entries, 24 << 10)
     return unsafe MappingTable(
@@ -73,7 +74,7 @@ extension HandlerMemory {
     return unsafe place
   }
 
-  /// Reserves a copy of a text's bytes; reserves nothing for nil.
+  /// Reserves a copy of a text's bytes; returns an empty range for nil.
   mutating func ownBytes(_ text: String?) throws(CrashHandlerError) -> Bytes {
     let utf8 = Array((text ?? "").utf8)
     return unsafe Bytes(try bytes(utf8), count: utf8.count)
@@ -81,7 +82,7 @@ extension HandlerMemory {
 
   /// Reserves the names of a dump, its FIFO and its run record.
   ///
-  /// - Parameter areNew: true if the dump gets another report ID than the ID that was encoded at launch.
+  /// - Parameter areNew: true if the dump gets a report ID other than the one that was encoded at launch.
   mutating func names(
     of locked: PendingDumpName, areNew: Bool = false
   ) throws(CrashHandlerError) -> DumpNames {
@@ -96,7 +97,8 @@ extension HandlerMemory {
       areNew: areNew)
   }
 
-  /// Reserves a copy of encoded tokens; reserves nothing for tokens that could not be encoded.
+  /// Reserves a copy of encoded tokens; returns an empty range for nil, which means that the tokens could not be
+  /// encoded.
   mutating func tokens(_ tokens: [UInt8]?) throws(CrashHandlerError) -> Bytes {
     unsafe Bytes(try bytes(tokens ?? []), count: tokens?.count ?? 0)
   }

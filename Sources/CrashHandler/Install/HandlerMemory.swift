@@ -3,11 +3,12 @@ internal import Glibc
 
 /// One block of anonymous memory for everything that the handler needs in a crash.
 ///
-/// The block is touched only in a crash, so it takes address space but no memory. In a process with a memory limit,
-/// 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The block is excluded from
-/// core files, because it contains no data of the program. The block is never freed after the handler has been
-/// installed. It lies between two inaccessible zones, because the kernel may place it directly below a thread's
-/// stack. If that stack overflowed with frames larger than its guard, the frames would otherwise overwrite the block.
+/// Most of the block is touched only in a crash, so until then it takes address space but no memory. If the process
+/// has a memory limit, 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The
+/// block is excluded from core files, because it contains none of the program's data. The block is never freed after
+/// the handler has been installed. The block lies between two inaccessible zones, because the kernel may place it
+/// directly below a thread's stack. Without the zones, an overflow of that stack with frames larger than its guard
+/// would overwrite the block.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
@@ -16,25 +17,25 @@ struct HandlerMemory: ~Copyable {
   /// The alternate stack for the thread that starts the handler, in the last `AlternateStack.mappingSize` bytes of
   /// the block.
   ///
-  /// The stack is part of the block, so that one mapping is created instead of two.
+  /// The stack is part of the block, so that only one mapping must be created.
   let threadStack: UInt?
   private var ownsThreadStack: Bool
   private var used = 0
   private let holdsPages: Bool
-  /// The unused rest of the page that contains the small pieces.
+  /// The unused rest of the page from which small pieces are taken.
   ///
-  /// If each piece had a separate page, the launch would touch more pages.
+  /// If each piece had its own page, starting the handler would touch more pages.
   private var small: UnsafeMutableRawPointer?
   private var smallLeft = 0
-  /// Large pieces begin at multiples of this number of bytes on every system, because multiples of a 64 KiB page
-  /// would waste memory.
+  /// Large pieces begin at multiples of this number of bytes even if pages are larger, because aligning to 64 KiB
+  /// pages would waste memory.
   private static let alignment = 4096
   private static let guardSize = 1 << 20
 
   /// Maps `capacity` bytes.
   ///
   /// - Parameters:
-  ///   - holdsPages: whether the kernel allocates pages for pieces before they are touched (see `hold`).
+  ///   - holdsPages: true to let `hold` allocate pages in advance.
   ///   - hasThreadStack: true to reserve a `threadStack`.
   ///   - pageSize: the page size of the system, or a multiple; 4, 16 or 64 KiB on arm64.
   init(
@@ -60,7 +61,7 @@ struct HandlerMemory: ~Copyable {
     ownsThreadStack = hasThreadStack
     self.capacity = capacity
     self.pageSize = pageSize
-    // With huge pages, the first touch in a crash would clear 2 MiB.
+    // With huge pages, the first access in a crash would make the kernel clear 2 MiB.
     _ = unsafe madvise(memory, capacity, MADV_NOHUGEPAGE)
     _ = unsafe madvise(memory, capacity, Int32(MADV_DONTDUMP))
   }
@@ -146,14 +147,14 @@ struct HandlerMemory: ~Copyable {
 
   /// Reserves a page that the kernel fills with zeros in each forked child.
   ///
-  /// - Returns: the page, and whether the kernel can wipe the page, which kernels before 4.14 cannot.
+  /// - Returns: the page, and true if the kernel will wipe it; kernels before 4.14 cannot.
   mutating func pageWipedInCopies() throws(CrashHandlerError) -> (UnsafeMutableRawPointer, Bool) {
     let page = unsafe try wholePages(pageSize)
     let wipeOnFork: Int32 = 18  // MADV_WIPEONFORK
     return unsafe (page, madvise(page, pageSize, wipeOnFork) == 0)
   }
 
-  /// Makes the thread the owner of its alternate stack, which that thread later unmaps.
+  /// Makes the thread the owner of `threadStack`, so that the thread unmaps that stack when it ends.
   mutating func giveThreadStack() { ownsThreadStack = false }
 
   /// Leaves the memory mapped for the rest of the process's life.

@@ -5,7 +5,7 @@ internal import PendingDumps
 
 /// The facts in a dump that are known at launch.
 ///
-/// These facts are encoded at launch, so a crash only copies the bytes.
+/// These facts are encoded at launch, so that crash code only has to copy the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?
@@ -13,7 +13,8 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// If this is false, or `privacy` is not `full`, the encoded facts leave out what crash code also leaves out.
+  /// If this is false, or `privacy` is not `full`, the encoded facts leave out the same surroundings that crash code
+  /// leaves out.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
@@ -22,7 +23,7 @@ struct LaunchFacts {
   let statistics: ProcessStatistics?
   let cgroup = Cgroup.current()
 
-  /// The tokens of the first `process` map of a dump.
+  /// Encodes the tokens of a dump's first `process` map.
   func encodedProcess(_ reportID: ReportID) -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.startMap(.process)
@@ -46,7 +47,7 @@ struct LaunchFacts {
     }
   }
 
-  /// The tokens of the `system` map and of the annotations.
+  /// Encodes the tokens of the `system` map and of the annotations.
   ///
   /// - Parameter bootID: the ID of the current boot; empty if it is not known.
   func encodedSystem(bootID: String) -> [UInt8]? {
@@ -100,7 +101,7 @@ struct LaunchFacts {
     #endif
   }
 
-  /// The auxiliary vector as in `/proc/self/auxv`, but in the order of its types; libc reads the vector from memory.
+  /// The auxiliary vector as in `/proc/self/auxv`, but ordered by type, because libc is asked for each type in turn.
   ///
   /// Source: getauxval(3); Linux include/uapi/linux/auxvec.h, whose types are below 64.
   static var auxiliaryVector: [UInt8] {
@@ -132,7 +133,7 @@ struct LaunchFacts {
 
   /// The time in nanoseconds after which the service manager treats this process as hung.
   ///
-  /// The value is nil if the service manager has no watchdog for this process.
+  /// The result is nil if the service manager runs no watchdog for this process.
   ///
   /// The value is also nil in a program with more permissions than its caller, because the caller controls the
   /// environment.
@@ -153,7 +154,7 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  /// The facts that the surroundings section needs and that are known at launch.
+  /// The facts for the surroundings section that are known at launch.
   var surroundings: Installed.KnownSurroundings {
     let path = cgroup.memory.path ?? "/"
     return Installed.KnownSurroundings(
@@ -163,9 +164,10 @@ struct LaunchFacts {
 
   private var isHidden: Bool { !capturesSurroundings || privacy > .full }
 
-  /// The environment variable TZ; nil if it is not set, or must not be trusted.
+  /// The value of the environment variable TZ; nil if it is not set, or must not be trusted.
   ///
-  /// The variable is not trusted in a program with more permissions than its caller, because the caller has set it.
+  /// In a program with more permissions than its caller, the variable is not trusted, because the caller may have set
+  /// it.
   ///
   /// Source: tzset(3).
   private static var timeZone: String? {
@@ -181,7 +183,7 @@ struct LaunchFacts {
   ) {
     var names = utsname()
     unsafe uname(&names)
-    // The fields of the C structure are arrays, which Swift imports as tuples.
+    // The fields of the C struct are arrays, which Swift imports as tuples.
     func text<Field>(_ field: Field) -> String {
       unsafe withUnsafeBytes(of: field) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

@@ -1,21 +1,21 @@
 internal import CSignalSafe
 
-/// Keeps crash signals unblocked even in threads that ask to block them, if the program links the target
-/// CSignalMasks.
+/// Keeps crash signals unblocked, even in threads that ask to block them; this needs the target CSignalMasks in the
+/// program.
 ///
 /// Ordinary code.
 enum OpenSignals {
   /// The signals that are kept unblocked: those that an instruction raises, and SIGABRT.
   static let all = HandledSignals.faults.union(.abort).rawValue
 
-  /// Unblocks the signals in `crashes` in the calling thread, and later in each thread that starts or sets its
-  /// mask.
+  /// Unblocks the signals that are in both `crashes` and `all`, in the calling thread and later in each thread that
+  /// starts or sets its mask.
   ///
   /// - Parameter blocked: the signals that the calling thread blocks; nil if they are not known.
   static func keep(_ crashes: UInt64, in process: Int32, blocked: UInt64?) {
     pm_keep_open(crashes & all, process)
     if blocked.map({ $0 & crashes & all != 0 }) ?? true { pm_adopt_mask() }
-    // If new threads get an alternate stack, they also adopt the mask when they start.
+    // If new threads get alternate stacks, `ThreadStack` installs a function that also adopts the mask.
     if pm_thread_start() == nil { pm_set_thread_start { pm_adopt_mask() } }
   }
 }

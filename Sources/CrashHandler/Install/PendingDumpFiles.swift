@@ -3,9 +3,9 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The files of a running process in the pending directory: the locked dump, its run record and its FIFO.
+/// The files that a running process has in the pending directory: the locked dump, its run record and its FIFO.
 ///
-/// Ordinary code. If this value is destroyed without a call to `keep()`, the files are removed again.
+/// Not crash code. If this value is destroyed without a call to `keep()`, the files are removed again.
 struct PendingDumpFiles: ~Copyable {
   let reportID: ReportID
   let lockedName: PendingDumpName
@@ -15,16 +15,17 @@ struct PendingDumpFiles: ~Copyable {
   let placeInMountPoint: String?
   /// The contents of the run record of this process.
   let owningRun: RunRecord
-  /// True if the end of the run is noted in the run record.
+  /// True if the process notes in its run record how it ends.
   private(set) var followsRun = false
-  /// The mapping that shows other processes that this process is alive; none if other processes could not detect it.
+  /// The mapping of the run record that shows other processes that this one is alive; none if they could not detect
+  /// it.
   private(set) var recordMapping = RecordMapping()
 
-  /// The database's directory, which stays open to reserve a slot of the descriptor table for a crash.
+  /// The database's directory, which stays open to reserve a slot in the descriptor table for a crash.
   private var database: Directory
   /// The open pending directory, which contains the files.
   private var directory: Directory
-  /// The FIFO's read end, which is open as long as this process runs; nil if the file system has no FIFOs.
+  /// The FIFO's read end, which stays open as long as this process runs; nil if the file system has no FIFOs.
   private var fifo: OpenFile?
   /// The run record, open so that notes can be written into it.
   private var record: OpenFile?
@@ -33,28 +34,27 @@ struct PendingDumpFiles: ~Copyable {
   private var hasRecordName = false
   private var isKept = false
 
-  /// Creates the directories, then the FIFO, the run record and the locked dump, in this order.
+  /// Creates the directories, then the FIFO, then the run record, and last the locked dump.
   ///
-  /// So if a locked dump exists, other processes can detect whether its owner is alive.
+  /// Because of this order, other processes can always detect whether the owner of a locked dump is alive.
   ///
   /// - Parameters:
   ///   - path: the path of the database directory.
   ///   - identifier: a valid identifier.
-  ///   - record: the run record of this process; its `course` is nil if reports on how runs end are turned off.
-  ///   - host: the host on which this process runs.
+  ///   - record: the run record of this process; its `course` is nil if reports on how processes end are turned off.
+  ///   - host: the identity of this process and of the host on which it runs.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
   static func make(
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
-    // With this value, a write under `ulimit -f 0` fails with an error instead of ending the program.
+    // While this value exists, a write under `ulimit -f 0` fails with an error instead of ending the program.
     let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
     defer { writing?.finish(hasFailed: true) }
     let reportID = randomReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
     do throws(CrashReportDatabaseError) {
-      // The database is opened by the same rules as in a process that converts dumps. Missing directories are
-      // created.
+      // A process that converts dumps opens the database by the same rules. Here, missing directories are created.
       let given = try DatabaseDirectory.absolute(path)
       let database = try DatabaseDirectory.openPlace(given, creating: true)
       let directory = try database.subdirectory(PendingDumpName.directory, create: true)
@@ -65,8 +65,8 @@ struct PendingDumpFiles: ~Copyable {
       files.fifo = files.directory.createFIFO(name.with(role: .fifo).description)
       try files.makeRunRecord()
       files.dump = try files.create(name)
-      // Blocks of the file are preallocated now, so that the dump can be written when the disk is full. On a file
-      // system that cannot preallocate blocks (EOPNOTSUPP), a dump needs free space at the time of the crash.
+      // The file's blocks are preallocated now, so that the dump can be written even if the disk is full by then. On
+      // a file system that cannot preallocate (EOPNOTSUPP), a dump needs free space at the time of the crash.
       _ = pm_preallocate(files.heldDump.descriptor, DumpFile.preallocated)
       return files
     } catch {
@@ -117,7 +117,7 @@ struct PendingDumpFiles: ~Copyable {
   var heldFIFO: HeldFile { Self.held(fifo) }
   var heldRecord: HeldFile { Self.held(record) }
   var heldDump: HeldFile { Self.held(dump) }
-  /// The owner that the files get if this process is root and the database belongs to another user.
+  /// The user to whom the files are given if this process is root and the database belongs to another user.
   var owner: DirectoryOwner? { directory.owner }
   /// The mode of the files, which may be shared with a group.
   var fileMode: UInt32 { directory.fileMode }
@@ -181,7 +181,7 @@ struct PendingDumpFiles: ~Copyable {
   /// Creates the run record and maps it; removes the mapping if a converter could not detect it.
   ///
   /// On a file system with its own block device, a converter can detect the mapping. On other file systems, such as
-  /// overlayfs, the function tries what a converter does later, with no descriptor open for writing.
+  /// overlayfs, this function closes the file and tries to detect the mapping, as a converter would.
   private mutating func mapRunRecord(
     as name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> OpenFile {

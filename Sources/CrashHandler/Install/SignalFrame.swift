@@ -5,9 +5,9 @@ internal import CSignalSafe
 /// The frame is 3 to 11 KiB on x86_64. On arm64 it is 4.6 KiB, or 70 KiB and more with the registers of SVE and
 /// SME.
 ///
-/// Ordinary code. Source: getauxval(3), AT_MINSIGSTKSZ.
+/// Not crash code. Source: getauxval(3), AT_MINSIGSTKSZ.
 enum SignalFrame {
-  /// The size of the frame on this machine.
+  /// The size of the frame on this machine, in bytes.
   ///
   /// On x86_64, kernels before 5.14 do not report the size. Their largest frame, with AVX-512, is 3.5 KiB.
   static let size: Int = {
@@ -18,10 +18,10 @@ enum SignalFrame {
     #endif
   }()
 
-  /// The size of one of the handler's stacks; half of `size` is for functions, and the rest is for signal frames.
+  /// Returns the size of a stack for the handler, with `size / 2` bytes for functions and the rest for signal frames.
   ///
   /// - Parameters:
-  ///   - size: the size of the stack if signal frames are small.
+  ///   - size: the minimum size of the stack, which is enough if signal frames are small.
   ///   - count: the number of signal frames that may be on the stack at the same time.
   static func stackSize(_ size: Int, frames count: Int) -> Int {
     max(size, (size / 2 + count * Self.size + 4095) & ~4095)

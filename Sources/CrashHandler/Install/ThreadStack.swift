@@ -4,11 +4,11 @@ internal import Synchronization
 
 /// Gives the calling thread an alternate stack, and frees that stack when the thread ends.
 ///
-/// Ordinary code.
+/// Not crash code.
 enum ThreadStack {
   /// The key for the calling thread's alternate stack.
   ///
-  /// The low bits of the key's value count the rounds of thread-local destructors.
+  /// The low bits of the value stored for this key count the rounds of thread-local destructors.
   ///
   /// The key is nil if the process has no free key. Source: pthread_key_create(3).
   private static let key: pthread_key_t? = {
@@ -22,13 +22,13 @@ enum ThreadStack {
   /// The number of threads that got no alternate stack because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
-  /// How many rounds of destructors libc runs if a destructor sets a key again.
+  /// How many rounds of destructors libc runs at most, if destructors set keys again.
   private static let destructorRounds: UInt = 4
 
   /// Installs an alternate stack, unless the calling thread has a large enough one; returns 0, or the errno on
   /// failure.
   ///
-  /// The function does not change errno, because a new thread starts with the value 0.
+  /// This function leaves errno unchanged, because a new thread must start with errno 0.
   ///
   /// - Parameters:
   ///   - current: the size of the thread's current alternate stack in bytes.
@@ -47,7 +47,7 @@ enum ThreadStack {
       return 0
     }
     guard let key else { return EAGAIN }
-    // The thread had a stack of this package, but has replaced it with another stack that is too small.
+    // The thread had an alternate stack from this package, but has replaced it with one that is too small.
     if let own = unsafe pthread_getspecific(key) {
       return stack(UInt(bitPattern: own)).use(isFirst: current == 0) ? 0 : errno
     }
@@ -63,8 +63,8 @@ enum ThreadStack {
     return result
   }
 
-  /// Keeps the stack until the last round of destructors, so that a crash in another key's destructor has an
-  /// alternate stack.
+  /// Keeps the stack until the last round of destructors, so that a crash in another key's destructor can still use
+  /// it.
   private static func endOfThread(_ value: UInt) {
     if let key, value % destructorRounds + 1 < destructorRounds,
       unsafe pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: value + 1)) == 0
@@ -80,7 +80,7 @@ enum ThreadStack {
 
   /// Makes every new thread install an alternate stack first, if the program links the target CThreadStacks.
   static func followNewThreads() {
-    // The key is created now, before two threads could create it at the same time.
+    // The key is created now, so that new threads never have to create it.
     _ = key
     pm_set_thread_start {
       pm_adopt_mask()

@@ -1,26 +1,26 @@
-/// Limits of a dump; the dump shows how much each limit has left out.
+/// Limits for a dump; the dump records how much was left out because of them.
 public struct CaptureLimits: Sendable, Equatable {
-  /// The maximum number of bytes of the crashing thread's stack.
+  /// The maximum number of bytes that are captured from the crashing thread's stack.
   ///
-  /// If a stack is longer, the innermost frames get three quarters of this limit. The outermost frames, where the
-  /// thread began, get one quarter.
+  /// If the stack is longer, three quarters of this limit go to the innermost frames, and one quarter goes to the
+  /// outermost frames, where the thread began.
   public var crashingThreadStack = 1 << 20
-  /// The maximum number of bytes of each other thread's stack, counted from the thread's stack pointer.
+  /// The maximum number of bytes that are captured from each other thread's stack.
   public var otherThreadStack = 32 << 10
-  /// The maximum number of bytes of all other threads' stacks together, divided into equal shares.
+  /// The maximum number of bytes captured from all other threads' stacks together; each thread gets an equal share.
   ///
   /// A share has at least 1 KiB. Three quarters of a share begin at the thread's stack pointer.
   public var otherThreadStacks = 6 << 20
   /// The maximum number of threads that are captured; values above 4,096 have no effect.
   public var threads = 4096
-  /// The maximum time from the fault until this handler is done, in whole milliseconds, at least one.
+  /// The maximum time from the fault until this handler is done, in whole milliseconds; the minimum is 1 ms.
   ///
-  /// The dump leaves out what is not written in that time. Previous handlers and the kernel's core file come later,
-  /// and are not limited.
+  /// The dump leaves out what is not written in that time. Previous handlers and the kernel's core dump come later,
+  /// and have no time limit.
   public var time = Duration.seconds(3)
-  /// The maximum number of bytes of all ranges of `ExtraMemory.add` together.
+  /// The maximum number of bytes captured from all ranges passed to `ExtraMemory.add` together.
   public var extraMemory = 1 << 20
-  /// The maximum number of bytes of the whole dump; memory that does not fit is left out.
+  /// The maximum size of the whole dump in bytes; memory that does not fit is left out.
   public var dump = 64 << 20
   /// The maximum number of reports about crashes that the process survived or may have survived.
   ///

@@ -8,7 +8,8 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     public static let unusableDatabase = Code(description: "the crash database cannot be used")
     /// The handler was already started with another database.
     public static let alreadyStarted = Code(description: "the crash handler was started already")
-    /// The identifier has characters other than `[A-Za-z0-9._-]`, or more than 128 characters.
+    /// The identifier has characters other than `[A-Za-z0-9._-]`, has more than 128 characters, or consists only of
+    /// dots.
     public static let invalidIdentifier = Code(description: "the identifier cannot be used")
     /// The kernel refused memory or a signal action, or the program is built with ThreadSanitizer.
     public static let notInstalled = Code(description: "the crash handler could not be installed")
@@ -24,12 +25,12 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
   }
 
   public let code: Code
-  /// The operation that failed, the path that it used, and a remedy if there is one.
+  /// The operation that failed, the path that it used, and a remedy if one is known.
   public let context: String
   /// The system's error number; 0 if no system call failed.
   public let errno: Int32
 
-  /// The error of a call that needs a handler, in a process without a handler.
+  /// The error for a call that needs a handler, in a process without one.
   package static let handlerNotStarted = CrashHandlerError(
     .notStarted, "call startHandler(database:) first")
 

@@ -8,7 +8,7 @@ internal import IntermediateDump
 /// options.signals.remove(.quit)
 /// ```
 ///
-/// Signal numbers are always those of Linux on x86_64 and arm64, even if the program is built on another system.
+/// Signal numbers are always those of Linux on x86_64 and arm64, even if the program is built for another system.
 ///
 /// Source: signal(7), "Standard signals".
 public struct HandledSignals: OptionSet, Sendable {
@@ -25,13 +25,13 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let busError = HandledSignals(7)
   /// SIGFPE: division by zero in C.
   public static let arithmetic = HandledSignals(8)
-  /// SIGILL: most traps of Swift on x86_64.
+  /// SIGILL: most traps in Swift code on x86_64.
   public static let illegalInstruction = HandledSignals(4)
   /// SIGSEGV: access to memory that is not mapped or not permitted.
   public static let segmentationFault = HandledSignals(11)
   /// SIGSYS: a system call that a seccomp filter traps.
   public static let badSystemCall = HandledSignals(31)
-  /// SIGTRAP: traps of Swift on arm64, breakpoints without a debugger.
+  /// SIGTRAP: traps in Swift code on arm64, and breakpoints without a debugger.
   public static let trap = HandledSignals(5)
   /// SIGXCPU: the limit on CPU time was reached.
   public static let processorTimeLimit = HandledSignals(24)

@@ -1,7 +1,7 @@
-/// System calls that the handler makes in a crash, but that it can do without.
+/// Groups of system calls that the handler makes in a crash, but can do without.
 ///
-/// If a seccomp filter kills the process on some of these calls, forgo those calls, so that the process still ends by
-/// the signal of its crash. If a filter only makes calls fail with an error, no calls need to be forgone.
+/// If a seccomp filter kills a process that makes some of these calls, forgo those calls, so that the crash's own
+/// signal still ends the process. If the filter only makes calls fail with an error, forgo nothing.
 /// `Docs/Internals/SystemCalls.md` lists the calls of each group.
 ///
 /// Source: seccomp(2).
@@ -14,8 +14,8 @@ public struct SystemCalls: OptionSet, Sendable {
 
   /// `openat` and all other calls that open, check, create, rename or change files.
   ///
-  /// Without these calls, the dump is written into the file that `startHandler` created, without checks, and keeps
-  /// `.locked` in its name.
+  /// Without these calls, the handler writes the dump, unchecked, into the file that `startHandler` created, and the
+  /// file keeps `.locked` in its name.
   ///
   /// This group includes the calls of `proc`.
   public static let files = SystemCalls(rawValue: CallBit.files | CallBit.proc)
@@ -31,9 +31,9 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let threads = SystemCalls(rawValue: CallBit.threads)
   /// `process_vm_readv`.
   ///
-  /// Without this call, the handler reads memory directly, and recovers from a fault.
+  /// Without this call, the handler reads memory directly, and recovers if that causes a fault.
   ///
-  /// If `threads` is also forgone, reports have registers but no memory.
+  /// If `threads` is also forgone, reports contain registers but no memory.
   public static let memory = SystemCalls(rawValue: CallBit.memory)
 
   /// All groups.
@@ -44,7 +44,7 @@ extension SystemCalls {
   var areFilesMade: Bool { rawValue & CallBit.files == 0 }
 }
 
-// These are names from version 1.0.0, which had a separate group for almost every call.
+// Version 1.0.0 had a separate group for almost every call; these are its names.
 extension SystemCalls {
   /// `process_vm_readv`.
   @available(*, deprecated, renamed: "memory")
@@ -91,7 +91,7 @@ extension SystemCalls {
   /// `unshare`.
   @available(*, deprecated, renamed: "files")
   public static let descriptorTable = SystemCalls(rawValue: CallBit.files)
-  /// An empty set, because a crash no longer makes the calls `sched_getscheduler` and `getpriority`.
+  /// An empty set, because the handler no longer calls `sched_getscheduler` and `getpriority`.
   @available(*, deprecated)
   public static let scheduling: SystemCalls = []
 }

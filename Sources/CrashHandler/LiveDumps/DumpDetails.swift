@@ -1,11 +1,11 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// The program's description of a dump that the program requests, encoded as tokens.
+/// The program's description of a dump that it requests, encoded as tokens.
 struct DumpDetails {
   /// The tokens inside the `dumpRequest` map.
   let request: [UInt8]?
-  /// The annotations that only this dump has, which come before the process's annotations.
+  /// The annotations for this dump only; they come before the process's annotations.
   let annotations: [UInt8]?
 
   init(_ reason: String?, _ error: (any Error)?, _ annotations: [String: String]) {

@@ -5,13 +5,13 @@ internal import PendingDumps
 
 /// The dump of a hang in progress.
 ///
-/// No converter reads this dump while the process runs.
+/// No converter converts this dump while the process runs.
 ///
-/// The dump is converted to a report if the process ends during the hang. `drop` or a captured crash removes the
-/// dump. Ordinary code, used by one thread.
+/// If the process ends during the hang, the dump is converted to a report. A call of `drop`, or a captured crash,
+/// removes the dump. Not crash code; used by one thread.
 @safe
 package struct HangDump: Sendable {
-  /// The part of the program that hung, and facts about the hang.
+  /// Which part of the program hung, and facts about the hang.
   package struct Description: Sendable {
     package var name: String
     package var target: HangTarget
@@ -42,7 +42,7 @@ package struct HangDump: Sendable {
   /// The ID of the report to which the dump will be converted.
   package let reportID: ReportID
   private let index: Int
-  /// The mapping that shows other processes that this process is alive, until the dump is dropped or kept.
+  /// The mapping that shows other processes that this process is alive; removed when the dump is dropped or kept.
   private let recordMapping: RecordMapping
   /// The process that took the dump; a forked child has a copy of this object, and must not change its parent's
   /// files.
@@ -52,8 +52,8 @@ package struct HangDump: Sendable {
 
   /// Takes the dump.
   ///
-  /// The hung thread gets a signal if it is running. If the hung thread is not known, all running threads get a
-  /// signal. A waiting thread never gets a signal.
+  /// If the hung thread is known and running, a signal stops it. If the hung thread is not known, signals stop all
+  /// running threads. Waiting threads never get a signal.
   ///
   /// - Throws: `CrashHandlerError`, for example if dumps of eight hangs in progress already exist.
   package init(taking description: Description) throws(CrashHandlerError) {
@@ -75,15 +75,15 @@ package struct HangDump: Sendable {
     }
     do throws(CrashHandlerError) {
       _ = try dump.take()
-      // From now on a crash finds the dump and empties it. If the dump had its final name before, a crash in between
-      // would leave two reports.
+      // From now on, the crash handler can find the dump and empty it. If the dump got its final name earlier, a
+      // crash in between would lead to two reports.
       dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
       reportID = try dump.rename()
     } catch {
       dumps.close(index)
       throw error
     }
-    // The file may be another one now.
+    // `rename` may have replaced the file and its names.
     dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
     // From now on, the descriptors belong to the entry in the list of hang dumps.
     dump.capture.session.files.dump.descriptor = -1
@@ -96,7 +96,8 @@ package struct HangDump: Sendable {
     processorTimeOffset = dump.capture.session.request.processorTimeOffset
   }
 
-  /// Writes how long the watched part has hung, in nanoseconds; writes nothing if the file no longer exists.
+  /// Updates how long the hang has lasted, and its CPU time, in nanoseconds; does nothing once the dump is dropped or
+  /// kept.
   package func update(time: UInt64, processorTime: UInt64?) {
     guard let dumps else { return }
     dumps.overwrite(index, time, at: timeOffset)
@@ -110,10 +111,10 @@ package struct HangDump: Sendable {
     close(dumps)
   }
 
-  /// Makes exit or `_exit` remove the dump; called when the watch is stopped.
+  /// Makes `exit` and `_exit` remove the dump; called when the watch is stopped.
   package func expectExit() { dumps?.expectExit(index) }
 
-  /// Keeps the dump, so that it is converted to a report although the hung part has answered.
+  /// Keeps the dump, so that it is converted to a report even though the hung part has answered.
   package func keep() {
     guard let dumps, let directory = Self.directory else { return }
     let name = unsafe String(cString: dumps.name(index, 0))

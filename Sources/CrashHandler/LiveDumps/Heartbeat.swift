@@ -4,14 +4,14 @@ package import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// The last heartbeat; the mutex is held while a heartbeat is written.
+/// Facts about the last heartbeat; the mutex around this value is held while a heartbeat is written.
 private struct LastHeartbeat {
   /// The minimum time in nanoseconds between two reads of the locked files.
   ///
   /// Reading the locks of all descriptors may take a millisecond.
   private static let lockInterval: Int64 = 5_000_000_000
 
-  /// The report ID of the dump of a hang in progress, as reported by the hang monitors.
+  /// The report ID for a hang in progress, as passed by the hang monitors.
   var hang: ReportID?
   /// The time of the heartbeat in nanoseconds after boot.
   var time: Int64 = 0
@@ -35,9 +35,9 @@ private let heartbeatInterval = Atomic<Int>(0)
 
 /// Writes the current state of this process into the run record, in place of the previous heartbeat.
 ///
-/// A thread that already watches the program calls this function. A call reads about ten small files of the system
-/// and makes one write. The call does nothing if reports on how runs end are turned off. If the record cannot be
-/// written, the record keeps the previous heartbeat.
+/// The thread of the hang monitors calls this function. A call reads about ten small system files and makes one
+/// write. It does nothing if reports on how processes end are turned off. If the write fails, the record keeps the
+/// previous heartbeat.
 ///
 /// - Parameter hangReport: the report ID of a hang in progress.
 package func writeHeartbeat(hangReport: ReportID?) {
@@ -49,8 +49,8 @@ package func writeHeartbeat(hangReport: ReportID?) {
 
 /// Starts the thread for `HandlerOptions.heartbeatInterval`.
 ///
-/// The thread writes a heartbeat now, and then after each interval in which no other thread, such as a hang monitor,
-/// has written one.
+/// The thread writes a heartbeat now, and then after each interval in which no other thread, such as that of the hang
+/// monitors, has written one.
 func startHeartbeats(every interval: Duration) throws(CrashHandlerError) {
   heartbeatInterval.store(
     Int(min(max(interval.wholeMilliseconds, 100), 86_400_000)), ordering: .relaxed)
@@ -88,7 +88,7 @@ private func writeEvidence(of capture: Capture, _ hangReport: ReportID?, _ locke
 }
 
 extension BreadcrumbRing {
-  /// The last complete breadcrumbs, oldest first; called only in ordinary code.
+  /// Returns the last complete breadcrumbs, oldest first; not for crash code.
   fileprivate func last(_ count: UInt64) -> [RunEvidence.Breadcrumb] {
     let slot = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stride, alignment: 8)
     defer { unsafe slot.deallocate() }

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// Creates the threads that the package itself needs.
+/// Creates the threads that this package needs for itself.
 package enum HelperThread {
   /// Starts a thread on a stack of 256 KiB.
   ///
@@ -22,7 +22,7 @@ package enum HelperThread {
     guard failure == 0 else { throw CrashHandlerError.noThread(errno: failure) }
   }
 
-  /// Names the calling thread for debuggers and reports, and blocks all signals except those that the handler uses.
+  /// Names the calling thread, and blocks all signals in it except those that the handler uses.
   package static func prepare(_ name: StaticString) {
     if let capture = Capture.ofHandler {
       SignalMask.set(~capture.installed.signals.open)

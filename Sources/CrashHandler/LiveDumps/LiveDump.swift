@@ -3,26 +3,26 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// One dump of a process that has not crashed, with a separate session, separate memory and a separate file.
+/// One dump of a process that has not crashed, with its own session, memory and file.
 ///
-/// Ordinary code, except for `take`, which calls crash code and makes no other calls while threads are stopped. When
-/// this value is destroyed, the memory is unmapped and the files that the dump opened are closed.
+/// Not crash code, except for `take`, which calls only crash code while threads are stopped. When this value is
+/// destroyed, its memory is unmapped, and the files that it opened are closed.
 @safe
 struct LiveDump: ~Copyable {
-  /// The maximum time in nanoseconds for which a dump that stops threads waits for other such dumps.
+  /// How long, in nanoseconds, a dump that stops threads waits for other such dumps.
   private static let patience: UInt64 = 60_000_000_000
 
   private let memory: HandlerMemory
   let capture: Capture
   private let context: UnsafeMutableRawPointer
   private let threadID: Int32
-  /// Descriptors that this dump must not close, because they belong to the handler.
+  /// The handler's descriptors, which this dump must not close.
   private let borrowed: (directory: Int32, proc: Int32)
 
   /// Prepares a dump.
   ///
   /// - Parameters:
-  ///   - request: the reason for the dump, and which threads are stopped.
+  ///   - request: what the dump is for, and which threads are stopped.
   ///   - details: the program's description of the dump.
   ///   - subject: the thread that comes first in the report; nil for the calling thread.
   ///   - name: the name of the hung part of the program.
@@ -70,9 +70,9 @@ struct LiveDump: ~Copyable {
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> Capture {
     let names = handlers.session.names
-    // The names get a report ID that is chosen for this dump.
+    // A report ID that is chosen later, for this dump, replaces the ID in these names.
     let finished = unsafe String(cString: names.finished) + suffix
-    // The shared table is used if threads are stopped, because stopped threads look themselves up in it.
+    // If threads are stopped, the handler's table is used, because stopped threads look themselves up in that table.
     let threads =
       unsafe try request.stopsThreads
       ? handlers.shared.threads
@@ -99,14 +99,14 @@ struct LiveDump: ~Copyable {
     capture.session.runRecord.mapping.remove()
     let files = capture.session.files
     if files.fifo.isThere() { close(files.fifo.descriptor) }
-    // If the handler's descriptors no longer belonged to the handler, the dump has opened these directories again,
-    // and closes them.
+    // If the program had closed or reused the handler's descriptors, the dump opened these directories itself, and
+    // closes them here.
     let (directory, proc) = (files.directory.descriptor, files.proc.descriptor)
     if directory >= 0 && directory != borrowed.directory { close(directory) }
     if proc >= 0 && proc != borrowed.proc { close(proc) }
   }
 
-  /// Makes the dump use an open file instead of a file in the pending directory.
+  /// Makes the dump write to an open file instead of a file in the pending directory.
   func redirect(to descriptor: Int32) {
     capture.chooseReportID()
     capture.session.files.isMissing = false
@@ -118,11 +118,11 @@ struct LiveDump: ~Copyable {
   /// Takes the dump.
   ///
   /// During the dump, the calling thread blocks all signals except faults and those that the handler uses. Otherwise,
-  /// a signal handler of the program could leave by siglongjmp while other threads are stopped, or SIGXFSZ could end
-  /// a process that has not crashed.
+  /// one of the program's signal handlers could leave through siglongjmp while other threads are stopped, or SIGXFSZ
+  /// could end a process that has not crashed.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, which is then removed. The same error is
-  ///   thrown if memory is so short that the kernel could kill the process because of the dump.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, in which case it is removed, or if memory is
+  ///   so short that the kernel might kill the process because of the dump.
   func take() throws(CrashHandlerError) -> ReportID {
     let room = MemoryRoom(capture.installed.cgroup, capture.calls, capture.session.scratch)
     guard room.isEnough else {
@@ -131,8 +131,8 @@ struct LiveDump: ~Copyable {
     let open = capture.installed.signals.open
     let writing = OwnWriting(raisesLimit: false, blocking: ~open, opening: open)
     defer { writing.finish(hasFailed: capture.session.result.failure == EFBIG) }
-    // The context is captured before the thread is added to the table. If another thread crashes during the dump,
-    // that crash's dump uses this context for this thread.
+    // The context is captured before the thread is added to the table, because if another thread crashes during this
+    // dump, the crash's dump shows this thread with that context.
     unsafe pm_capture_context(context)
     unsafe pm_context_set_signal_mask(context, writing.previousMask)
     enter()
@@ -148,12 +148,12 @@ struct LiveDump: ~Copyable {
     return reportID
   }
 
-  /// Removes `.locked` from the name of the dump of a hang, which `take` does not rename.
+  /// Gives a hang's dump its final name, which `take` does not do.
   ///
-  /// The dump may get another report ID, if its file was removed while it was written.
+  /// The dump may get a new report ID, if its file was removed while the dump was written.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file cannot be renamed; the file is then removed. It must have its
-  ///   final name, because it is changed later under that name.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file cannot be renamed; the file is then removed, because later
+  ///   changes need the final name.
   func rename() throws(CrashHandlerError) -> ReportID {
     capture.session.result.isRenamed = capture.finishDump()
     guard capture.session.result.isRenamed else { throw discarded() }
@@ -176,7 +176,7 @@ struct LiveDump: ~Copyable {
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
       let turn = capture.shared.turn.value
-      // A thread that waits to capture its crash comes first.
+      // A thread that is waiting to capture its crash comes first.
       if capture.shared.waiting.isEmpty,
         capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
       {
@@ -196,8 +196,8 @@ struct LiveDump: ~Copyable {
   }
 
   private func reportID() throws(CrashHandlerError) -> ReportID {
-    // If the file could not be renamed, the end mark still shows that the dump is complete, and the dump is converted
-    // to a report after this process has ended.
+    // A complete dump that could not be renamed is no failure: it ends with an end mark, so it is converted to a
+    // report after this process has ended.
     guard capture.session.result.isComplete else { throw discarded() }
     let bytes = unsafe UnsafeRawBufferPointer(start: capture.session.names.reportID, count: 16)
     guard let reportID = unsafe ReportID(bytes: Array(bytes)) else {

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// Distinguishes abort() from raise(SIGABRT), because only abort() ends the process after the signal's handler has
-/// returned.
+/// Distinguishes abort() from raise(SIGABRT), because only abort() ends the process even if the signal's handler
+/// returns.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
 extension Capture {
@@ -12,8 +12,8 @@ extension Capture {
     let start = installed.runtime.abortStart
     let size = installed.runtime.abortSize
     var address = context.stackPointer
-    // Searches 64 words of the stack for a return address into abort(). That address is above the 16 words of the
-    // signal mask that pthread_kill() saves.
+    // Searches 64 words of the stack for a return address into abort(). The address is above the 16 words in which
+    // pthread_kill() saves the signal mask.
     let end = address &+ 64 &* 8
     while address < end {
       // Each page is checked, because the stack may end within the 64 words.

@@ -2,11 +2,12 @@ internal import CSignalSafe
 
 /// Handles a signal that was sent to a thread although the thread had asked to block that signal.
 ///
-/// `HandlerOptions.keepsCrashSignalsOpen` keeps crash signals unblocked, so that a crash of the thread is captured.
+/// `HandlerOptions.keepsCrashSignalsOpen` keeps crash signals unblocked even in such threads, so that their crashes
+/// are captured.
 ///
-/// This code really blocks the signal, as the thread asked, and sends it again. As without this handler, the kernel
-/// then delivers the signal to a thread that does not block it, or keeps it for `sigwait`, a signalfd or
-/// `sigpending`.
+/// This code really blocks the signal, as the thread had asked, and sends it again. The kernel then does what it
+/// would do without this handler: it delivers the signal to a thread that does not block it, or keeps it for
+/// `sigwait`, a signalfd or `sigpending`.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
 extension Capture {
@@ -19,8 +20,8 @@ extension Capture {
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
     context.block(number)
-    // The signal is also blocked in the handler. The handler's mask leaves faults unblocked, so the signal would
-    // otherwise arrive again immediately.
+    // The signal must also be blocked in the handler itself, whose mask leaves faults unblocked. Otherwise, it would
+    // arrive again immediately.
     SignalMask.block(SignalMask.bit(number))
     let process = shared.process.id
     if information.code == SI_TKILL {
@@ -31,11 +32,10 @@ extension Capture {
       || pm_kill(process, number) == 0
   }
 
-  /// True if the kernel, without this package's masks, would have taken the default action for the crash without
-  /// running a handler.
+  /// True if, without this package, the kernel would have taken the default action without running any handler.
   ///
-  /// There are two cases: a fault whose signal the thread asked to block, and abort() in a libc whose abort() does
-  /// not unblock SIGABRT.
+  /// There are two cases: a fault whose signal the thread had asked to block, and a call of abort() in a thread that
+  /// had asked to block SIGABRT, if libc's abort() does not unblock it.
   @_noLocks
   func forcesDefaultAction(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, isAskedToBeBlocked(signal.number, context) else {
@@ -47,8 +47,8 @@ extension Capture {
 
   /// True if the thread asked to block the signal and this package keeps it unblocked.
   ///
-  /// False if the mask in the context also blocks the signal. In that case `ppoll` or `sigsuspend` had unblocked the
-  /// signal for one call.
+  /// This is false if the mask in the context also blocks the signal, because then `ppoll` or `sigsuspend` had
+  /// unblocked it for one call.
   private func isAskedToBeBlocked(_ number: Int32, _ context: SignalContext) -> Bool {
     var mask = pm_thread_mask()
     guard SignalMask.has(pm_kept_open(), number), !SignalMask.has(context.signalMask, number),

@@ -2,12 +2,12 @@ internal import CSignalSafe
 
 /// Continues after a crash that the process may survive.
 ///
-/// Calls the handler that was installed before this package's handler, or returns to a handler that called this
+/// It calls the handler that was installed before this package's handler, or returns to a handler that called this
 /// package's handler.
 ///
 /// This package's handlers stay installed while the previous handler runs, because the previous handler may recover
-/// by returning or by siglongjmp, and the process may crash again. The previous handler is called as the kernel would
-/// have called it: on the stack that the signal was delivered on, with the original siginfo and context.
+/// by returning or through siglongjmp, and the process may then crash again. The previous handler is called as the
+/// kernel would have called it: on the stack that the signal was delivered on, with the original siginfo and context.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
 extension Capture {
@@ -16,14 +16,14 @@ extension Capture {
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
-    // For a crash without a dump, `count` is 0, because the outcome of such a crash cannot be recorded.
+    // For a crash without a dump, `count` is 0, because there is no place to record its outcome.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
     // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction.
     // `restoreAndReraise` reads this count to detect that.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }
-    // From here on, a signal that another process sends stays pending in the kernel.
+    // From here on, a crash signal that another process sends stays pending in the kernel.
     blockFaultsAndWatchdog()
     shared.waiting.signal.sendAgain(exception.threadID, of: shared.process.id)
     shared.endTurn()
@@ -31,8 +31,8 @@ extension Capture {
       runPreviousHandler(signal, crash: count, fault: exception.faultNumber)
     }
     if !call.isFromKernel {
-      // The handler that called this handler may leave by siglongjmp. The kernel would restore the thread's alternate
-      // stack and mask only if that handler returned, so both are restored here.
+      // The handler that called this handler may leave through siglongjmp. The kernel restores the thread's alternate
+      // stack and mask only if that handler returns, so both are restored here.
       signal.context?.restoreSignalStack()
       SignalMask.set(call.mask)
     }
@@ -44,8 +44,8 @@ extension Capture {
 
   /// Takes the default action for a crash that another handler passed to this handler.
   ///
-  /// This code restores the default action. The crash then ends the process when it occurs again after that other
-  /// handler has returned.
+  /// The default action is restored here, and ends the process when the crash occurs again, after that other handler
+  /// has returned.
   ///
   /// After abort() the signal is not raised again, because abort() ends the process itself.
   private func delegate(_ signal: DeliveredSignal) {
@@ -56,14 +56,15 @@ extension Capture {
   /// Calls the previous handler; if it returns, notes the return in the dump.
   ///
   /// - Parameters:
-  ///   - crash: the number of this crash, which shows after the handler's return whether a later crash occurred.
+  ///   - crash: the number of this crash; if it is still the latest number when the handler returns, there was no
+  ///   later crash.
   ///   - fault: the number of the crash's fault.
   private func runPreviousHandler(_ signal: DeliveredSignal, crash: UInt32, fault: UInt32) {
     let ours = signal.isAsynchronous ? signalsWithOurHandler() : 0
     callPreviousHandler(signal)
     shared.knownFaults.noteReturn(fault)
     if shared.survived.count == crash { shared.survived.handlerHasReturned = true }
-    // After a fault the instruction runs again. Only then is it known whether the handler removed the cause.
+    // After a fault, the instruction runs again, and only that shows whether the handler has removed the cause.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
     // abort() ends the process when the handler of its signal returns.
@@ -80,8 +81,8 @@ extension Capture {
       SignalAction.set(number, pm_signal_action())
     }
     if let context = signal.context {
-      // The capture installed another alternate stack, and the kernel restores the thread's own alternate stack only
-      // when a handler returns.
+      // The capture has installed another alternate stack, and the kernel would restore the thread's own one only
+      // when this handler returns.
       context.restoreSignalStack()
       var mask = context.signalMask | action.mask
       if action.flags & UInt64(truncatingIfNeeded: SA_NODEFER) == 0 {
@@ -101,7 +102,7 @@ extension Capture {
   /// This function does nothing while the signal is pending on this thread. In that case, the previous handler has
   /// set the default action and raised the signal again to end the process.
   ///
-  /// - Parameter ours: the signals whose action was this package's handler before the call.
+  /// - Parameter ours: the signals that had this package's handler before the previous handler was called.
   @_noLocks
   func takeBackSignals(_ ours: UInt64, after signal: Int32) {
     guard let pending = SignalMask.pending, !SignalMask.has(pending, signal) else { return }
@@ -116,7 +117,7 @@ extension Capture {
     }
   }
 
-  /// The crash signals whose action is this package's handler.
+  /// Returns the crash signals that have this package's handler.
   @_noLocks
   func signalsWithOurHandler() -> UInt64 {
     crashSignals(withHandler: installed.signals.crashAction.handler)
@@ -136,9 +137,9 @@ extension Capture {
     return result
   }
 
-  /// Notes in a crash's dump that the process continued, if there was no later crash and no thread is capturing.
+  /// Notes in a crash's dump that the process continued, unless there was a later crash or a thread is capturing.
   private func markWentOnIfFree(_ crash: UInt32) {
-    // All signals except SIGSYS are blocked while this thread is marked as the capturing thread, because the handler
+    // While this thread is marked as the capturing thread, it blocks all signals except SIGSYS, because the handler
     // would treat them as signals during a capture.
     let mask = SignalMask.block(~SignalMask.bit(SIGSYS))
     defer { if let mask { SignalMask.set(mask) } }

@@ -15,7 +15,7 @@ extension Capture {
     let isForced = call.isFromKernel && forcesDefaultAction(call.signal)
     var isBacktraced = !isForced && hasBacktracer(for: call.signal)
     if isBacktraced, !hasStackForBacktracer(call.signal) {
-      // The crash takes the default action next, as without this handler.
+      // The default action is taken next, as it would be without this handler.
       forgetBacktracer()
       isBacktraced = false
     }
@@ -32,12 +32,11 @@ extension Capture {
     return call.isFromKernel ? .ends : .delegated
   }
 
-  /// Adds the fault to the known faults; returns true if the crash needs a separate dump.
+  /// Adds the fault to the known faults; returns true if the crash needs a dump.
   ///
-  /// False if this signal only ends an earlier crash. Either the previous handler raised the signal, or the signal is
-  /// from the faulting instruction by which abort() ends the first process of a PID namespace. If the process may
-  /// survive the crash, the result is also false for a fault that recurs, and after `CaptureLimits.survivedCrashes`
-  /// dumps.
+  /// Returns false if this signal only ends the process after an earlier crash: the previous handler raised it, or it
+  /// comes from the faulting instruction by which abort() ends the first process of a PID namespace. If the process
+  /// may survive the crash, returns false also for a repeated fault, and after `CaptureLimits.survivedCrashes` dumps.
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {
@@ -58,8 +57,8 @@ extension Capture {
     return Int(shared.survived.count) < installed.limits.survivedCrashes
   }
 
-  /// True if the previous handler, which was called for an earlier crash, ends the process by this signal, for
-  /// example with abort().
+  /// True if the previous handler, called for an earlier crash, ends the process with this signal, for example by
+  /// abort().
   ///
   /// Such a signal is not a new crash.
   private func endsEarlierCrash() -> Bool {
@@ -69,7 +68,7 @@ extension Capture {
       exception.signal.information?.sender == shared.process.id,
       let context = exception.signal.context
     else { return false }
-    // If the thread has left the previous handler by siglongjmp, or runs another handler, its stack pointer is
+    // If the thread has left the previous handler through siglongjmp, or runs another handler, its stack pointer is
     // elsewhere.
     return isInPreviousHandler(context.stackPointer)
   }

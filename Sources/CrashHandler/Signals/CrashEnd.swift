@@ -2,17 +2,17 @@ internal import CSignalSafe
 
 /// Restores the previous action of a signal and makes the signal occur again.
 ///
-/// The process then ends by that signal. This is done after a dump, and for a signal that gets no dump.
+/// That signal then ends the process. This is done after a dump, and for a signal that gets no dump.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {
   /// True after `endProcess` has begun; false while Swift's backtracer runs.
   var isEnding: Bool { @_noLocks get { shared.ending.value == Shared.Ending.now } }
 
-  /// Ends the process by the crash of the calling thread, which remains the capturing thread.
+  /// Lets the calling thread's crash end the process; the thread remains the capturing thread.
   ///
-  /// Waiting threads are not woken. If a waiting thread continued with its own crash, the process could end by the
-  /// signal of that crash instead.
+  /// Waiting threads are not woken, because if one continued with its own crash, that crash's signal could end the
+  /// process instead.
   @_noLocks
   func endProcess(by call: HandlerCall) {
     shared.ending.store(Shared.Ending.now)
@@ -27,7 +27,7 @@ extension Capture {
   /// The signal occurs when this handler returns, or when the handler that called this handler returns.
   ///
   /// The other signals keep this package's handler. So if another thread crashes before the process has ended, that
-  /// thread waits, and does not end the process by its own signal.
+  /// thread waits, and its signal does not end the process.
   @_noLocks
   func restoreAndReraise(_ signal: DeliveredSignal) {
     restoreAndReraise(signal, isForced: forcesDefaultAction(signal))
@@ -44,10 +44,10 @@ extension Capture {
     } else {
       restoreAction(of: number)
     }
-    // After the return, the faulting instruction runs again. The kernel then takes the signal's action for that
-    // fault, as without this handler.
+    // After this handler returns, the faulting instruction runs again, and the kernel takes the restored action for
+    // the new fault.
     if faultsAgain {
-      // If the fault has occurred three more times, a seccomp filter forbids rt_sigaction. The signal is then
+      // If the fault has occurred three more times, a seccomp filter seems to forbid rt_sigaction. The signal is then
       // blocked, because the kernel takes the default action for a fault whose signal is blocked. Source: Linux
       // kernel/signal.c, force_sig_info_to_task.
       if shared.timesReturned > 2 { signal.context?.block(number) }
@@ -59,8 +59,8 @@ extension Capture {
       if rewindToSignal(signal) { return }
       _ = pm_exit_group(128 &+ number)
     }
-    // The signal is blocked first, so that the kernel delivers it when this handler returns, with the registers of
-    // the crash.
+    // The signal is blocked first, so that the kernel delivers it only when this handler returns, with the crash's
+    // registers.
     SignalMask.block(SignalMask.bit(number))
     let answer = pm_getpid()
     let process = answer < 0 ? shared.process.id : answer
@@ -87,7 +87,7 @@ extension Capture {
     }
   }
 
-  /// True if the fault was an access to unmapped memory that can be read now.
+  /// True if the fault was an access to unmapped memory, but the memory can be read now.
   ///
   /// Another thread or the first-chance handler may have mapped the memory meanwhile.
   ///

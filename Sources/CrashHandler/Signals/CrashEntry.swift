@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// The handler of the crash signals.
 ///
 /// One thread captures its crash, and other threads that crash wait. After the capture, the process ends or continues
-/// as it would without this handler.
+/// as it would have without this handler.
 ///
 /// - Parameter entryStackPointer: the stack pointer at the handler's first instruction, passed by `pm_enter_crash`.
 ///
@@ -16,9 +16,9 @@ func pm_handle_crash(
   guard let capture = Capture.ofHandler else { return }
   let call = unsafe HandlerCall(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
-  // `becomeOwnProcess` fails in a child of vfork, which runs in its parent's memory and would overwrite the parent's
-  // dump. It also fails after a fault inside it, and after a wait of ten seconds for another thread inside it. In
-  // these two cases the state is only partly changed.
+  // `becomeOwnProcess` fails in a vfork child, which runs in its parent's memory and would overwrite the parent's
+  // dump. It also fails if this thread has faulted in `becomeOwnProcess`, or has waited ten seconds for another
+  // thread in it. In these cases, the state is only partly changed.
   guard capture.becomeOwnProcess() else {
     capture.restoreAndReraise(call.signal)
     return

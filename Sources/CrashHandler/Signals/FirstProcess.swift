@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// Rules for the first process of a PID namespace; in most containers, the program is that process.
+/// Rules for the first process of a PID namespace, which is what the program is in most containers.
 ///
 /// The kernel discards a signal to the first process if the signal's action is the default, unless the kernel itself
 /// forces the signal.
 ///
-/// So some signals that end any other process do not end the first process, and abort() and this handler end it in
-/// other ways.
+/// So some signals that end any other process do not end the first process, and abort() and this handler must end it
+/// in other ways.
 ///
 /// RUNS-DURING-CRASH. Source: pid_namespaces(7); Linux kernel/signal.c, sig_task_ignored.
 extension Capture {
@@ -23,10 +23,9 @@ extension Capture {
 
   /// True for a SIGTRAP or SIGSYS that an instruction raised and whose action is the default.
   ///
-  /// The kernel ends the process by such a signal, but discards the same signal if the handler queues it.
+  /// Such a signal ends the process if an instruction raises it, but the kernel discards it if the handler queues it.
   ///
-  /// False for a signal that a process sent, because the kernel would have discarded that signal even without this
-  /// handler.
+  /// This is false for a signal that a process sent, which the kernel would have discarded even without this handler.
   @_noLocks
   func mustEndFirstProcess(by signal: DeliveredSignal) -> Bool {
     let number = signal.number
@@ -43,7 +42,7 @@ extension Capture {
   ///
   /// Returns false if that instruction is neither a breakpoint nor a system call.
   ///
-  /// At a system call that seccomp trapped, the kernel has restored the registers to their values before the call.
+  /// For a system call that seccomp trapped, the kernel has restored the registers to their values before the call.
   /// Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
   @_noLocks
   func rewindToSignal(_ signal: DeliveredSignal) -> Bool {
@@ -65,8 +64,8 @@ extension Capture {
 
   /// Notes this thread if abort() may have raised SIGABRT on it in the first process.
   ///
-  /// When the kernel has discarded that signal, or the signal's handler has returned, abort() continues and raises
-  /// SIGABRT a second time. The kernel discards that second signal too.
+  /// After the kernel has discarded that signal, or the signal's handler has returned, abort() raises SIGABRT a
+  /// second time. The kernel discards that second signal too.
   @_noLocks
   func noteAbort() {
     let exception = session.exception
@@ -76,8 +75,8 @@ extension Capture {
     shared.abortingThread = isAbort ? exception.threadID : 0
   }
 
-  /// True if the signal is from the faulting instruction by which abort() ends the process, because the kernel
-  /// discarded abort()'s signals.
+  /// True if the signal comes from the faulting instruction by which abort() ends the process after the kernel has
+  /// discarded its signals.
   ///
   /// Source: glibc stdlib/abort.c, ABORT_INSTRUCTION.
   @_noLocks

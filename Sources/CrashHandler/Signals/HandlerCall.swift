@@ -7,11 +7,11 @@ struct HandlerCall {
   let signal: DeliveredSignal
   /// True if the kernel called this handler; false if another handler called it.
   ///
-  /// Such a handler was installed later, and continues when this handler returns.
+  /// That other handler was installed later, and continues when this handler returns.
   let isFromKernel: Bool
   /// The thread's signal mask if another handler called this handler; otherwise 0.
   let mask: UInt64
-  /// The time of the call by the monotonic clock, in nanoseconds.
+  /// The time at which the handler was called, by the monotonic clock, in nanoseconds.
   ///
   /// The time is 0 if `HandlerOptions.forgoing` excludes reading the clock, or a seccomp filter forbids it.
   let entryTime: UInt64

@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// Handles a signal on a thread that is already taking a dump, of a crash or for another reason.
+/// Handles a signal on a thread that is already taking a dump, whether or not the process has crashed.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
-  /// Handles a signal on a thread that is taking a dump for another reason than a crash.
+  /// Handles a signal on a thread that is taking a dump for a reason other than a crash.
   ///
   /// - Returns: true if nothing more needs to be done about the signal. False if the thread takes no such dump, or if
   ///   the signal is a crash. In case of a crash, the dump is abandoned, and the crash is handled like any other.
@@ -18,10 +18,10 @@ extension Capture {
     return false
   }
 
-  /// Stores a signal that another process sent, and sends it again when the requested dump is done.
+  /// Stores a signal that another process sent, which is sent again when the requested dump is done.
   ///
   /// A requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
-  /// outside a section cannot be postponed, because the faulting instruction would run again at once.
+  /// outside a section cannot be postponed, because the faulting instruction would run again immediately.
   private func postpone(_ signal: DeliveredSignal) -> Bool {
     guard session.request.isFromTool, signal.isAsynchronous, let information = signal.information
     else { return false }
@@ -31,7 +31,7 @@ extension Capture {
 
   /// Abandons the dump, because the thread that takes it crashed.
   ///
-  /// Releases the stopped threads, the timer and the role of the capturing thread.
+  /// The stopped threads continue, the timer stops, and the thread is no longer the capturing thread.
   private func abandon() {
     let threadID = pm_gettid()
     shared.dumpingThreads.remove(threadID)
@@ -50,8 +50,7 @@ extension Capture {
   /// Handles a signal on the capturing thread.
   ///
   /// A signal from another process is stored, and is sent again if the process survives the crash. After a fault in a
-  /// section, the thread continues at the section's recovery point. After any other signal, the process ends by the
-  /// signal of the crash.
+  /// section, the thread continues at the section's recovery point. After any other signal, the process is ended.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal
@@ -59,14 +58,14 @@ extension Capture {
       if let information = signal.information { shared.waiting.signal.keep(information) }
       return
     }
-    // `endProcess` has begun, and another signal arrived before the thread returned to the crashing instruction. This
-    // happens if a seccomp filter traps rt_sigreturn.
+    // In this case, `endProcess` has begun, and another signal has arrived before the thread returned to the crashing
+    // instruction, for example because a seccomp filter traps rt_sigreturn.
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
     SignalMask.open(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
-    // Without a recovery point, this is a fault before the first section or after the last section, or the crash has
-    // occurred again. Nothing more can be written. A fault with another signal number is a consequence of the crash,
-    // so the process ends by the signal of the crash.
+    // Without a recovery point, this is a fault before the first section or after the last, or the crash has occurred
+    // again. Nothing more can be written. A fault with another signal number only follows from the crash, so the
+    // crash's signal must end the process.
     let crash = session.exception.signal.number
     if session.exception.outcome.isEnd, crash != 0, signal.number != crash, !signal.isAsynchronous {
       forceEnd()
@@ -75,14 +74,14 @@ extension Capture {
     endProcess(by: call)
   }
 
-  /// True for a signal that another process or the kernel sends to the capturing thread.
+  /// True for a signal that another process or the kernel has sent to the capturing thread.
   ///
   /// Such a signal can arrive before the dump, while the dump is written, while Swift's backtracer runs, and while
   /// the process ends.
   ///
-  /// Such a signal must not end the process, because the report would not name that signal. While the process ends, a
-  /// signal with the number of the crash may be the crash itself, because `restoreAndReraise` queues that signal with
-  /// the original sender.
+  /// It must not end the process, because the report would not name it. While the process is ending, a signal with
+  /// the crash's number may be the crash itself, because `restoreAndReraise` queues the crash's signal with its
+  /// original sender.
   private func isForeign(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
     return !isEnding || signal.number != session.exception.signal.number

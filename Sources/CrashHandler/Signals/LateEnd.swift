@@ -1,22 +1,21 @@
 internal import CSignalSafe
 
-/// Ends a process that continues although `endProcess` has run.
+/// Ends a process that continues even though `endProcess` has run.
 ///
-/// In such a process, the faulting instruction ran again without a fault, because another thread had changed a
+/// This happens if the faulting instruction succeeds when it runs again, because another thread has changed a
 /// mapping.
 ///
-/// All other threads are stopped at that time. Without this code, the process would hang, or continue with one thread
-/// although the kernel would have ended it. A test with 64 threads that map, unmap and read pages at the same time
-/// showed this.
+/// All other threads are stopped then. Without this code, the process would hang, or continue with only one thread.
+/// This was seen in a test in which 64 threads mapped, unmapped and read pages at the same time.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
   /// Starts the watchdog's timer once more, and unblocks the timer's signal in the context.
   ///
-  /// The signal then also arrives after the handler has returned.
+  /// The signal can then arrive even after the handler has returned.
   ///
-  /// This is called only if the kernel called this handler, because then the process should end when this handler
-  /// returns. If another handler called this handler, that handler may still run for any length of time.
+  /// This is called only if the kernel called this handler, because the process should then end as soon as this
+  /// handler returns. If another handler called this one, it may still run for any length of time.
   ///
   /// Writing a core file may take longer than the timer's time. That does no harm, because the kernel delivers only
   /// SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
@@ -29,7 +28,7 @@ extension Capture {
     armTimerOnce(milliseconds: 1000)
   }
 
-  /// Ends the process by the signal of its crash.
+  /// Ends the process with the signal of its crash.
   @_noLocks
   func forceEnd() {
     let signal = session.exception.signal.number

@@ -1,27 +1,26 @@
 internal import CSignalSafe
 
-/// Detects with a word in memory whether the calling process owns the handler's state.
+/// Detects, through a word in memory, whether the handler's state belongs to the calling process.
 ///
 /// The word is `shared.copyMark`, which the kernel sets to 0 (`wiped`) in a forked child (MADV_WIPEONFORK). There are
 /// three kinds of process:
 ///
-/// - Own process: the word is `own`, and the process ID is the one in `shared.process`.
+/// - The process itself: the word is `own`, and the process ID is the one in `shared.process`.
 /// - Forked child, called a copy: the word is `wiped`. The atfork handler `pm_handle_fork` calls `becomeOwnProcess`
-///   immediately. If the atfork handler does not run, the first crash calls `becomeOwnProcess`. That is the case
-///   after `_Fork` or a raw clone, or if an earlier atfork handler crashed. The word also identifies a forked first
-///   process of a PID namespace whose parent has the same process ID.
-/// - Child of vfork, or any other process that shares the memory: the word is `own`, but the process ID differs.
+///   immediately. If the atfork handler does not run (after `_Fork` or a raw clone, or if an earlier atfork handler
+///   crashed), the crash handler calls `becomeOwnProcess` at the first crash. Unlike the process ID, the word also
+///   reveals a copy that is the first process of a PID namespace and whose parent was one too.
+/// - A vfork child, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
-/// While a thread of a copy changes the state to that of the copy, the word is `inWork` combined with that thread's
-/// ID. Kernels before 4.14 do not wipe the word; on these kernels, only the atfork handler recognizes a copy.
+/// While a thread of a copy adapts the state to the copy, the word is `inWork` combined with that thread's ID.
+/// Kernels before 4.14 do not wipe the word; on these kernels, only the atfork handler recognizes a copy.
 ///
 /// RUNS-DURING-CRASH. Source: madvise(2), MADV_WIPEONFORK.
 extension Capture {
-  /// In a forked child, changes the state from the parent's to the child's; returns true if the state is now that of
-  /// the calling process.
+  /// In a forked child, adapts the state to the child; returns true if the state now belongs to the calling process.
   ///
-  /// Returns false in a process that runs in another process's memory. If several threads of a copy crash, one thread
-  /// changes the state, and the others wait for at most ten seconds.
+  /// Returns false in a process that runs in another process's memory. If several threads of a copy crash, one of
+  /// them adapts the state, and the others wait for at most ten seconds.
   @_noLocks
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark
@@ -44,8 +43,8 @@ extension Capture {
     return false
   }
 
-  /// Called by the atfork handler, which knows that the process is a copy even if the kernel does not wipe the
-  /// word.
+  /// Adapts the state; called by the atfork handler, which knows that the process is a copy even if the kernel does
+  /// not wipe the word.
   fileprivate func becomeForkedProcess() {
     if !shared.wipesMark { shared.copyMark.store(Shared.CopyMark.wiped) }
     _ = becomeOwnProcess()
@@ -53,11 +52,11 @@ extension Capture {
 
   /// Closes the files that a forked child shares with its parent.
   ///
-  /// The dump file is closed because parent and child would share the file offset. The FIFO is closed because its
-  /// open end shows that the parent is alive.
+  /// The dump file is closed because parent and child would share its offset. The FIFO is closed because its open end
+  /// would show that the parent is alive.
   ///
-  /// A crash in the child creates new files. This function follows the rules of crash code even at a fork, because
-  /// the child of a process with threads may make only async-signal-safe calls.
+  /// If the child crashes, the handler creates new files. This function follows the rules for crash code even at a
+  /// fork, because the child of a process with several threads may make only async-signal-safe calls.
   private func leaveParent() {
     // The program may have closed these descriptors, and the numbers may belong to other files now.
     closeDumpFile()
@@ -88,7 +87,7 @@ extension Capture {
     shared.survived.count = 0
     shared.knownFaults.removeAll()
     shared.abortingThread = 0
-    // The table of alternate stacks is indexed by thread ID, and the thread has another ID in the child.
+    // The table of alternate stacks is indexed by thread ID, and the child's thread has a new ID.
     pm_tell_own_stack()
     // A forked child does not inherit timers.
     if mayMake(CallBit.threads) {
@@ -110,8 +109,8 @@ extension Capture {
 
 /// Runs in a child of fork(2), before fork returns in the child.
 ///
-/// The work is not left to the first crash. A child that never crashes would keep its parent's FIFO open, and the
-/// open FIFO would show that the parent is alive.
+/// The work is not left to the first crash, because a child that never crashes would keep its parent's FIFO open, so
+/// that the parent would look alive.
 ///
 /// Source: pthread_atfork(3), fork(2).
 @c(pm_handle_fork) @_noLocks
@@ -126,8 +125,8 @@ func pm_handle_fork() {
 /// preallocated blocks.
 ///
 /// Other children create these files only when they crash, because most children do not run long, and a server would
-/// create three files for each of its workers. This function follows the rules of crash code, because the parent may
-/// have threads.
+/// have three files for each of its workers. This function follows the rules for crash code, because the parent may
+/// have had other threads.
 ///
 /// Source: pthread_atfork(3), daemon(3).
 @c(pm_continue_run) @_noLocks

@@ -1,11 +1,10 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Makes the handler ready for another crash, because the process may survive the crash of the finished dump.
+/// Prepares the handler for another crash, because the process may survive the crash whose dump is now finished.
 ///
-/// The handler is made ready before the previous handler is called, because the previous handler may leave by
-/// siglongjmp and never return. Swift's backtracer always returns, so the handler is rearmed after the backtracer
-/// (`runBacktracer`).
+/// This is done before the previous handler is called, because that handler may leave through siglongjmp and never
+/// return. Swift's backtracer always returns, so the handler is rearmed after the backtracer (`runBacktracer`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -32,7 +31,7 @@ extension Capture {
 
   /// Stores this crash as the last survived crash, with the name of the dump and the address of the signal frame.
   ///
-  /// Does nothing if the crash has no dump.
+  /// This does nothing if the crash's dump has no byte for the outcome.
   private func rememberCrash() {
     guard session.exception.outcomeOffset > 0 else { return }
     shared.survived.count &+= 1
@@ -56,7 +55,7 @@ extension Capture {
       session.names.reportIDOffset &+ DumpNames.reportIDLength)
   }
 
-  /// Reserves three slots of the descriptor table again, by duplicating the pending directory's descriptor.
+  /// Reserves three slots in the descriptor table again, by duplicating the pending directory's descriptor.
   private func takeSpareDescriptors() {
     let directory = session.files.directory.descriptor
     let first = calls.hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// Answers the signal of Swift's backtracer on a thread that is stopped or waits in this handler.
+/// Answers the signal that Swift's backtracer sends to a thread that is stopped or waits in this handler.
 ///
-/// The backtracer then records where the thread was stopped, instead of this handler.
+/// The backtracer then records where the thread was stopped or crashed, instead of a place in this handler.
 ///
 /// The backtracer sends each thread a signal that the thread does not block, and the backtracer's handler records the
 /// context of that signal. For a stopped thread, that context would be inside this handler. So the thread waits for
-/// the signal with sigtimedwait; during that call the kernel shows the signal as not blocked. Then the thread itself
+/// the signal with sigtimedwait, during which the kernel shows the signal as not blocked. The thread itself then
 /// calls the backtracer's handler, with the context in which it was stopped or crashed.
 ///
 /// RUNS-DURING-CRASH. Source: Swift stdlib/public/runtime/CrashHandlerLinux.cpp,
@@ -28,14 +28,14 @@ extension Capture {
     let count = session.threads.count
     while index < count, rounds < 250 {
       let record = session.threads[index]
-      // True for a thread that is stopped or waits in this handler.
+      // This is true for a thread that is stopped or waits in this handler.
       let isOurs = record.status.isStill
       if isOurs { status.readBlockedSignals(record) }
       if !isOurs || !record.fields.knowsAllSignals || isReadyStandIn(record.fields.blockedSignals) {
         index &+= 1
         continue
       }
-      // This wait is a sleep of one millisecond, because `turn` does not change meanwhile.
+      // `turn` does not change meanwhile, so this wait only sleeps for one millisecond.
       let turn = shared.turn.value
       shared.turn.wait(while: turn, milliseconds: 1)
       rounds &+= 1

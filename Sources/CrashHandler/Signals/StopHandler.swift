@@ -4,8 +4,8 @@ internal import CSignalSafe
 ///
 /// The thread waits on a futex and never polls, because a thousand polling threads would take all CPU time from the
 /// capturing thread. While threads are being stopped, a SIGPROF from any sender stops a known thread, because the
-/// kernel drops a SIGPROF that is sent while another SIGPROF is pending. At any other time the signal offers the
-/// thread an alternate stack, or requests the dump of `postmortem capture`.
+/// kernel drops a SIGPROF that is sent while another one is pending. At any other time, the signal offers the thread
+/// an alternate stack, or requests a dump for `postmortem capture`.
 ///
 /// RUNS-DURING-CRASH, on every thread except the capturing thread.
 @c(pm_handle_stop) @_noLocks
@@ -13,7 +13,7 @@ func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?
 ) {
   guard let capture = Capture.ofHandler else { return }
-  // The lowest bit is ignored, because it only makes stopped threads answer Swift's backtracer.
+  // The lowest bit is ignored here, because it only tells stopped threads to answer Swift's backtracer.
   let generation = capture.shared.stops.parking.value & ~1
   let context = unsafe SignalContext(address)
   guard generation != 0 else {
@@ -27,10 +27,11 @@ func pm_handle_stop(
     return
   }
   let threadID = pm_gettid()
-  // A thread that is not in the table of threads yet continues to run, because its name and state must be read before
+  // A thread that is not in the table of threads yet must continue to run, because its name and state are read before
   // it is stopped.
   guard let record = capture.shared.threads.find(threadID) else { return }
-  // If this process sent the signal, the receiver is not a child of vfork, and no system call is needed to know that.
+  // `isOwnProcess`, which is false in a vfork child, needs a system call. The call is avoided if this process sent
+  // the signal.
   guard
     capture.shared.hasSent(unsafe SignalInformation(information)) || capture.shared.isOwnProcess
   else { return }

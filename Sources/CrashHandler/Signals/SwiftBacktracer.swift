@@ -1,16 +1,16 @@
 internal import CSignalSafe
 
-/// Runs Swift's own backtracer, if it is the handler that was installed before this handler.
+/// Runs Swift's own backtracer, if that is the handler that was installed before this one.
 ///
 /// Unlike other handlers, the backtracer always returns, and sets the default action for all its signals before it
 /// returns. So after the backtracer, the process ends if the fault recurs, or if abort() raised the signal. The
-/// backtracer stops all threads by signals, and waits two seconds, up to sixteen times, for threads that do not
-/// answer. If a second thread crashed or captured during that time, a second backtrace would start, although the
-/// process ends soon. The second report would be truncated, and a `swift-backtrace` process would wait forever for
-/// input.
+/// backtracer stops all threads with signals, and waits two seconds, up to sixteen times, for threads that do not
+/// answer. If a second thread crashed and captured during that time, it would start a second backtrace shortly before
+/// the process ends. The second report would be truncated, and a `swift-backtrace` process would wait for input
+/// forever.
 ///
-/// So the backtracer runs while the crashed thread is still the capturing thread. All other threads stay stopped or
-/// wait, and answer the backtracer as if they were running (`standIn`).
+/// So the backtracer runs while the crashed thread is still the capturing thread. All other threads stay stopped, or
+/// wait, and still answer the backtracer (`standIn`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
@@ -23,8 +23,8 @@ extension Capture {
 
   /// False if the backtracer would not have run without this handler.
   ///
-  /// This is the case after a stack overflow on a thread whose only alternate stack is from this package. Without
-  /// that stack, the kernel would have found no stack for any handler, and ended the process.
+  /// This is the case after a stack overflow on a thread whose only alternate stack comes from this package. Without
+  /// that stack, the kernel would have found no stack for any handler, and would have ended the process.
   @_noLocks
   func hasStackForBacktracer(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS
@@ -43,7 +43,7 @@ extension Capture {
 
   /// Runs Swift's backtracer, which sets the default actions of its signals.
   ///
-  /// If the process then does not end, this function makes the handler ready for the next crash.
+  /// If the process then does not end, this function prepares the handler for the next crash.
   @_noLocks
   func runBacktracer(_ signal: DeliveredSignal) {
     shared.ending.store(Shared.Ending.afterBacktrace)
@@ -61,11 +61,11 @@ extension Capture {
 
   /// Records that the previous handler has returned after the last recorded crash.
   ///
-  /// The function is called while the calling thread is still the capturing thread.
+  /// This is called while the calling thread is still the capturing thread.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,
-      // After the handler of its signal has returned, abort() ends the process.
+      // After the SIGABRT handler has returned, abort() ends the process.
       signal.number != SIGABRT || information.sender != shared.process.id
     else { return }
     markWentOn()

@@ -1,13 +1,13 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The handler of SIGTERM, SIGINT, SIGHUP and SIGPIPE if their action was the default.
+/// The handler for SIGTERM, SIGINT, SIGHUP and SIGPIPE, installed for those that had the default action.
 ///
 /// The handler records the signal and the time in the run record, and then takes the default action.
 ///
 /// To take the default action, it sends the signal again to the same thread with the original siginfo, so that the
-/// process ends as without this handler. The first process of a PID namespace continues, because there the kernel
-/// discards a signal whose action is the default.
+/// process ends as it would have without this handler. The first process of a PID namespace continues, because for
+/// that process the kernel discards a signal whose action is the default.
 ///
 /// RUNS-DURING-CRASH, on any thread and in child processes. Source: sigaction(2), pid_namespaces(7).
 @c(pm_handle_termination) @_noLocks

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Allows one thread to capture at a time; other threads that crash or end the process wait.
+/// Lets only one thread capture at a time; other threads that crash or end the process wait.
 ///
 /// RUNS-DURING-CRASH, on any thread.
 extension Capture {
@@ -9,8 +9,8 @@ extension Capture {
   /// If the process survives the other thread's crash, this thread's crash is captured next; otherwise this thread
   /// waits until the process has ended.
   ///
-  /// - Returns: false if the other thread is still capturing after a time of `Installed.patience` without a tick of
-  ///   the watchdog.
+  /// - Returns: false if the other thread is still capturing, but got no watchdog tick for as long as
+  ///   `Installed.patience`.
   @_noLocks
   func waitToCapture(_ signal: DeliveredSignal) -> Bool {
     let threadID = pm_gettid()
@@ -45,12 +45,12 @@ extension Capture {
     }
   }
 
-  /// Waits until another thread's crash is captured, before the calling thread ends the process.
+  /// Waits until no other thread is capturing, before the calling thread ends the process.
   ///
-  /// Without this handler, the crash would have ended the process before the calling thread did. So after the
-  /// capture, the process ends by the crash. If the process survives the crash, this function returns. The function
-  /// returns immediately if no other thread of this process captures. A thread that does not block the stop signals
-  /// is stopped before it reaches this code. `_exit` calls this function, even in a child of vfork.
+  /// Without this handler, the crash would have ended the process before the calling thread did. So the captured
+  /// crash normally ends the process during this wait; if the process survives the crash, this function returns. It
+  /// returns immediately if no other thread of this process is capturing. Most threads are stopped before they get
+  /// here, because they do not block the stop signals. `_exit` calls this function, even in a vfork child.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

@@ -1,23 +1,22 @@
 internal import CSignalSafe
 
-/// The maximum time for which a crashed thread waits while another thread captures.
+/// The maximum time for which a thread waits while another thread captures.
 ///
-/// The bound is a time of `Installed.patience` during which the capturing thread gets no watchdog tick.
+/// The wait is over when the capturing thread has got no watchdog tick for as long as `Installed.patience`.
 ///
-/// As long as ticks arrive, the watchdog bounds the capture. If the process gets little processor time, that bound
-/// can be ten times `CaptureLimits.time` and more by the clock (`WatchdogTime`).
+/// As long as ticks arrive, the watchdog limits the capture. If the process gets little CPU time, that limit can be
+/// ten times `CaptureLimits.time`, or more, by the clock (`WatchdogTime`).
 ///
-/// There is no bound while Swift's backtracer runs, because the backtracer has no bound without this handler either.
-/// After the end of the process has begun, a waiting thread never continues, because it would end the process by
-/// another signal. If the timer's signal does not arrive and the process still exists after the bound, the
-/// waiting thread ends the process by the signal in the dump.
+/// There is no limit while Swift's backtracer runs, because it has none without this handler either. Once the process
+/// has begun to end, a waiting thread never continues, because its own signal would end the process instead. If the
+/// process still exists after the maximum time, the waiting thread ends it with the signal that the dump names.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingBound {
   /// The duration of one wait in milliseconds.
   ///
-  /// A wait may end early. If a seccomp filter forbids the system call, the wait ends at once.
+  /// A wait may end early. If a seccomp filter forbids the system call, the wait ends immediately.
   static var milliseconds: Int { @_noLocks get { 100 } }
 
   private let capture: Capture
@@ -32,7 +31,7 @@ struct WaitingBound {
     self.capture = capture
   }
 
-  /// True if the thread has waited for the whole bound, and the end of the process has not begun.
+  /// True if the thread has waited for the maximum time, and the process has not begun to end.
   var isOver: Bool {
     @_noLocks get { isBegun && ending == 0 && isLate }
   }
@@ -55,9 +54,9 @@ struct WaitingBound {
     if ending == Shared.Ending.now, isLate { capture.forceEnd() }
   }
 
-  /// True if both the number of waits and the clock have reached the bound.
+  /// True if both the number of waits and the clock have reached the maximum.
   ///
-  /// Neither is enough alone. The clock continues while the process is stopped, and waits that a seccomp filter
+  /// Neither is enough alone: the clock continues while the process is stopped, and waits that a seccomp filter
   /// forbids take no time.
   var isLate: Bool {
     @inline(never) @_noLocks get {

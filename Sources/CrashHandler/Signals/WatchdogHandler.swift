@@ -3,10 +3,10 @@ internal import CSignalSafe
 /// Ends a section that takes too long, for example because a call hangs or a list is endless.
 ///
 /// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
-/// `WatchdogTime`). The same signal from any other sender does not count. Stopped threads block the signal. If a
-/// thread that could not be stopped gets the signal, it sends the signal to the capturing thread. After the time
-/// limit, the current section ends as if it had faulted, and later sections are left out. The end mark has a separate
-/// time limit, and is still written. A system call that the kernel does not interrupt (state D) cannot be ended.
+/// `WatchdogTime`). The same signal from any other sender does not count. Stopped threads block the signal. A thread
+/// that could not be stopped, and gets the signal, passes it on to the capturing thread. After the time limit, the
+/// current section ends as if it had faulted, and later sections are left out. The end mark has a separate time
+/// limit, and is still written. A system call that the kernel does not interrupt (state D) cannot be ended.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks
@@ -30,7 +30,7 @@ func pm_handle_watchdog(
     return
   }
   if capture.isEnding {
-    // While the process ends, ticks of other timers and late ticks of the dump's time limit are ignored.
+    // While the process is ending, ticks from other timers, and late ticks for the dump's time limit, are ignored.
     guard information.timer == capture.session.time.timer,
       capture.session.time.left.hasPassed(capture.clock)
     else { return }

@@ -2,7 +2,7 @@
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureClock {
-  /// The phases of a dump's time.
+  /// Which part of its time limit a dump is using.
   enum Phase {
     /// The sections are being written.
     case sections
@@ -19,7 +19,7 @@ struct CaptureClock {
   /// The remaining time, and whether the timer runs.
   var left = WatchdogTime()
   var isTicking = false
-  /// True while the watchdog's signal is blocked, until the next section, because another process sent that signal.
+  /// True while the watchdog's signal is blocked because another process sent it; the next section unblocks it.
   var isMuted = false
   /// The timer that sends the watchdog's signal; -1 if there is none.
   var timer: Int32 = -1

@@ -1,8 +1,8 @@
-/// The division of a dump's time limit: three quarters for the sections, and one quarter for the last part.
+/// How a dump's time limit is divided: three quarters for the sections, and one quarter for the last part.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {
-  /// The time for the sections in milliseconds.
+  /// The time for the sections, in milliseconds.
   let sections: Int
   let finish: Int
 

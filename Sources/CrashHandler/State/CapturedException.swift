@@ -1,4 +1,4 @@
-/// The crash that a dump describes; without a crash, the thread that comes first in the report.
+/// The crash that a dump describes or, in a dump without a crash, the thread that comes first in the report.
 ///
 /// RUNS-DURING-CRASH.
 struct CapturedException {
@@ -12,14 +12,14 @@ struct CapturedException {
   var isRepetition = false
   /// The number of the fault in `KnownFaults`; 0 if there is none.
   var faultNumber: UInt32 = 0
-  /// Offset in the dump of the byte `survivalOutcome`; 0 if the crash has no dump or no such byte.
+  /// The offset, in the dump, of the byte `survivalOutcome`; 0 if there is no dump, or the dump has no such byte.
   var outcomeOffset: Int64 = 0
 
   @_noLocks
   init() {}
 
-  /// True if the handler is made ready for the next crash immediately after the dump.
+  /// True if the handler is prepared for the next crash immediately after the dump.
   ///
-  /// That is the case if the process may continue and Swift's backtracer does not run first.
+  /// This is the case if the process may continue and Swift's backtracer does not run first.
   var rearmsAtOnce: Bool { @_noLocks get { !outcome.isEnd && !isBacktraced } }
 }

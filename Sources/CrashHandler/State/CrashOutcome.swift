@@ -6,11 +6,12 @@ internal import IntermediateDump
 enum CrashOutcome {
   /// The default action ends the process.
   case ends
-  /// The handler that was installed before this handler runs next, and decides whether the process survives.
+  /// The handler that had been installed before this package's handler runs next, and decides whether the process
+  /// survives.
   case handled
   /// The kernel would have discarded the signal, because it was sent to the first process of a PID namespace.
   case discarded
-  /// Another handler, which was installed later, called this handler, and no previous handler exists.
+  /// A handler that was installed later called this package's handler, and there is no previous handler.
   ///
   /// The default action is taken if the other handler returns to the crashed instruction.
   case delegated

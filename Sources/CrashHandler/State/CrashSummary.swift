@@ -1,25 +1,24 @@
 internal import CSignalSafe
 
-/// The memory for the lines that a crash writes to standard error, and facts that are set at launch.
+/// The memory for the lines that the handler writes to standard error in a crash, and facts that are set at launch.
 ///
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 @safe
 struct CrashSummary {
-  /// The maximum number of bytes of all lines, which is PIPE_BUF.
+  /// The maximum size of all lines in bytes, which is PIPE_BUF.
   ///
-  /// The kernel never splits one write of up to this size to a pipe, so the summaries of several processes do not
-  /// mix.
+  /// The kernel never splits a write of up to this size to a pipe, so the summaries of several processes do not mix.
   static var textSize: Int { @_noLocks get { 4096 } }
   /// The size of `memory` in bytes: the room for the lines, and a word that counts the bytes of the lines.
   static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
-  /// The signals whose crashes get a summary, or one line before the output of Swift's backtracer.
+  /// The signals for which a crash gets a summary, or only one line if Swift's backtracer then prints the crash.
   ///
   /// Bit n - 1 stands for signal n.
   let signals: UInt64
   /// Descriptor 2, and the file that it referred to at launch.
   let standardError: HeldFile
-  /// The product's name that was passed to `startHandler`; empty if none was passed.
+  /// The product name that was passed to `startHandler`; empty if none was passed.
   let product: Bytes
   let version: Bytes
   let memory: Scratch
@@ -36,9 +35,8 @@ struct CrashSummary {
   ///
   /// Descriptor 2 may be a file, a terminal, a pipe without a reader, or a socket that the peer has closed.
   ///
-  /// Nothing is written unless the kernel reports that there is room; for a pipe, that means a whole page. The write
-  /// may still block, because another writer was faster or a terminal was stopped. The watchdog ends a blocked
-  /// write.
+  /// Nothing is written unless the kernel reports that there is room, which for a pipe means a whole page. The write
+  /// may still block, if another writer was faster or a terminal was stopped. The watchdog ends a blocked write.
   @_noLocks
   func write() {
     // A write may raise these two signals. The handler blocks both signals, so they would stay pending and reach the

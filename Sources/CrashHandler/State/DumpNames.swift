@@ -14,6 +14,6 @@ struct DumpNames {
   let reportIDOffset: Int
   /// The 16 bytes of the report ID.
   let reportID: UnsafeMutableRawPointer
-  /// True if the report ID differs from the report ID that was encoded at launch.
+  /// True if the report ID differs from the one that was encoded at launch.
   var areNew = false
 }

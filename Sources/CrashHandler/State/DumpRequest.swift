@@ -1,8 +1,8 @@
 internal import IntermediateDump
 
-/// What a dump is taken for, and how.
+/// Why a dump is taken, and how.
 ///
-/// A dump of a crash uses the defaults.
+/// A crash uses the default values.
 ///
 /// RUNS-DURING-CRASH; filled in ordinary code.
 @safe
@@ -13,23 +13,22 @@ struct DumpRequest {
   var stops = StopChoice.all
   /// True if the file is renamed when the dump is finished; false for a file at a path that the program chose.
   var isRenamed = true
-  /// Encoded tokens of the map with the dump's reason, and of the annotations that only this dump has.
+  /// Encoded tokens: the dump's reason, for the `dumpRequest` map, and the annotations for this dump only.
   var details: Bytes?
   var annotations: Bytes?
-  /// The number with which the sender of a request recognizes the requested dump; 0 without such a request.
+  /// The number by which `postmortem capture` recognizes the dump that it requested; 0 for any other dump.
   var number: UInt32 = 0
   /// The kind of target that hung, and the target's name, in the dump's own memory.
   var target = HangTarget.mainThread
   var name: UnsafeRawPointer?
   var nameCount = 0
-  /// The time after which the watched target counts as hung, and how long it has been hung, both in nanoseconds.
+  /// The time after which the target counts as hung, and how long it has hung, both in nanoseconds.
   var threshold: UInt64 = 0
   var time: UInt64 = 0
-  /// The CPU time in nanoseconds that the hung thread has used since the hang began; the largest number if it is not
-  /// known.
+  /// The CPU time, in nanoseconds, that the hung thread has used during the hang; `UInt64.max` if it is not known.
   var processorTime = UInt64.max
   var threadEvidence = HangThreadEvidence.none
-  /// The offsets in the dump's file of the hang's duration and CPU time; 0 if the file does not have them.
+  /// The offsets, in the dump's file, of the hang's duration and its CPU time; 0 if the file does not contain them.
   var timeOffset: Int64 = 0
   var processorTimeOffset: Int64 = 0
 
@@ -60,9 +59,9 @@ struct DumpRequest {
     }
   }
 
-  /// Writes the `dumpRequest` map of a dump without a crash; writes nothing for a crash.
+  /// Writes the `dumpRequest` map and the dump's annotations; writes nothing for a crash.
   ///
-  /// - Parameter withTexts: true to write the program's own texts.
+  /// - Parameter withTexts: true to also write texts that come from the program.
   @_noLocks
   mutating func write(withTexts: Bool, to writer: inout IntermediateDumpWriter) {
     guard let kind else { return }

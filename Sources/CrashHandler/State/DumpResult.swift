@@ -2,11 +2,11 @@
 ///
 /// RUNS-DURING-CRASH.
 struct DumpResult {
-  /// True after the dump has got a file to write to.
+  /// True once the dump has a file to write to.
   var hasFile = false
-  /// True after every byte of the dump, including the end mark, has been written.
+  /// True once every byte of the dump, including the end mark, is written.
   var isComplete = false
-  /// True after the file has got its final name, without `.locked`.
+  /// True once the file has its final name, without `.locked`.
   var isRenamed = false
   /// The errno of the first failure; 0 if nothing failed.
   var failure: Int32 = 0

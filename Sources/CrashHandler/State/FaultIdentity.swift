@@ -1,4 +1,5 @@
-/// The data that identifies a fault when it occurs again: its instruction, thread, stack depth and address.
+/// The data by which a repeated fault is recognized: its signal, instruction, thread, stack pointer and fault
+/// address.
 ///
 /// RUNS-DURING-CRASH.
 struct FaultIdentity {
@@ -8,12 +9,12 @@ struct FaultIdentity {
   private var stackPointer: UInt64 = 0
   private var address: UInt64 = 0
 
-  /// The identity that stands for "no fault" and equals no other identity.
+  /// Creates the identity that stands for "no fault", and that equals no identity.
   @_noLocks
   init() {}
 
-  /// The identity of the fault that is being captured; "no fault" for a sent signal, which never counts as a
-  /// repetition.
+  /// Creates the identity of the fault that is being captured; "no fault" for a sent signal, which never counts as
+  /// repeated.
   @_noLocks
   init(_ exception: CapturedException) {
     guard exception.signal.isFault, let information = exception.signal.information,

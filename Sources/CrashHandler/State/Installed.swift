@@ -10,17 +10,17 @@ struct Installed: ~Copyable {
   let isSanitized: Bool
   /// The time limit of a dump, in milliseconds.
   let timeLimit: Int
-  /// The maximum time in milliseconds that a thread waits for another thread's capture.
+  /// The maximum time, in milliseconds, that a thread waits for another thread's capture to end.
   ///
-  /// The time is at least three times the time limit of a dump, and starts again with each watchdog tick of the
-  /// capture (`WaitingBound`).
+  /// This is three times the time limit of a dump, but at least 10 seconds. The time starts again with each watchdog
+  /// tick of the capture (`WaitingBound`).
   var patience: Int {
     @_noLocks get {
       let (limits, overflow) = timeLimit.multipliedReportingOverflow(by: 3)
       return overflow ? .max : limits > 10_000 ? limits : 10_000
     }
   }
-  /// The bits of the groups of `SystemCalls` that the handler does not make in a crash.
+  /// The bits of `SystemCalls` for the groups of system calls that the handler must not make in a crash.
   let forgone: UInt32
   let paths: Paths
   var signals: InstalledSignals
@@ -61,23 +61,23 @@ struct Installed: ~Copyable {
     func use() -> Bool { unsafe pm_set_signal_stack(base, size) == 0 }
   }
 
-  /// The addresses of the ELF images that are known at launch, and of the dynamic linker's list.
+  /// The addresses of the ELF images that are known at launch, and of the dynamic linker's list of images.
   @safe
   struct ImagePlaces {
     let known: pm_image_places
-    /// The program's path, which is used if the program's mappings show no path.
+    /// The program's path; used if the program's mappings show no path.
     let programPath: Bytes
     /// The page size of the system in bytes; never 0.
     let pageSize: UInt64
   }
 
-  /// The addresses of data in libraries that a dump needs.
+  /// Where to find the data in libraries that a dump needs.
   struct RuntimePlaces {
     /// The addresses of the Swift runtime's pointer to its last fatal message, and of glibc's pointer to its last
     /// abort message.
     let fatalMessageBuffer: UInt64
     let abortMessagePointer: UInt64
-    /// The offsets of a thread's task and C++ exceptions in thread-local memory.
+    /// Facts that locate a thread's task, and its C++ exceptions, in thread-local memory.
     let tasks: pm_task_facts
     let exceptions: pm_exception_facts
     /// The address and size of the code of abort(); the size is 0 if it is not known.
@@ -87,13 +87,13 @@ struct Installed: ~Copyable {
     let abortOpensItsSignal: Bool
   }
 
-  /// The facts that the surroundings section needs and that are known at launch.
+  /// The facts for the surroundings section that are known at launch.
   struct KnownSurroundings {
     /// Whether facts that may identify a person are left out (`HandlerOptions.capturesSurroundings`).
     let isHidden: Bool
     /// True if the tokens that were encoded at launch contain TZ.
     let hasTimeZone: Bool
-    /// True if the cgroup does not show whether the process is in a container, and a dump may contain that fact.
+    /// True if a dump may show whether the process is in a container, and the cgroup does not already show it.
     let mayBeContainer: Bool
   }
 
@@ -102,7 +102,7 @@ struct Installed: ~Copyable {
   /// The tokens are the first `process` map, the run record's `RunCourse`, the `system` map and the annotations.
   struct EncodedFacts {
     let process: Bytes
-    /// The tokens of the run record's `RunCourse`; empty if the program turned off reports on how runs end.
+    /// The tokens of the run record's `RunCourse`; empty if the program turned off reports on how processes end.
     let course: Bytes
     let system: Bytes
   }

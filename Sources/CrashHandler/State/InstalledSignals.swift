@@ -22,7 +22,7 @@ struct InstalledSignals {
   /// The maximum number of stack bytes that the kernel uses to call a signal handler.
   let frameSize: UInt64
 
-  /// The signals of faults, which must reach a crashed thread that waits or ends the process.
+  /// The signals of faults, which must reach a crashed thread even while it waits or ends the process.
   ///
   /// Stop signals are not included, because a small alternate stack has no room for another signal frame.
   var faults: UInt64 {
@@ -38,10 +38,10 @@ struct InstalledSignals {
 
   /// The action of the crash handler for one signal.
   ///
-  /// The handler's own system calls may raise SIGSYS after the handler has left the alternate stack. If the handler
-  /// of SIGSYS used the alternate stack, the kernel would put the new frame at the top of that stack, over the frame
-  /// of the crash. The handler of SIGSYS blocks all signals because, under syscall user dispatch, a fault whose
-  /// signal is blocked ends the process; see `pm_answer_own_call`.
+  /// The handler's own system calls may raise SIGSYS after the handler has left the alternate stack. If the SIGSYS
+  /// handler used the alternate stack, the kernel would put the new frame at the top of that stack, over the crash's
+  /// frame. The SIGSYS handler blocks all signals, so that under syscall user dispatch a fault ends the process; see
+  /// `pm_answer_own_call`.
   @_noLocks
   func crashAction(of signal: Int32) -> pm_signal_action {
     var action = crashAction

@@ -2,11 +2,12 @@ internal import CSignalSafe
 
 /// A crash signal that was sent to the capturing thread.
 ///
-/// The signal is sent again after the dump if the process continues: after a requested dump or a survived crash.
+/// If the process continues after the dump (because the dump was requested, or the crash was survived), the signal is
+/// sent again.
 ///
-/// The signal cannot stay pending in the kernel during the dump. The handlers leave the signals of faults unblocked,
-/// so an unblocked signal would arrive again and again. If the signal were blocked, the kernel would end the process
-/// at a fault in the code that takes the dump.
+/// The signal cannot stay pending in the kernel during the dump. If the signal stayed unblocked, as the signals of
+/// faults are, it would arrive again and again. If it were blocked, a fault in the code that takes the dump would
+/// make the kernel end the process.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -24,7 +25,7 @@ struct PostponedSignal {
 
   /// Stores a copy of the signal.
   ///
-  /// Only the first such signal is stored, because it would have ended the process.
+  /// Only the first such signal is stored, because without the handler it would have ended the process.
   @_noLocks
   func keep(_ information: SignalInformation) {
     guard place.number == 0 else { return }

@@ -9,14 +9,14 @@ struct Progress {
     /// The file is open, and the tokens before the first section are not written yet.
     case open
     case begun
-    /// Another thread has made the dump's descriptor refer to another file.
+    /// The dump's descriptor no longer refers to the dump's file, because another thread has closed or replaced it.
     case lost
   }
 
   var file = File.none
-  /// How often the dump was started again because it had lost its file.
+  /// How often the dump was begun again because it had lost its file.
   var timesBegunAgain: UInt8 = 0
-  /// The sections that have begun; bit n stands for section n.
+  /// The sections that have begun; bit n stands for the section with raw value n.
   var begun: UInt64 = 0
   var abandoned: UInt64 = 0
   /// The bit of the section that began last.

@@ -4,11 +4,12 @@ internal import CSignalSafe
 ///
 /// The page is never read or written; its mapping shows other processes that this process is alive.
 ///
-/// The mapping remains when all descriptors are closed; only exec and the end of the process remove it.
+/// The mapping remains even when all descriptors are closed; only exec and the end of the process remove it.
 ///
-/// In the kernel, the mapping counts as a writer of the file, so the kernel refuses a read lease on the file. Other
-/// processes can detect the mapping across PID namespaces and without a lock. Children do not inherit the mapping. On
-/// overlayfs, the mapping belongs to the lower file and cannot be detected, so `startHandler` checks this first.
+/// To the kernel, a process with this mapping counts as a writer of the file, so the kernel refuses a read lease on
+/// the file. In this way, other processes can detect the mapping across PID namespaces, and without a lock. Children
+/// do not inherit the mapping. On overlayfs, the mapping belongs to the lower file and cannot be detected, so
+/// `startHandler` checks this first.
 ///
 /// RUNS-DURING-CRASH. Source: mmap(2), "closing the file descriptor does not unmap the region";
 /// fcntl(2), F_SETLEASE; Linux fs/locks.c, check_conflicting_open; fs/backing-file.c,

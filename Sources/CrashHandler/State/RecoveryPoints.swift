@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The places where the handler continues after a fault inside the handler, or after a hanging system call.
+/// Where the handler continues after a fault inside the handler, or after a system call that hangs.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread, and on a thread that takes a dump of a process that has not crashed.
 @safe

@@ -1,4 +1,4 @@
-/// The facts that identify the process in a run record.
+/// The facts by which a run record identifies its process.
 ///
 /// These facts are known when the handler is installed, except in a forked child.
 @safe

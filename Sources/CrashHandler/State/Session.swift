@@ -3,7 +3,7 @@ internal import IntermediateDump
 /// The state of one dump: its reason, its file, its progress, and the memory that it needs.
 ///
 /// The handler has one session for crashes, which is reused for the next crash if the process survives. Each dump
-/// that the program requests creates a separate session.
+/// that the program requests gets a separate session.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
@@ -21,9 +21,9 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var result = DumpResult()
   var counts = Counts()
-  /// True if faults in the handler have a separate stack.
+  /// True if faults inside the handler are handled on a separate stack.
   ///
-  /// Without that stack, such a fault would overwrite the frame of the crash.
+  /// Without that stack, handling such a fault would overwrite the crash's signal frame.
   var hasFaultStack = false
 
   /// The top of the stack on which the dump is taken.
@@ -64,7 +64,7 @@ struct Session: ~Copyable {
     @_noLocks nonmutating unsafeMutableAddress { unsafe writerPlace }
   }
 
-  /// True for a crash that ends the process without a call of a previous handler.
+  /// True for a crash that ends the process without calling a previous handler.
   var isEnd: Bool {
     @_noLocks get { request.isCrash && exception.outcome.isEnd && !exception.isBacktraced }
   }
@@ -90,7 +90,7 @@ struct Session: ~Copyable {
     var threadsOmitted: UInt64 = 0
     /// The number of threads that were sent a stop signal and may need an entry stack to handle it.
     var smallStacks = 0
-    /// The maximum number of threads that the available memory is enough for.
+    /// The maximum number of threads for which the available memory is enough.
     var threadLimit = Int.max
     /// The facts that the kernel did not show, as bits of `NotShown`.
     var notShown: UInt64 = 0

@@ -8,14 +8,14 @@ struct SessionFiles {
   var dump: HeldFile
   /// The directory of pending dumps.
   var directory: HeldFile
-  /// The read end of the FIFO whose open end shows that the dump's owner is alive.
+  /// The read end of the FIFO; as long as it is open, other processes know that the dump's owner is alive.
   var fifo: HeldFile
   /// `/proc`.
   var proc: HeldFile
-  /// True while there is no locked file; the next dump then creates a locked file.
+  /// True while there is no locked file, so that the next dump must create one.
   ///
-  /// The value is true in a forked child, for a dump that the program requests, and after a survived crash if the
-  /// next file could not be created.
+  /// This is true in a forked child, for a dump that the program requests, and after a survived crash if the next
+  /// file could not be created.
   var isMissing = false
   /// True if no other thread can change the descriptors of the thread that takes the dump.
   var hasOwnDescriptors = false

@@ -2,9 +2,9 @@
 ///
 /// RUNS-DURING-CRASH.
 struct SessionRunRecord {
-  /// True if the end of the run will be noted in the run record, so that the next start reports that end.
+  /// True if the process notes in the run record how it ends, so that a report can be created about that end.
   ///
-  /// False after a crash that the process may survive, because that crash has its own report.
+  /// This is false after a crash that the process may survive, because that crash has its own report.
   var isFollowed = false
   /// The signal that asked the process to end, if one was noted; otherwise 0.
   var termination: Int32 = 0

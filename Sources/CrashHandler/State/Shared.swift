@@ -2,20 +2,20 @@ internal import CSignalSafe
 
 /// State that all threads and dumps of the process share, and that remains from one crash to the next.
 ///
-/// Any thread may change the futex words. Only the capturing thread, or a thread that stops other threads, changes
-/// the other state.
+/// Any thread may change the `FutexWord` properties. Only the capturing thread, or a thread that stops other threads,
+/// changes the rest.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct Shared: ~Copyable {
   /// The ID of the capturing thread, or of a thread that stops other threads; 0 if there is none.
   let capturingThread: FutexWord
-  /// The number of handled crashes; threads that wait for their turn wait until this number changes.
+  /// The number of turns that have ended; threads that wait for their turn to capture wait until this number changes.
   let turn: FutexWord
   /// A value other than 0 means that the dump is finished and the process is ending; see `Ending`.
   let ending: FutexWord
-  /// The number of watchdog ticks that the capturing thread has left; waiting threads see from its changes that the
-  /// dump progresses.
+  /// The number of watchdog ticks that the capturing thread has left; each change shows waiting threads that the dump
+  /// progresses.
   let ticksLeft: FutexWord
   /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
@@ -26,7 +26,7 @@ struct Shared: ~Copyable {
   let threads: ThreadTable
   /// The threads that crashed while another thread was capturing.
   let waiting: WaitingCrashes
-  /// The threads that take a dump for another reason than a crash, and the dumps of hangs in progress.
+  /// The threads that take a dump for a reason other than a crash, and the dumps of hangs in progress.
   let dumpingThreads: DumpingThreads
   let hangDumps: HangDumps
   /// The session for dumps that `postmortem capture` requests; set at launch, and used by one thread at a time.
@@ -40,7 +40,8 @@ struct Shared: ~Copyable {
   var backtracer: Backtracer
   var survived: SurvivedCrashes
   let knownFaults: KnownFaults
-  /// How many times a signal occurred again after `restoreAndReraise` had queued it or let its instruction run again.
+  /// How many times a signal was handled again after `restoreAndReraise` had queued the signal or let its instruction
+  /// run again.
   ///
   /// Each dump resets this number to 0.
   var timesReturned: UInt32 = 0
@@ -50,12 +51,12 @@ struct Shared: ~Copyable {
 
   /// True if this state belongs to the calling process.
   ///
-  /// False in a forked child that has not called `becomeOwnProcess`, and in a process that runs in another process's
-  /// memory.
+  /// This is false in a forked child that has not called `becomeOwnProcess`, and in a process that runs in another
+  /// process's memory.
   var isOwnProcess: Bool {
     @_noLocks get {
       guard copyMark.value == CopyMark.own else { return false }
-      // If a seccomp filter refuses this system call, processes cannot be distinguished.
+      // If a seccomp filter refuses this system call, the state is assumed to be this process's own.
       let processID = pm_getpid()
       return processID < 0 || processID == process.id
     }
@@ -82,27 +83,27 @@ struct Shared: ~Copyable {
     turn.wakeAll()
   }
 
-  // Values of `ending`, which is 0 as long as the process may continue.
+  // The values of `ending`; 0 means that the process may continue.
   enum Ending {
     /// The handler has finished, and the kernel ends the process.
     static var now: UInt32 { @_noLocks get { 1 } }
-    /// Swift's backtracer runs; after it returns, the process ends, or the handler is made ready for the next crash.
+    /// Swift's backtracer runs; after it returns, the process ends, or the handler is prepared for the next crash.
     static var afterBacktrace: UInt32 { @_noLocks get { 2 } }
   }
 
-  // Values of `copyMark`. While a thread adapts the state to a forked child, the mark is that thread's ID combined
-  // with `inWork`.
+  // The values of `copyMark`. While a thread adapts this state to a forked child, the mark is the thread's ID
+  // combined with `inWork`.
   enum CopyMark {
     static var wiped: UInt32 { @_noLocks get { 0 } }
     static var own: UInt32 { @_noLocks get { 1 } }
     static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
   }
 
-  /// The state of a stop of threads; only one thread at a time stops threads.
+  /// The state of stopping threads; only one thread at a time stops other threads.
   struct Stops {
-    /// An even number that grows with each stop, while threads must stay stopped; otherwise 0.
+    /// While threads must stay stopped, an even number that is higher at each stop; otherwise 0.
     ///
-    /// The lowest bit is set while the stopped threads answer Swift's backtracer (`callStandIns`).
+    /// The lowest bit is also set while the stopped threads answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
     /// The number of threads that have stopped.
     let stopped: FutexWord
@@ -179,14 +180,14 @@ struct Shared: ~Copyable {
     let codeSize: UInt64
   }
 
-  /// The crashes with a dump that the process survived, or may have survived.
+  /// The last crash with a dump that the process survived, or may have survived, and the number of such crashes.
   @safe
   struct SurvivedCrashes {
     var count: UInt32 = 0
     /// The report ID of the last survived crash (16 bytes), and the name of that crash's dump.
     let report: UnsafeMutableRawPointer
     let name: UnsafeMutablePointer<CChar>
-    /// Offset in that dump of the byte `survivalOutcome`; 0 if the dump has no such byte.
+    /// The offset, in that dump, of the byte `survivalOutcome`; 0 if the dump has no such byte.
     var outcomeOffset: Int64 = 0
     /// The thread of the last survived crash.
     var thread: Int32 = 0
@@ -200,10 +201,10 @@ struct Shared: ~Copyable {
     var isOpen = false
   }
 
-  /// Placeholder descriptors, which reserve three slots of the descriptor table.
+  /// Descriptors that only reserve three slots in the descriptor table.
   ///
-  /// In a crash, the handler closes these descriptors, so that it can open files of /proc even if the process has
-  /// used up all descriptors.
+  /// In a crash, the handler closes these descriptors, so that it can open files in /proc even if the process has
+  /// used up all others.
   struct SpareDescriptors {
     let first: HeldFile
     let second: HeldFile

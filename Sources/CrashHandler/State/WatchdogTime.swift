@@ -1,11 +1,11 @@
-/// The time limit of the capturing thread, counted in the timer ticks that reach that thread.
+/// The capturing thread's time limit, counted in the timer ticks that reach the thread.
 ///
 /// A clock alone does not work, because it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a
-/// paused container) or without CPU time. The time limit would be over when the process continues. With ticks, such a
+/// paused container) or without CPU time. After such a pause, the time limit would already be over. With ticks, a
 /// pause counts as one tick, however long it is. But a thread with too little CPU time gets fewer ticks. So there is
-/// also a limit by the clock, which is ten times as long. Each gap between two ticks counts toward the clock's limit,
-/// except gaps of more than a second, which are treated as a standstill. So a thread that runs less than once a
-/// second has no limit by the clock.
+/// also a limit by the clock, which is ten times as long. Each gap between two ticks counts toward that limit, except
+/// gaps of a second or more, which are treated as a pause. So a thread that runs less than once a second has no limit
+/// by the clock.
 ///
 /// RUNS-DURING-CRASH.
 struct WatchdogTime {
@@ -13,7 +13,7 @@ struct WatchdogTime {
   static var tick: Int { @_noLocks get { 10 } }
   /// The ratio of the limit by the clock to the limit by ticks.
   private static var clockFactor: UInt64 { 10 }
-  /// A gap without a tick, in nanoseconds, that is treated as a standstill.
+  /// The length of a gap between ticks, in nanoseconds, from which the gap is treated as a pause.
   private static var standstill: UInt64 { 1_000_000_000 }
   private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 
@@ -21,7 +21,7 @@ struct WatchdogTime {
   /// The remaining time by the clock in nanoseconds.
   private var clockLeft: UInt64 = 0
   private var lastTick: UInt64 = 0
-  /// The earliest time on the clock at which the time limit can be over; 0 if unknown.
+  /// The earliest time, by the clock, at which the time limit can be over; 0 if unknown.
   private var end: UInt64 = 0
 
   @_noLocks
@@ -37,8 +37,8 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The timer's first signal does not arrive before the time is over. A tenth of the time is subtracted because of
-    // the resolution of the clocks.
+    // The timer's first signal does not arrive before the time is over. A tenth of the time is subtracted, to allow
+    // for the resolution of the clocks.
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 

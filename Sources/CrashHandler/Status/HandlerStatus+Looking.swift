@@ -5,13 +5,14 @@ public import PendingDumps
 internal import Synchronization
 
 extension Handler {
-  /// Reports crash signals that no longer have this package's handler, and threads that block crash signals.
+  /// Finds out whether a crash would be captured: whether other code has replaced this package's handlers, or threads
+  /// block crash signals.
   ///
   /// Libraries also install handlers, and a thread can block the signals of a crash. So read this property and log
-  /// the result after all libraries are set up, and again after seccomp filters are set up. The property reads the
-  /// action of each signal and one small file of `/proc` for each thread, which takes a millisecond for a hundred
-  /// threads. Any thread may read it, but never in a signal handler. A handler that was installed later is reported
-  /// even if it calls this package's handler, because that cannot be detected from outside.
+  /// the result after all libraries are set up, and again after seccomp filters are set up. Reading it takes a
+  /// millisecond for a hundred threads, because it examines each signal's action and one small file in `/proc` for
+  /// each thread. Any thread may read this property, but never in a signal handler. A handler that was installed
+  /// later is reported even if it calls this package's handler, because such calls cannot be detected.
   ///
   /// Source: sigaction(2), proc_pid_status(5).
   public var status: HandlerStatus {
@@ -75,14 +76,14 @@ extension Handler {
     return HandlerStatus(findings: findings)
   }
 
-  /// Installs the handler again for signals for which other libraries have installed handlers after `startHandler`.
+  /// Installs the handler again for each crash signal whose handler was replaced after `startHandler`.
   ///
-  /// The handlers of those libraries are no longer called. Handlers installed before `startHandler` still run after
-  /// the dump. The handlers of the signals that stop threads and limit the time of a crash are not installed again.
-  /// Any thread may call this function, but never in a signal handler.
+  /// The handlers that replaced it are no longer called. Handlers installed before `startHandler` still run after the
+  /// dump. The handlers for the signal that stops threads and for the watchdog's signal are not installed again. Any
+  /// thread may call this function, but never in a signal handler.
   ///
-  /// - Returns: the numbers of the signals whose handler was installed again, ascending; empty if all handlers were
-  ///   in place or this process has no handler.
+  /// - Returns: the numbers of the signals whose handler was installed again, in ascending order; empty if all
+  ///   handlers were in place or this process has no handler.
   ///
   /// Source: sigaction(2).
   @discardableResult
@@ -100,9 +101,9 @@ extension Handler {
 }
 
 extension HandlerStatus {
-  /// The error number from reading the first file of /proc that a crash reads.
+  /// Returns the error number from opening the files in /proc that a crash needs first.
   ///
-  /// The result is nil if the file can be read, or if `forgoing` excludes such files.
+  /// The result is nil if the files can be opened, or if `forgoing` excludes such files.
   fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {
     guard capture.mayMake(CallBit.proc) else { return nil }
     let isHeld = capture.isSame(capture.session.files.proc)
@@ -120,11 +121,11 @@ extension HandlerStatus {
 extension HandlerStatus.Finding {
   /// Finds each thread that blocks signals of faults.
   ///
-  /// A thread that also blocks signal 32 is left out, because no program can block signal 32 through libc. libc
-  /// blocks all signals for a moment in a new thread and in a thread that creates a thread or process, and
-  /// permanently in its own helper threads.
+  /// A thread that also blocks signal 32 is left out, because only libc itself can block signal 32. It blocks all
+  /// signals for a moment in a new thread and in a thread that creates a thread or process, and permanently in its
+  /// own helper threads.
   ///
-  /// - Parameter includingAbort: true if a call of `abort` causes no dump in a thread that blocks SIGABRT.
+  /// - Parameter includingAbort: true if `abort` leads to no dump in a thread that blocks SIGABRT.
   package static func blocked(
     _ threads: [ThreadSignals], includingAbort: Bool = false
   ) -> [HandlerStatus.Finding] {
@@ -163,15 +164,15 @@ extension HandlerStatus.Finding {
   }
 }
 
-/// The handler of a signal; nil if that handler is the expected handler.
+/// Returns the handler of a signal; nil if it is the expected handler.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   guard let action = SignalAction.current(signal), action.handler != expected else { return nil }
   return action.handler
 }
 
-/// The description of a handler: 0 stands for the default action, and 1 for an ignored signal.
+/// Describes a handler, where 0 stands for the default action and 1 for an ignored signal.
 ///
-/// Any other value is the address of a function, whose module can be named.
+/// Any other value is the address of a function; the description names the function's module.
 private func described(_ handler: UInt64) -> String {
   switch handler {
   case 0: return "it has the default action"

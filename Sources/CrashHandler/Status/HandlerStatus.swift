@@ -1,4 +1,4 @@
-/// Whether a crash of this process would be captured, and the reasons why it would not.
+/// Whether a crash of this process would be captured, and if not, why.
 public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
   /// One reason why a crash would not be captured, or would be captured only in part.
   public struct Finding: Sendable, Equatable, CustomStringConvertible {
@@ -8,26 +8,26 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
 
       /// This process has no handler.
       public static let notStarted = Code(description: "not started")
-      /// A crash signal has another handler, or none.
+      /// A crash signal has another handler, or none at all.
       public static let replaced = Code(description: "replaced")
       /// The signal that stops threads in a crash, or the watchdog's signal, no longer has this package's handler.
       public static let stopSignalTaken = Code(description: "stop signal taken")
       /// A thread blocks signals of faults.
       ///
-      /// Such a fault in that thread kills the process, and no handler runs.
+      /// A fault with a blocked signal in that thread kills the process, and no handler runs.
       ///
       /// With glibc 2.41 or newer, these signals include SIGABRT, because `abort` no longer unblocks it.
       public static let blocked = Code(description: "blocked")
-      /// A crash could not read `/proc`, because the process has given up access to it since the start (Landlock,
+      /// The handler could not read `/proc` in a crash, because the process has since given up its access (Landlock,
       /// seccomp).
       ///
-      /// The report would have no mappings, other threads or open files.
+      /// The report would lack mappings, other threads and open files.
       public static let procClosed = Code(description: "proc closed")
       /// The `sa_mask` of one of the program's signal handlers blocks signals of faults while that handler runs.
       public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, but the Swift runtime has no hook for throws.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
-      /// New threads have no alternate signal stack.
+      /// Threads were created that have no alternate signal stack.
       ///
       /// A stack overflow on such a thread kills the process, and no handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")

@@ -8,7 +8,7 @@ package struct SignalSet: Sendable, Equatable {
 
   /// The signals that an instruction raises.
   ///
-  /// If a thread blocks such a signal and an instruction raises it, the kernel kills the process, and no handler
+  /// If an instruction raises such a signal in a thread that blocks it, the kernel kills the process, and no handler
   /// runs.
   package static let faults = SignalSet(mask: CrashSignals.faults)
 

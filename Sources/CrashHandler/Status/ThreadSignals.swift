@@ -3,9 +3,9 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The signals of a process or of one thread, from `/proc`.
+/// Which signals a process or a thread blocks, handles, ignores and has pending, according to `/proc`.
 ///
-/// Ordinary code. Source: proc_pid_status(5).
+/// Not crash code. Source: proc_pid_status(5).
 package struct ThreadSignals: Sendable, Equatable {
   /// The maximum size of a signal frame on this machine in bytes.
   package static var frameSize: UInt64 { max(pm_minimum_signal_stack_size(), 4096) }
@@ -80,7 +80,7 @@ package struct ThreadSignals: Sendable, Equatable {
     self.hasEnded = hasEnded
   }
 
-  /// The last of the numbers, which is the ID in the innermost PID namespace.
+  /// Returns the last of the numbers, which is the ID in the innermost PID namespace.
   private static func last(of numbers: Substring) -> Int32? {
     Int32(
       digits: numbers[(numbers.lastIndex(of: "\t") ?? numbers.startIndex)...].drop { $0 == "\t" })

@@ -2,17 +2,17 @@ internal import CSignalSafe
 
 /// Decides whether another thread's stack has room for a signal frame.
 ///
-/// Without room, the kernel ends the process by SIGSEGV, even if SIGSEGV has a handler. A thread with an alternate
+/// Without room, the kernel ends the process with SIGSEGV, even if SIGSEGV has a handler. A thread with an alternate
 /// stack that this package created has room. For any other thread, /proc shows the stack pointer while the thread is
-/// in a system call. If the thread has an alternate stack, the kernel puts the frame there. The thread itself has
-/// noted the address of that stack (`pm_told_stack`).
+/// in a system call. If the thread has an alternate stack, the kernel puts the frame there; the thread has recorded
+/// the address of that stack (`pm_told_stack`).
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_syscall(5); Linux arch/x86/kernel/signal.c, get_sigframe.
 @safe
 struct ThreadRoom {
-  /// The number of bytes that the handler needs below the frame before it switches to an entry stack.
+  /// How many bytes the handler needs below the frame until it switches to an entry stack.
   private static var entrySize: UInt64 { 1024 }
-  /// The number of bytes that the handler needs if no entry stack is free, or the thread has no alternate stack.
+  /// How many bytes the handler needs if no entry stack is free, or the thread has no alternate stack.
   private static var handlerSize: UInt64 { 6144 }
   /// The size of the x86-64 ABI's red zone, which the kernel leaves free below the stack pointer.
   private static var redZone: UInt64 { 128 }
@@ -28,8 +28,8 @@ struct ThreadRoom {
   @_noLocks
   static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
 
-  /// True if the thread's stack has room; false if a small alternate stack may lack room, because the stack pointer
-  /// is unknown.
+  /// True if the stack for the frame has room; false also if the thread's stack pointer is unknown, and its alternate
+  /// stack is too small to be sure.
   ///
   /// - Parameters:
   ///   - call: the stack pointer and instruction pointer of the system call that the thread is in, if any.
@@ -40,7 +40,8 @@ struct ThreadRoom {
     let (base, size) = (told.base, told.size)
     let stackPointer = call.stackPointer
     guard size > 0 else {
-      // A running thread without an alternate stack uses its normal stack, which has room as for any other signal.
+      // A running thread without an alternate stack uses its normal stack, which is assumed to have room, as for any
+      // other signal.
       return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
     }
     guard stackPointer != 0 else {

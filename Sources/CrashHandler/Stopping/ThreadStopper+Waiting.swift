@@ -7,10 +7,11 @@ extension ThreadStopper {
   /// Waits for the threads that were sent a stop signal; gives up when no thread has stopped for a while.
   @_noLocks
   func waitUntilStopped() {
-    // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than
-    // 250 ms. Threads that never stop (state D or T) are more frequent, and every crash waits the full time for such
-    // a thread. Code of libc that blocks signals runs only for microseconds. But libc blocks the signals of a new
-    // thread until that thread runs, and on a busy machine a new thread waited longer than 20 ms for a processor.
+    // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than 250
+    // ms. Threads that never stop (state D or T) are more frequent, and every crash in such a process waits the full
+    // time. libc code that blocks all signals runs only for microseconds. But libc also blocks the signals of a new
+    // thread until that thread runs, and on a busy machine a new thread was seen to wait more than 20 ms for a
+    // processor.
     var rounds = 25
     var closedRounds = 250
     while true {
@@ -86,7 +87,8 @@ extension ThreadStopper {
     }
   }
 
-  /// Tries again to signal the threads to which no signal could be sent, and finds threads that have ended meanwhile.
+  /// Either tries again to signal threads to which no signal could be sent, or marks threads that have ended
+  /// meanwhile.
   private func lookAgain(asking: Bool) {
     var index = 0
     let count = capture.session.threads.count
@@ -101,7 +103,7 @@ extension ThreadStopper {
     }
   }
 
-  /// Gives up waiting for threads that have not stopped, and searching for new threads.
+  /// Gives up on threads that have not stopped, and sets their final status.
   private func giveUp() {
     var index = 0
     let count = capture.session.threads.count

@@ -9,7 +9,7 @@ struct ThreadStopper {
   let capture: Capture
   let status: ThreadStatus
   private let room: ThreadRoom
-  /// The descriptor of `/proc/self/task`; -1 while threads are not searched.
+  /// The descriptor of `/proc/self/task`; -1 if this value is not searching for threads.
   private let tasks: Int32
 
   @_noLocks
@@ -33,14 +33,14 @@ struct ThreadStopper {
     capture.shared.stops.stopped.store(0)
     // Until the number of threads to wait for is known, the target is higher than any count of stopped threads.
     capture.shared.stops.target.store(UInt32.max)
-    // No thread can still be waiting on this number since an earlier crash. `callStandIns` uses the lowest bit of the
-    // number.
+    // The number is new, so no thread can still be waiting on it since an earlier stop. It is even, because
+    // `callStandIns` uses the lowest bit.
     capture.shared.stops.number =
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
     capture.shared.stops.parking.store(capture.shared.stops.number)
-    // A thread may create threads until it is stopped. So a list of threads is complete if all its threads are
-    // stopped and the kernel counts no other threads. The list is also complete if the next list has no new thread.
+    // A thread may create threads until it is stopped. So the table is complete if all its threads are stopped and
+    // the kernel counts no other threads, or if the next pass finds no new thread.
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
@@ -76,9 +76,9 @@ struct ThreadStopper {
 
   /// True if all known threads are stopped, and the kernel counts no other threads except the calling thread.
   ///
-  /// In that case no unknown thread can exist.
+  /// In this case, no unknown thread can exist.
   ///
-  /// The kernel takes 9 milliseconds to list 4,000 threads; this function needs only one system call.
+  /// This check needs only one system call, while listing 4,000 threads again would take the kernel 9 milliseconds.
   ///
   /// Source: Linux fs/proc/base.c, proc_task_getattr: the directory has two links, and one more for each thread.
   private func areAllStill() -> Bool {
@@ -96,8 +96,8 @@ struct ThreadStopper {
   }
 
   private func findThreads() {
-    // The buffer for the text of the mappings is free until the mappings are read. The buffer is large enough for a
-    // long list of threads from one call.
+    // The buffer for the text of the mappings is free until the mappings are read, and is large enough to get a long
+    // list of threads with one call.
     let mappings = capture.session.mappings
     let size =
       mappings.textCapacity < ThreadStopper.listSize
@@ -110,7 +110,7 @@ struct ThreadStopper {
     if entries.isBroken { capture.session.counts.set(.threads, isShown: false) }
   }
 
-  /// The number of bytes of a list of 8,000 threads.
+  /// The size, in bytes, of a list of 8,000 threads.
   private static var listSize: Int { 256 << 10 }
 
   private func addThread(_ threadID: Int32) {
@@ -130,13 +130,12 @@ struct ThreadStopper {
   /// Reads the thread's state and, if the thread must be stopped, sends it a stop signal that it does not block.
   ///
   /// SIGPROF is tried first, because most threads do not block it. Workers of libdispatch and Swift concurrency block
-  /// every real-time signal. The file `stat` shows whether a thread blocks SIGPROF, but not which real-time signals
-  /// it blocks. Also, signals below 32 need no queue entry. Real-time signals fail with EAGAIN when the user's
-  /// processes have used up RLIMIT_SIGPENDING.
+  /// every real-time signal. Also, the file `stat` shows whether a thread blocks SIGPROF, but not which real-time
+  /// signals it blocks. And signals below 32 need no queue entry, while sending a real-time signal fails with EAGAIN
+  /// when the user's processes have used up RLIMIT_SIGPENDING.
   ///
-  /// No signal is sent to a thread that blocks the signal. If the thread waits for signals, for example in `sigwait`,
-  /// that call would receive the signal. In a process that continues, the signal would arrive later. Source: Linux
-  /// kernel/signal.c, __send_signal_locked.
+  /// A thread that blocks a signal is not sent that signal: a call such as `sigwait` in the thread would receive it,
+  /// or, in a process that continues, it would arrive later. Source: Linux kernel/signal.c, __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
     // A SIGPROF from another sender may stop the thread at any time.
@@ -164,9 +163,9 @@ struct ThreadStopper {
     }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
-      // A program cannot block signal 32. libc blocks signal 32 inside pthread_create and similar functions, and this
-      // package's handlers also block it. Signals that the program itself blocks stay blocked, so waiting would
-      // not help.
+      // A program cannot block signal 32, so libc (in pthread_create and similar functions) or one of this package's
+      // handlers blocks all signals here, for a moment. Signals that the program itself blocks may stay blocked, so
+      // waiting would not help.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)
@@ -179,7 +178,7 @@ struct ThreadStopper {
     }
   }
 
-  /// True if the thread is known to have room for a signal frame, so that the signal does not end the process.
+  /// True if the thread has room for a signal frame, so that the signal does not end the process.
   private func hasRoom(_ record: ThreadRecord) -> Bool {
     if ThreadRoom.isSure(of: record.threadID) { return true }
     if record.systemCall.count == 0 { status.readSystemCall(record) }
@@ -208,10 +207,10 @@ struct ThreadStopper {
     }
   }
 
-  /// The first signal that can stop this thread; 0 if the thread blocks all such signals.
+  /// Returns the signal to stop this thread with; 0 if the thread blocks all signals that could stop it.
   ///
-  /// SIGSETXID is tried last; no program can block it or wait for it through libc. It is sent only if the process
-  /// ends, because libc needs SIGSETXID in a process that continues.
+  /// SIGSETXID is tried last: no program can block it, or wait for it, through libc. It is sent only if the process
+  /// ends, because libc needs it in a process that continues.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 extension SummaryLines {
   /// - Parameters:
-  ///   - memory: the reader of memory with a `PageCache`, because words of the stack are read one by one.
+  ///   - memory: a memory reader with a `PageCache`, because words of the stack are read one by one.
   ///   - scratch: scratch memory, which is overwritten.
   @_noLocks
   mutating func appendStack(
@@ -22,12 +22,12 @@ extension SummaryLines {
 
 /// The lines of the summary that show the crashing thread's stack.
 ///
-/// The lines follow the chain of frame pointers. Where the chain breaks, the lines list candidates for return
-/// addresses, which are found by scanning the stack.
+/// The lines follow the chain of frame pointers. Where the chain breaks, they list candidates for return addresses,
+/// found by scanning the stack.
 ///
-/// If a function keeps no frame pointer (such as those of libc between `abort` and the program), its return address
-/// is in some word of the stack. Each word up to the next frame record that points into code is a candidate.
-/// `postmortem symbolicate` finds the caller among the candidates by their positions and the unwind tables.
+/// If a function keeps no frame pointer (such as the libc functions on the way to `abort`), its return address is in
+/// some word of the stack. Each word that points into code is a candidate, up to the next frame record. `postmortem
+/// symbolicate` finds the caller among the candidates by their positions and the unwind tables.
 ///
 /// The first recursion in the chain is folded, so that the stack after it fits.
 ///
@@ -37,10 +37,9 @@ private struct StackLines {
   private static var candidateLimit: Int { 24 }
   /// The maximum number of frames that are examined, which takes about 50 ms in a debug build.
   private static var frameLimit: Int { 16384 }
-  /// The number of bytes that are searched for candidates, which is more than glibc's largest frame on the way to
-  /// `abort`.
+  /// How many bytes are searched for candidates: more than glibc's largest frame on the way to `abort`.
   private static var searchedSize: UInt64 { 16384 }
-  /// The number of bytes below a return address in which the called function may have saved registers.
+  /// How many bytes below a return address the called function may have saved registers in.
   private static var savedSize: UInt64 { 48 }
 
   var lines: SummaryLines
@@ -50,14 +49,15 @@ private struct StackLines {
   let scratch: Scratch
   /// The end of the stack's mapping, if it is known.
   let end: UInt64
-  /// The address of the lowest word of the stack that is not yet part of an entry.
+  /// The address of the lowest word of the stack that was not examined yet.
   var place: UInt64
   var frames = 0
   var modules = 0
   var isFull = false
   var recursion = FoldedRecursion()
 
-  /// Follows the chain of frame pointers; scans word by word below the chain's first record and after a break.
+  /// Follows the chain of frame pointers; scans the stack word by word below the first frame record, and where the
+  /// chain breaks.
   fileprivate mutating func append() {
     appendFrames()
     endFolding()
@@ -66,7 +66,7 @@ private struct StackLines {
 
   private mutating func appendFrames() {
     add(context.instructionPointer, "+0x", at: nil)
-    // If the crash is a call to an address without code, the return address is where any call puts it.
+    // If the crash was a call to an address without code, the return address is still where the call put it.
     let isCall = !images.isCode(context.instructionPointer)
     #if arch(arm64)
       if images.isCode(context.linkRegister) {
@@ -113,8 +113,8 @@ private struct StackLines {
     }
   }
 
-  /// The frame record at an address; nil unless the address is at or above `place` and the saved frame pointer is
-  /// followed by a code address.
+  /// Returns the frame record at an address; nil if the address is below `place`, or if no code address follows the
+  /// saved frame pointer.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
       let target = word(address &+ 8), images.isCode(target)
@@ -129,7 +129,8 @@ private struct StackLines {
   ///
   /// - Parameters:
   ///   - place: the location of the code address on the stack; nil if the code address is from a register.
-  ///   - saved: the location of the saved frame pointer through which the frame record was found from a candidate.
+  ///   - saved: where the saved frame pointer was found that led from a candidate to this frame record; nil for any
+  ///   other entry.
   private mutating func add(
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {
@@ -158,13 +159,14 @@ private struct StackLines {
   private mutating func appendFrame(
     _ address: UInt64, _ mark: StaticString, _ place: UInt64?, _ saved: UInt64?
   ) -> Bool {
-    // The address before a return address is looked up, because a call may be the last instruction of the module's
-    // last function.
+    // For a return address, the address before it is looked up, because the call may be the last instruction of the
+    // module's last function.
     let (index, image) = images.image(around: frames > 0 ? address &- 1 : address)
     var start: UInt64 = 0
     var path = scratch.bytes(count: 0)
     if let image { (start, path) = (image.start, images.path(of: index, image)) }
-    // The start addresses of the modules that have a line are in scratch memory, after the memory for one image.
+    // Scratch memory holds, after the room for one image, the start addresses of the modules that already have a
+    // line.
     let starts = scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
     while module < modules, starts.word(module &* 8) != start { module &+= 1 }
@@ -207,9 +209,9 @@ private struct StackLines {
   }
 }
 
-/// Recognizes a recursion of up to four functions.
+/// Recognizes a recursion in which up to four functions call each other in turn.
 ///
-/// The first eight frames that repeat earlier frames are listed; all further repetitions are folded.
+/// The first eight frames that repeat earlier ones are listed; all further repetitions are folded.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -218,10 +220,10 @@ private struct FoldedRecursion {
   var count = 0
   /// The number of functions that call each other in turn; 0 if there is no recursion.
   private(set) var period = 0
-  /// True after one recursion was folded, because readers of the summary support only one folded recursion.
+  /// True after one recursion was folded; readers of the summary support only one.
   var isOver = false
   private var matches = 0
-  /// The previous addresses, with the newest first.
+  /// The previous addresses, newest first.
   private var last: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
   /// Examines the next frame; returns true if the frame is folded.

@@ -5,12 +5,12 @@ internal import IntermediateDump
 ///
 /// Docs/Internals/CrashSummary.md describes the lines.
 ///
-/// A line is counted only when it is complete, so after a fault all earlier lines remain complete.
+/// A line counts only when it is complete, so a fault while a line is built does not affect earlier lines.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// The number of bytes that are reserved for the summary's last lines.
+  /// How many bytes are reserved for the summary's last lines.
   private static var endSize: Int { 320 }
   // The maximum number of bytes of one text that the program or the user chose.
   static var nameLimit: Int { @_noLocks get { 160 } }
@@ -91,7 +91,7 @@ struct SummaryLines {
         text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
       } else {
         text.appendName(code, ofLine: number, orElse: code)
-        // A signal that a process sent has no fault address. Neither does a breakpoint on x86_64, whose code is
+        // There is no fault address for a signal that a process sent, or for a breakpoint on x86_64, whose code is
         // SI_KERNEL.
         if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
       }
@@ -99,7 +99,7 @@ struct SummaryLines {
     end()
   }
 
-  /// Adds the message to which the Swift runtime's or libc's pointer refers.
+  /// Adds the message to which the Swift runtime's or libc's message pointer points.
   @_noLocks
   mutating func appendMessage(
     _ word: StaticString, at pointer: UInt64, skipping: UInt64, memory: SafeMemory, scratch: Scratch
@@ -123,7 +123,7 @@ struct SummaryLines {
 
   /// Adds the report ID, and the dump's path or the reason why there is no dump.
   ///
-  /// - Parameter isAlone: true to add one line instead of several.
+  /// - Parameter isAlone: true to add one line instead of two.
   @_noLocks
   mutating func append(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -179,10 +179,10 @@ struct SummaryLines {
     append("end")
   }
 
-  /// Adds the last line, which shows the commands that read the report.
+  /// Adds the last line, which shows the commands that display the report.
   ///
-  /// - Parameter isAlone: true if this line is the only output of the handler, so that it must be understandable
-  ///   alone.
+  /// - Parameter isAlone: true if the handler writes no lines about the stack, so that the log alone cannot be
+  ///   symbolicated.
   @_noLocks
   mutating func appendCommands(
     _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
@@ -192,7 +192,7 @@ struct SummaryLines {
       return
     }
     let database = unsafe SummaryLines.database(of: directory)
-    // The database's path is left out if it does not fit, or if a shell would need quotes around it.
+    // The database's path is left out if it does not fit, or if it would need quotes in a shell.
     var isWithPath = database.count > 0
     while true {
       begin("to read this report: postmortem show ")
@@ -207,7 +207,7 @@ struct SummaryLines {
     }
   }
 
-  /// The database's path; empty if a shell would not read it as one word.
+  /// Returns the database's path; empty if a shell would not read the path as one plain word.
   private static func database(of directory: UnsafePointer<CChar>) -> Bytes {
     var count = 0
     var index = 0
@@ -232,8 +232,8 @@ struct SummaryLines {
 }
 
 extension TextBuffer {
-  /// Appends the name that `SignalTable` has for a signal (code 0) or for one of the signal's codes; appends the
-  /// number if there is no name.
+  /// Appends the name that `SignalTable` has for a signal (number 0) or for one of its codes; appends `value` if
+  /// there is none.
   @_noLocks
   mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
     let table = SignalTable.text

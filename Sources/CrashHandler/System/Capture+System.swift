@@ -1,10 +1,10 @@
 internal import CSignalSafe
 
-/// The wrappers of system interfaces for the thread that takes the dump.
+/// Gives the thread that takes the dump access to memory, /proc, clocks and files.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// The `Capture` of the thread's dump for another reason than a crash; nil if the thread takes no such dump.
+  /// Returns the `Capture` of a dump that the thread is taking for a reason other than a crash; nil if there is none.
   @_noLocks
   func dump(takenBy threadID: Int32) -> Capture? {
     guard let argument = unsafe shared.dumpingThreads.dump(of: threadID) else { return nil }

@@ -9,11 +9,11 @@ extension CrashCalls {
     var text = text(of: file, capacity: 64, scratch)
     guard text.current >= 0x30, text.current <= 0x39 else { return nil }
     let value = text.decimal()
-    // Version 1 of cgroups expresses "no limit" as the largest multiple of the page size.
+    // In version 1 of cgroups, the largest multiple of the page size means "no limit".
     return value < 1 &<< 62 ? value : nil
   }
 
-  /// The number of bytes of cached files in the cgroup's memory, which the kernel can free.
+  /// Returns how many bytes of the cgroup's memory are cached files, which the kernel can free.
   @_noLocks
   func cache(in file: HeldFile, _ scratch: Scratch) -> UInt64 {
     var text = text(of: file, capacity: scratch.size, scratch)

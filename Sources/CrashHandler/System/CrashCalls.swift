@@ -1,8 +1,8 @@
-/// The system calls that crash code makes.
+/// Which system calls crash code may make.
 ///
 /// RUNS-DURING-CRASH.
 struct CrashCalls {
-  /// The bits of the groups of `SystemCalls` that the program excluded.
+  /// The bits of the `SystemCalls` groups that the program has excluded.
   let forgone: UInt32
 
   @_noLocks
@@ -22,7 +22,7 @@ struct CrashCalls {
     mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 
-  /// The descriptor together with the identity of its current file; without the identity if files are not checked.
+  /// Returns a descriptor with the identity of its current file, or with no file's identity if files are not checked.
   @_noLocks
   func hold(_ descriptor: Int32) -> HeldFile {
     HeldFile(

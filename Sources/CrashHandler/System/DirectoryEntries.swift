@@ -10,7 +10,7 @@ struct DirectoryEntries {
   private var filled = 0
   private var offset = 0
 
-  /// True if the list ended with an error, so there may be more names.
+  /// True if the list ended with an error, so that there may be more names.
   var isBroken: Bool { @_noLocks get { filled < 0 } }
 
   /// Creates a list of the names in an open directory.
@@ -20,7 +20,7 @@ struct DirectoryEntries {
     self.scratch = scratch
   }
 
-  /// The next name, including "." and ".."; nil at the end.
+  /// Returns the next name, which may be "." or ".."; nil at the end.
   @_noLocks
   mutating func next() -> TextScanner? {
     // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.

@@ -6,12 +6,12 @@ internal import CSignalSafe
 extension Capture {
   /// Blocks the signals of faults and of the watchdog, until `setFaultStack` unblocks them.
   ///
-  /// The handler has left the alternate stack before this call. Until `setFaultStack`, the kernel would put another
-  /// signal's frame at the top of the alternate stack, over the frame of the crash. The dump would then have the
-  /// handler's registers instead of the crash's registers, and the handler would return into itself.
+  /// Until `setFaultStack`, the kernel would put another signal's frame at the top of the thread's alternate stack,
+  /// over the crash's frame. The dump would then show the handler's registers instead of the crash's, and the handler
+  /// would return into itself.
   ///
-  /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals, and the handler
-  /// of SIGSYS does not switch stacks.
+  /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals, and the SIGSYS
+  /// handler runs on the current stack.
   @_noLocks
   func blockFaultsAndWatchdog() {
     SignalMask.block(installed.signals.capture & ~SignalMask.bit(SIGSYS))

@@ -1,25 +1,25 @@
 internal import CSignalSafe
 
-/// Calculates how much memory the process may still use in its memory cgroup.
+/// Calculates how much memory the process's memory cgroup has left.
 ///
-/// If the process uses more memory than that, the kernel kills it during the dump.
+/// If a dump takes more than that, the kernel may kill the process.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct MemoryRoom {
-  /// The number of bytes that the capture of one thread takes.
+  /// How many bytes of memory capturing one thread takes.
   ///
   /// These bytes are for the signal frame and the handler's frames on an unused stack, the page tables of that stack,
   /// and the thread's part of the dump.
   ///
-  /// Docs/Decisions/16-reading-memory.md has the measurements.
+  /// Docs/Decisions/16-reading-memory.md contains the measurements.
   private static var perThread: UInt64 { 24 &<< 10 }
-  /// The number of bytes that a dump of a process with one thread takes.
+  /// How many bytes of memory a dump of a process with one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }
   /// If at least this many bytes are left, the capture does not read how much of the used memory is cache.
   private static var plenty: UInt64 { 128 &<< 20 }
   private static var little: UInt64 { 8 &<< 20 }
 
-  /// The number of bytes that the process may still use; the largest number if the limit is absent or unknown.
+  /// How many bytes the process may still use; `UInt64.max` if there is no limit, or it is unknown.
   private let bytes: UInt64
 
   /// Reads the memory use and limit of the cgroup.
@@ -41,7 +41,7 @@ struct MemoryRoom {
   /// Whether there is enough memory for a dump of a process that continues.
   var isEnough: Bool { @_noLocks get { bytes >= 2 &* MemoryRoom.fixed } }
 
-  /// The number of other threads for whose capture there is enough memory.
+  /// The number of other threads that the remaining memory is enough to capture.
   var threads: Int {
     @_noLocks get {
       guard bytes > MemoryRoom.fixed else { return 0 }

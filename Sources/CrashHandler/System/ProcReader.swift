@@ -1,7 +1,6 @@
 internal import CSignalSafe
 
-/// Reads small files of /proc in a crash, through a descriptor of /proc that was opened when the handler was
-/// installed.
+/// Reads small files in /proc in a crash, through a descriptor for /proc that was opened when the handler started.
 ///
 /// The files for memory, descriptors and namespaces are read as `thread-self/…`, because `self/…` does not have them
 /// after the first thread has ended.
@@ -46,7 +45,7 @@ struct ProcReader {
     unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reads an open file to its end, or until the memory is full; returns the number of bytes.
+  /// Reads an open file to its end, or until `capacity` bytes are read; returns the number of bytes.
   @_noLocks
   static func fill(
     _ place: UnsafeMutableRawPointer, capacity: Int, from descriptor: Int32
@@ -64,8 +63,8 @@ struct ProcReader {
 
   /// Reads a file that consists of one record from its start.
   ///
-  /// One system call is enough. The kernel creates the whole record, and then copies as much as fits, so no bytes
-  /// follow a short read. Lists such as `maps` need `fill`, because the kernel returns them page by page.
+  /// One system call is enough, because the kernel creates the whole record, and then copies as much of it as fits.
+  /// Lists such as `maps` need `fill`, because the kernel returns them page by page.
   ///
   /// - Returns: the number of bytes, at most `capacity`; 0 if the file cannot be read.
   ///
@@ -98,7 +97,7 @@ struct ProcReader {
     unsafe read(ProcReader.characters(path), into: place, capacity: capacity)
   }
 
-  /// Reads a file into the memory that holds the file's path, which is not needed after the file is open.
+  /// Reads a file into the memory that holds its path, because the path is not needed once the file is open.
   @_noLocks
   func read(over path: TextBuffer) -> Int {
     let result = attempt(over: path)
@@ -122,7 +121,7 @@ struct ProcReader {
       proc, ProcReader.characters(path), in: scratch, isOpen: proc >= 0)
   }
 
-  /// Reads a file by its path relative to an open directory.
+  /// Reads the target of a symbolic link, whose path is relative to an open directory.
   @_noLocks
   static func link(
     _ directory: Int32, _ path: UnsafePointer<CChar>, in scratch: Scratch, isOpen: Bool = true
@@ -169,7 +168,7 @@ struct ProcReader {
 }
 
 extension MappingTable {
-  /// Reads the whole file of mappings and finds its lines.
+  /// Reads the whole `maps` file, and finds the mappings in its lines.
   @_noLocks
   func fill(from descriptor: Int32) {
     findLines(unsafe ProcReader.fill(text, capacity: textCapacity, from: descriptor))

@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// Overwrites the byte in a survived crash's dump that shows whether and how the process continued.
 ///
 /// A dump is finished before it is known whether the process continues. So at first, one byte of the dump says that a
-/// previous handler runs. This byte is overwritten at the first certain sign that the process continues, if the file
-/// still exists.
+/// previous handler runs. This byte is overwritten, if the file still exists, at the first certain sign of what
+/// happened to the process.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -15,11 +15,11 @@ extension Capture {
     if shared.survived.isOpen { mark(SurvivalOutcome.wentOn.code) }
   }
 
-  /// Notes in the dump of the last survived crash that the previous handler ends the process.
+  /// Notes in the last survived crash's dump that the previous handler ends the process.
   ///
-  /// The function is called at exit or `_exit`, and does nothing unless the call comes from the previous handler.
+  /// This is called at exit and `_exit`, and does nothing unless the previous handler called exit or `_exit`.
   ///
-  /// It makes no system call if no crash was survived.
+  /// If no crash was survived, it makes no system call.
   @_noLocks
   func noteExitInHandler() {
     guard shared.survived.isOpen, shared.survived.thread == pm_gettid(), shared.isOwnProcess,
@@ -29,10 +29,11 @@ extension Capture {
     shared.survived.isOpen = false
   }
 
-  /// True if the stack pointer of the thread that crashed last shows that its previous handler is still running.
+  /// True if the stack pointer, on the thread of the last survived crash, shows that the previous handler is still
+  /// running.
   ///
-  /// After the thread has left that handler, even by siglongjmp, the frame of the next handler overwrites that
-  /// handler's frame.
+  /// After the thread has left that handler, even through siglongjmp, the frame of the next signal overwrites the
+  /// crash's frame.
   @_noLocks
   func isInPreviousHandler(_ stackPointer: UInt64) -> Bool {
     let survived = shared.survived
@@ -44,8 +45,8 @@ extension Capture {
       && context.instructionPointer == survived.instructionPointer
   }
 
-  /// Overwrites the byte in the dump of the last survived crash; a report that was already created from that dump
-  /// does not change.
+  /// Overwrites the byte in the last survived crash's dump; a report that was already created from the dump does not
+  /// change.
   @_noLocks
   func mark(_ outcome: UInt64) {
     let offset = shared.survived.outcomeOffset

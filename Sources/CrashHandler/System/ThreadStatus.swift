@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Reads a thread's files in `/proc`, through the second half of the scratch memory.
+/// Reads a thread's files in `/proc` into the second half of the scratch memory.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_syscall(5).
 @safe
@@ -20,7 +20,7 @@ struct ThreadStatus {
 
   /// Reads the thread's name, state and scheduling, and which of the signals below 32 it blocks.
   ///
-  /// Reading these facts takes three system calls, and half the time of reading the `status` file.
+  /// This takes three system calls, and half as long as reading the `status` file.
   ///
   /// - Returns: false if the thread has ended. If the thread's `stat` line cannot be read, the thread is treated as
   ///   if it blocked no signal.
@@ -34,7 +34,7 @@ struct ThreadStatus {
     return true
   }
 
-  /// The line of the `stat` file, in scratch memory; nil if the file cannot be read.
+  /// Reads the `stat` line of a thread into scratch memory; nil if the file cannot be read.
   @_noLocks
   func line(of threadID: Int32) -> ThreadLine? {
     let count = readFile("/stat", of: threadID)

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// The timer whose signal limits the time of a dump (`pm_handle_watchdog`).
+/// The timer whose signal limits how long a dump takes (`pm_handle_watchdog`).
 ///
-/// The timer is not armed until a crash.
+/// The handler's timer is armed only in a crash.
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {
-  /// Creates a timer; returns -1 if the timer has no signal, or the kernel has no timer left.
+  /// Creates a timer; returns -1 if `signal` is 0, or if the kernel refuses another timer.
   ///
   /// - Parameter thread: the thread that gets the signal; 0 for any thread of the process.
   @_noLocks
@@ -18,7 +18,7 @@ enum WatchdogTimer {
 
   /// Makes the timer send the signal after the given time and then at intervals; a time of 0 disarms the timer.
   ///
-  /// Returns false on failure.
+  /// The result is false on failure.
   @_noLocks
   static func set(_ timer: Int32, milliseconds: Int, interval: Int) -> Bool {
     timer >= 0
@@ -58,7 +58,8 @@ extension Capture {
     _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
   }
 
-  /// Makes the timer's signal go only to the calling thread, if another thread may have no room for the signal frame.
+  /// Makes the timer's signal go only to the crashing thread, if another thread may have no room for the signal
+  /// frame.
   ///
   /// In a thread without room, the signal would end the process (`ThreadRoom`).
   ///
@@ -76,7 +77,7 @@ extension Capture {
   /// Creates a timer for a dump of a process that has not crashed; -1 if the handler has no timer.
   ///
   /// The timer's signal goes only to the thread that takes the dump. The signal arrives every 10 ms, and would
-  /// otherwise interrupt system calls of threads that are not stopped.
+  /// otherwise interrupt system calls in threads that are not stopped.
   @_noLocks
   func makeTimer(for threadID: Int32) -> Int32 {
     guard session.time.timer >= 0 else { return -1 }

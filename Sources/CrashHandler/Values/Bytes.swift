@@ -14,7 +14,7 @@ struct Bytes {
     self.count = count
   }
 
-  /// The bytes of a string literal, without a NUL.
+  /// Refers to the bytes of a string literal, without a NUL.
   @_noLocks
   init(_ text: StaticString) {
     unsafe address = UnsafeRawPointer(text.utf8Start)
@@ -63,7 +63,7 @@ struct Bytes {
     return length <= count && dropFirst(count &- length).text.matches(word)
   }
 
-  /// At most `limit` bytes of the text, which is cut only between two UTF-8 characters.
+  /// Returns at most `limit` bytes of the text; cuts it only between two UTF-8 characters.
   @_noLocks
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }
@@ -87,7 +87,7 @@ struct Bytes {
     unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
   }
 
-  /// The bytes up to the first blank.
+  /// The bytes before the first space.
   var firstWord: Bytes {
     @_noLocks get {
       var length = 0

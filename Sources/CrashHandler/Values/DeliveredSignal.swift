@@ -31,8 +31,8 @@ struct DeliveredSignal {
 
   /// True for a signal that a process or the kernel sent, and that no instruction raised.
   ///
-  /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT always count as sent, whatever their code is. A report uses only the code
-  /// to show who sent a signal (`ExceptionSnapshot.wasSent`).
+  /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT always count as sent, whatever their code is. Reports judge only by the
+  /// code whether a signal was sent (`ExceptionSnapshot.wasSent`).
   var isAsynchronous: Bool {
     @_noLocks get {
       guard let information else { return false }
@@ -66,9 +66,9 @@ struct DeliveredSignal {
 
   /// Whether the crashing instruction raises the signal again when the handler returns to that instruction.
   ///
-  /// A fault is recognized by its code, which is positive and set by the hardware. A memory error that the kernel
-  /// reports late (BUS_MCEERR_AO) does not recur. After a breakpoint, the instruction pointer is at the breakpoint on
-  /// arm64, and after the breakpoint on x86-64.
+  /// A fault is recognized by its code, which is positive. A memory error that the kernel reports late
+  /// (BUS_MCEERR_AO) does not recur. After a breakpoint, the instruction pointer is at the breakpoint on arm64, and
+  /// after the breakpoint on x86-64.
   var recurrence: Recurrence {
     @_noLocks get {
       let code = code
@@ -92,10 +92,10 @@ struct DeliveredSignal {
 
   enum Recurrence {
     case certain
-    /// The kernel has forced the signal (SI_KERNEL).
+    /// The code is positive, but does not say what the instruction did wrong; usually it is SI_KERNEL.
     ///
-    /// The cause is the instruction, for example an access to an impossible address. Or the cause is an earlier
-    /// event, such as a signal frame for which there was no room.
+    /// The cause may be the instruction, for example an access to a noncanonical address, or an earlier event, such
+    /// as a signal frame for which there was no room.
     case likely
     case none
 

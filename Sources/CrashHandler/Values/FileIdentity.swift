@@ -1,20 +1,20 @@
 internal import CSignalSafe
 
-/// The device and the inode of a file, which identify it.
+/// The device and the inode that identify a file.
 ///
 /// RUNS-DURING-CRASH.
 struct FileIdentity {
   private let device: UInt64
   private let inode: UInt64
 
-  /// The identity of a file whose status is known.
+  /// Creates the identity from a file's known device and inode.
   @_noLocks
   init(device: UInt64, inode: UInt64) {
     self.device = device
     self.inode = inode
   }
 
-  /// The identity of an open file.
+  /// Reads the identity of an open file.
   ///
   /// If the file's status cannot be read, no file has the resulting identity.
   @_noLocks
@@ -31,7 +31,8 @@ struct FileIdentity {
 
   /// True if the name does not exist in the directory, or belongs to another file.
   ///
-  /// False if this is not known, for example in a process that has given up its permissions for the directory.
+  /// False also if this cannot be found out, for example because the process has given up its permissions for the
+  /// directory.
   @_noLocks
   func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
     var status = pm_file_status()

@@ -33,11 +33,12 @@ struct FutexWord {
     unsafe pm_atomic_compare_exchange(address, expected, desired)
   }
 
-  /// Waits until another thread wakes the waiting threads, the word has another value, or the time is over.
+  /// Waits until another thread wakes the waiting threads or the time is over; returns immediately if the word
+  /// differs from `expected`.
   ///
   /// The wait may end early (EINTR), so the caller must check the value again.
   ///
-  /// - Parameter milliseconds: the maximum time; there is no limit if it is negative.
+  /// - Parameter milliseconds: the maximum time; negative for no limit.
   @_noLocks
   func wait(while expected: UInt32, milliseconds: Int) {
     _ = unsafe pm_futex_wait(address, expected, Int64(truncatingIfNeeded: milliseconds))

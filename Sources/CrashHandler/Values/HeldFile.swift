@@ -5,7 +5,7 @@ struct HeldFile {
   var descriptor: Int32
   var identity: FileIdentity
 
-  /// Stores a descriptor and the identity of its file; stores no identity for -1.
+  /// Stores a descriptor and the identity of its file; for -1, stores an identity that no file has.
   @_noLocks
   init(_ descriptor: Int32 = -1) {
     self.descriptor = descriptor

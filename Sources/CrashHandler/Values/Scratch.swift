@@ -1,6 +1,6 @@
-/// Memory for temporary data of a dump: text of /proc, ELF headers and lists.
+/// Memory for temporary data while a dump is taken: text from /proc, ELF headers and lists.
 ///
-/// The next use of the memory overwrites that data.
+/// Each use of the memory overwrites the data of earlier uses.
 ///
 /// Reads outside the memory return 0, and writes outside it do nothing.
 ///

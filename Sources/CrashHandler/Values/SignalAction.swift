@@ -2,8 +2,9 @@ internal import CSignalSafe
 
 /// Reads and changes the action of a signal.
 ///
-/// These functions are not in an extension of the kernel's structure, because the audit recognizes the handler's
-/// functions by symbols that begin with the module's name. The symbols of such an extension would begin differently.
+/// These functions are not in an extension of `pm_signal_action`, because the call-graph audit recognizes the
+/// handler's functions by symbols that begin with the module's name, and the symbols of an extension of a C struct
+/// begin differently.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2).
 enum SignalAction {

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// The state of a thread that the kernel saved when it called a signal handler: a `ucontext_t`.
 ///
-/// The kernel has just written the context on the thread's stack, so it can be read without a check. Memory that the
-/// registers in the context point to cannot be read without a check.
+/// The kernel has just written the context on the thread's stack, so code can read it without a check. Memory to
+/// which the registers in the context point must be checked.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -47,7 +47,7 @@ struct SignalContext {
   }
   /// The memory of the extended state in the signal frame.
   ///
-  /// The value is nil for a context that a program has copied elsewhere.
+  /// This is nil for a context that the program has copied elsewhere.
   var floatingPointInFrame: Bytes? {
     @_noLocks get {
       let state = unsafe pm_context_floating_point(address)
@@ -95,7 +95,7 @@ struct SignalContext {
 
   /// True if the stack pointer is on the alternate stack, below this context.
   ///
-  /// That is the case in the handler that was called with this context.
+  /// This is the case in the handler that was called with this context.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
     unsafe pm_is_below_context(address, stackPointer) != 0
@@ -113,8 +113,8 @@ struct SignalContext {
     unsafe pm_context_set_signal_stack(address, base, size)
   }
 
-  /// Notes which alternate stack the thread has after the handler returns, for other threads that send signals to
-  /// this thread.
+  /// Records which alternate stack the thread has after the handler returns, for threads that send signals to this
+  /// thread.
   @_noLocks
   func tellSignalStack(of threadID: Int32, isHandlers: Bool) {
     let stack = unsafe pm_context_signal_stack(address).pointee
@@ -122,7 +122,7 @@ struct SignalContext {
       threadID, pm_told_stack(base: stack.base, size: stack.size, is_handlers: isHandlers))
   }
 
-  /// Installs the context's alternate stack at once, because the handler may never return.
+  /// Installs the context's alternate stack now, because the handler may never return.
   @_noLocks
   func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }
 }

@@ -28,7 +28,7 @@ struct SignalInformation {
   /// The process that sent the signal.
   var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
 
-  /// The ID of the timer of this process that sent the signal; -1 if the sender is not a timer.
+  /// The ID of this process's timer that sent the signal; -1 if the sender is not a timer.
   var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
   /// The value that was queued with the signal.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }

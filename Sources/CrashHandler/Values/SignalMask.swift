@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: sigprocmask(2), sigpending(2), rt_sigtimedwait(2).
 enum SignalMask {
-  /// The bit of a signal; no bit for 0.
+  /// Returns the bit of a signal; no bit for 0.
   @_noLocks
   static func bit(_ signal: Int32) -> UInt64 {
     signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
@@ -50,17 +50,18 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_UNBLOCK, &mask, nil) == 0
   }
 
-  /// Unblocks signals on a thread in the handler; tries several times if the kernel refuses.
+  /// Unblocks signals on a thread that runs the handler; tries up to three times if the kernel refuses.
   ///
-  /// When the kernel calls a handler, it adds the handler's mask to the thread's mask. Also, libdispatch's workers
-  /// block every real-time signal. When the handler returns, the thread's mask is restored.
+  /// This is necessary because the kernel adds the handler's mask to the thread's mask when it calls the handler, and
+  /// libdispatch's workers block every real-time signal. When the handler returns, the kernel restores the thread's
+  /// mask.
   @_noLocks
   static func open(_ signals: UInt64) {
     var attempts = 0
     while attempts < 3 && !unblock(signals) { attempts &+= 1 }
   }
 
-  /// Replaces the mask; tries several times if the kernel refuses.
+  /// Replaces the mask; tries up to three times if the kernel refuses.
   @_noLocks
   static func replace(_ mask: UInt64) {
     var attempts = 0
@@ -75,7 +76,7 @@ enum SignalMask {
     }
   }
 
-  /// Removes a pending signal that is one of the given signals.
+  /// Removes one pending signal that is among the given signals.
   @_noLocks
   static func take(_ signals: UInt64) {
     var signals = signals

@@ -9,8 +9,8 @@ struct SystemCallPlace {
   @_noLocks
   init(_ text: TextScanner) {
     var scanner = text
-    // The text is "-1 sp pc" for a thread that is blocked outside a system call. Otherwise it has the call's number,
-    // six arguments, sp and pc.
+    // The text is "-1 sp pc" for a thread that is blocked outside a system call. Otherwise the text consists of the
+    // call's number, six arguments, sp and pc.
     scanner.skipWords(scanner.matches("-1") ? 1 : 7)
     stackPointer = scanner.hexadecimal()
     scanner.skipBlanks()

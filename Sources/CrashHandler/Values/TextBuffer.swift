@@ -1,6 +1,7 @@
 internal import CSignalSafe
 
-/// Builds text in memory that the caller provides; a piece that does not fit is left out completely.
+/// Builds text in memory that the caller provides; if a piece does not fit, leaves out all of it and everything after
+/// it.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -17,7 +18,7 @@ struct TextBuffer {
     self.capacity = capacity
   }
 
-  /// Adds `count` bytes to the capacity, which the caller had reserved.
+  /// Adds `count` bytes, which the caller had held back, to the capacity.
   @_noLocks
   mutating func extend(by count: Int) { capacity &+= count }
 
@@ -125,7 +126,7 @@ struct TextBuffer {
   @_noLocks
   mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
     var count = 0
-    // The limit keeps the compiler from calling strlen.
+    // With a limit, the compiler does not replace this loop with a call of strlen.
     while count < limit, unsafe text[count] != 0 { count &+= 1 }
     unsafe append(escaping: UnsafeRawPointer(text), count: count, limit: limit)
   }

@@ -1,4 +1,4 @@
-/// Reads text of /proc without going beyond its end.
+/// Reads text from /proc without going beyond the text's end.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -65,7 +65,7 @@ struct TextScanner {
     }
   }
 
-  /// The word at the position; empty if there is none.
+  /// Reads the word at the position; returns no bytes if there is none.
   @_noLocks
   mutating func word() -> Bytes {
     let start = unsafe address

@@ -1,4 +1,4 @@
-/// The fields of a thread's or process's line of proc_pid_stat(5) that dumps and run records contain.
+/// The fields that dumps and run records need from the `stat` line of a thread or process (proc_pid_stat(5)).
 ///
 /// RUNS-DURING-CRASH.
 struct ThreadLine {
@@ -14,10 +14,10 @@ struct ThreadLine {
   /// The start address of the main thread's stack; 0 if the kernel does not show it.
   private(set) var stackStart: UInt64 = 0
 
-  /// - Returns: nil for a text that does not have this format.
+  /// - Returns: nil if the text does not have this format.
   @_noLocks
   init?(_ text: Bytes) {
-    // The name is in parentheses, and may contain parentheses. The fields after the name contain none.
+    // The name is in parentheses, and may itself contain parentheses. The fields after the name contain none.
     var start = 0
     while start < text.count, text[start] != 0x28 { start &+= 1 }
     var end = text.count &- 1
@@ -38,7 +38,7 @@ struct ThreadLine {
       case 22: startTime = scanner.decimal()
       case 28: stackStart = scanner.decimal()
       case 32: blockedSignals = scanner.decimal()
-      // The conversion removes bit 30 of the kernel's number, SCHED_RESET_ON_FORK.
+      // The truncation to 8 bits removes bit 30 of the kernel's number, SCHED_RESET_ON_FORK.
       case 41: schedulingPolicy = UInt8(truncatingIfNeeded: scanner.decimal())
       default: break
       }

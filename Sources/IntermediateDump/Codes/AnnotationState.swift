@@ -1,6 +1,6 @@
-/// Why an annotation's value may not be the value that was set last; the values of the key `annotationState`.
+/// Why a dump may lack the value that an annotation was last set to; the values of the key `annotationState`.
 public enum AnnotationState: UInt8, DumpCode {
-  /// A newer value was being written when the process crashed; the dump has the previous value.
+  /// A newer value was being written when the process crashed; the dump contains the previous value.
   case beingReplaced = 1
   /// A newer value was dropped, because several threads were setting the annotation at the same time.
   case stale = 2

@@ -1,4 +1,4 @@
-/// The type of an annotation's bytes; the values of the key `annotationType`.
+/// The type of an annotation's value; the values of the key `annotationType`.
 public enum AnnotationType: UInt8, DumpCode {
   case text = 1
   case signed = 2

@@ -1,4 +1,4 @@
-/// The level of a breadcrumb, like a log level; the values of the key `breadcrumbLevel`.
+/// The severity of a breadcrumb, like a log level; the values of the key `breadcrumbLevel`.
 public enum BreadcrumbLevel: UInt8, DumpCode {
   case trace = 1
   case debug = 2
@@ -8,9 +8,9 @@ public enum BreadcrumbLevel: UInt8, DumpCode {
   case error = 6
   case critical = 7
 
-  /// Creates the level for a word such as "warning"; nil for any other word.
+  /// Creates the level with a name such as "warning"; nil if no level has that name.
   ///
-  /// The words are also the raw values of swift-log's `Logger.Level`.
+  /// These names are also the raw values of swift-log's `Logger.Level`.
   public init?(word: String) {
     guard let level = Self.allCases.first(where: { $0.word == word }) else { return nil }
     self = level

@@ -1,12 +1,12 @@
-/// The source of a thread's registers, with the best source first; the values of the key `captureMethod`.
+/// Where a thread's registers come from, most reliable source first; the values of the key `captureMethod`.
 public enum CaptureMethod: UInt8, DumpCode {
-  /// The thread received the crash signal; its registers are from the signal's context.
+  /// The thread received the crash signal; its registers come from the signal's context.
   case crashed = 1
   /// A signal from the handler stopped the thread, and the registers were read while it was stopped.
   case stopped = 2
-  /// The thread also crashed and was waiting in the handler; its registers are from the context of its own crash.
+  /// The thread also crashed, and was waiting in the handler; its registers come from that crash's signal context.
   case alsoCrashed = 3
-  /// The thread did not stop; its stack and instruction pointers are from `/proc/self/task/<tid>/syscall`.
+  /// The thread did not stop; its stack pointer and instruction pointer come from `/proc/self/task/<tid>/syscall`.
   ///
   /// These values are valid as long as the thread stays blocked.
   case kernel = 4

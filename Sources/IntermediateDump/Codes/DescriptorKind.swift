@@ -1,6 +1,6 @@
 /// The kind of an open file, according to its link in `/proc/self/fd`; the values of the key `descriptorKind`.
 public enum DescriptorKind: UInt8, DumpCode {
-  /// A file or a named pipe that was opened by its path, and that is none of the other kinds.
+  /// A file or a named pipe that was opened by its path and is none of the other kinds.
   case file = 1
   /// A directory that was opened with O_DIRECTORY.
   case directory = 2
@@ -9,7 +9,7 @@ public enum DescriptorKind: UInt8, DumpCode {
   case socket = 4
   /// A pipe without a name.
   case pipe = 5
-  /// An object that has only a name from the kernel, such as `eventfd` or `eventpoll`.
+  /// An object without a path, which the kernel only gives a name such as `eventfd` or `eventpoll`.
   case anonymous = 6
   /// A file that memfd_create(2) created.
   case memory = 7
@@ -27,7 +27,7 @@ public enum DescriptorKind: UInt8, DumpCode {
     }
   }
 
-  /// True if the link contains no text that the program chose.
+  /// True if the link contains only text from the kernel, and none that the program chose.
   package var hasKernelsName: Bool {
     @_noLocks get {
       switch self {

@@ -1,7 +1,7 @@
-/// A part of a capture; bit n of the key `sectionsAbandoned` stands for raw value n.
+/// A section that the handler captures; bit n of the key `sectionsAbandoned` stands for raw value n.
 ///
-/// Never renumber a value, and never use a number that a version of this file has had. `Section` has the order in
-/// which the handler writes the parts.
+/// Never renumber a value, and never use a number that a version of this file has had. `Section` defines the order in
+/// which the handler writes the sections.
 package enum DumpSection: UInt8, CaseIterable, Sendable {
   case exception = 1
   case stopThreads = 2
@@ -14,7 +14,7 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
   case threads = 9
   /// The section that lists the other sections that failed.
   ///
-  /// The handler never sets the bit of this section. A reader sets that bit if the dump lacks this section's data.
+  /// The handler never sets this section's bit. A reader sets the bit if the dump lacks this section's data.
   case capture = 10
   case resources = 11
   case linkMap = 12

@@ -1,10 +1,10 @@
-/// Who requested a dump of a process that had not crashed; the values of the key `requestKind`.
+/// What requested a dump of a process that had not crashed; the values of the key `requestKind`.
 public enum RequestKind: UInt8, DumpCode {
   /// The program itself requested the dump with `dumpWithoutCrash`.
   case program = 1
   /// A hang monitor requested the dump.
   ///
-  /// The process ended before the watched part answered again.
+  /// The dump became a report only because the process ended before the watched part answered again.
   case hang = 2
   /// `postmortem capture` requested the dump with a signal to the process.
   case tool = 3

@@ -1,14 +1,14 @@
-/// How a run without a dump ended; the values of the key `runEndKind`.
+/// How a process ended that left no dump; the values of the key `runEndKind`.
 public enum RunEndKind: UInt8, DumpCode {
   /// The kernel killed the process because memory ran out.
   case outOfMemory = 1
-  /// A signal had asked the process to end, and the process did not end in time.
+  /// The process did not end in time after a signal, such as SIGTERM, asked it to.
   case stopTimeout = 2
-  /// A known signal ended the process.
+  /// A signal ended the process, and the signal is known.
   case killed = 3
-  /// The machine was started again, or lost power.
+  /// The machine restarted or lost power.
   case rebooted = 4
-  /// The process became another program by exec.
+  /// The process replaced itself with another program through execve(2).
   case replaced = 5
   /// The process hung, and was then killed.
   case hungThenKilled = 6

@@ -1,6 +1,6 @@
 /// The scheduling policies of sched(7), with the kernel's numbers; the values of the key `schedulingPolicy`.
 ///
-/// The handler writes the kernel's number, so a dump can also contain other numbers.
+/// The handler writes the number that the kernel reports, so a dump may contain numbers without a case here.
 ///
 /// Source: Linux include/uapi/linux/sched.h.
 public enum SchedulingPolicy: UInt8, DumpCode {

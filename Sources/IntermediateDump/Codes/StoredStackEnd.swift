@@ -1,4 +1,4 @@
-/// Why the walk of a stored stack ended; part of the values of the key `threadFrames`.
+/// Why unwinding a stored stack ended; part of the values of the key `threadFrames`.
 package enum StoredStackEnd: UInt8, DumpCode {
   case bottom = 0
   case lost = 1

@@ -1,12 +1,12 @@
-/// The source of the system call in which a thread was blocked; the values of the key `systemCallSource`.
+/// How the system call in which a thread was blocked was found; the values of the key `systemCallSource`.
 ///
 /// The handler of version 1.0.0 also wrote `registers` and `code`; later handlers write neither of these two.
 public enum SystemCallSource: UInt8, DumpCode {
   /// The file `/proc/self/task/<tid>/syscall`.
   case kernel = 1
-  /// The registers of a thread that was stopped in the system call, and was about to repeat that call.
+  /// The registers of a thread that was stopped in the system call and was about to repeat the call.
   case registers = 2
-  /// An inference from code: the code before a stopped thread's instruction pointer makes this call.
+  /// An inference: the instructions before a stopped thread's instruction pointer make this call.
   case code = 3
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

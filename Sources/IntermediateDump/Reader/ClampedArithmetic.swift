@@ -1,4 +1,4 @@
-// Arithmetic that cannot overflow, for sizes and times from files, which can be as large as their type allows.
+// Arithmetic that cannot overflow, because sizes and times from files can be as large as their type allows.
 
 extension FixedWidthInteger {
   /// The sum, limited to the type's range.

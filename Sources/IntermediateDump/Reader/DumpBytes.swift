@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// The bytes of a dump, either in memory or in a file, of which at most one megabyte is cached.
+/// The bytes of a dump, either in memory or in a file; at most 1 MiB of a file is cached.
 ///
-/// A dump can be larger than the memory that its reader may use.
+/// The cache is limited because a dump can be larger than the memory that its reader may use.
 package struct DumpBytes: Sendable {
   private enum Storage {
     case memory([UInt8])
@@ -12,15 +12,15 @@ package struct DumpBytes: Sendable {
 
   private let storage: Storage
 
-  /// Files below this size are read completely.
+  /// Files smaller than this number of bytes are read completely.
   package static let smallSize = 1 << 20
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }
 
-  /// Reads a dump from a regular file, which is not mapped, because it may shrink while it is read.
+  /// Reads a dump from a regular file; reads instead of mapping, because the file may shrink meanwhile.
   ///
   /// - Parameters:
-  ///   - descriptor: a descriptor that is open for reading; it is duplicated.
+  ///   - descriptor: a descriptor that is open for reading; the initializer duplicates it.
   ///   - count: the file's size in bytes.
   /// - Returns: nil if the process has no free descriptor.
   package init?(descriptor: Int32, count: Int) {
@@ -39,7 +39,7 @@ package struct DumpBytes: Sendable {
   ///
   /// The error is EIO if the file was shorter than `count`.
   ///
-  /// After an error, results may be incomplete, because an unreadable part looks like the end of the dump.
+  /// After an error, the parsed dump may be incomplete, because an unreadable part looks like the end of the dump.
   package var readError: Int32 {
     switch storage {
     case .memory: 0
@@ -47,7 +47,7 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// True if the dump is in memory, so that slices share that memory.
+  /// True if the dump is in memory; slices then share that memory.
   package var isInMemory: Bool {
     if case .memory = storage { true } else { false }
   }
@@ -68,13 +68,13 @@ package struct DumpBytes: Sendable {
     return slice(offset..<offset + width)?.littleEndian(at: 0, width: width)
   }
 
-  /// Passes the bytes of a range to a closure from front to back, in slices that are not cached.
+  /// Passes the bytes of a range to a closure from front to back, in slices that the cache does not keep.
   ///
   /// - Returns: false if a part of the range cannot be read.
   package func forEachSlice<Failure: Error>(
     of range: Range<Int>, _ body: (ArraySlice<UInt8>) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
-    // A slice is smaller than the size above which malloc makes a system call for each allocation.
+    // Slices are small, because malloc makes a system call for each large allocation.
     let step = isInMemory ? max(range.count, 1) : 1 << 16
     var start = range.lowerBound
     while start < range.upperBound {
@@ -94,7 +94,7 @@ private final class PagedFile: Sendable {
 
   private struct Pages {
     var contents: [Int: [UInt8]] = [:]
-    /// The numbers of the pages in `contents`; this array is used as a ring.
+    /// The numbers of the pages in `contents`, as a ring whose oldest entry is at `oldest`.
     var order: [Int] = []
     var oldest = 0
   }

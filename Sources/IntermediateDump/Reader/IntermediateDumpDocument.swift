@@ -1,6 +1,6 @@
-/// A parsed intermediate dump, which contains everything before the first damage.
+/// A parsed intermediate dump, with everything up to the first damaged byte.
 public struct IntermediateDumpDocument: Sendable {
-  /// The place from which a dump can no longer be read, and the reason.
+  /// Where a dump stops being readable, and why.
   public struct Damage: Sendable, Equatable, CustomStringConvertible {
     /// The number of bytes from the start of the file to the token that could not be read.
     public let offset: Int
@@ -19,12 +19,12 @@ public struct IntermediateDumpDocument: Sendable {
   /// A truncated dump can still be read.
   public let damage: Damage?
 
-  /// True if the writer has finished the dump.
+  /// True if the writer finished the dump.
   public var isComplete: Bool { damage == nil }
 
   /// Parses a dump; maps that were still open at the damage are kept.
   ///
-  /// The time is linear in the size of the dump. Parsing never traps, whatever the bytes are.
+  /// Parsing takes time linear in the size of the dump, and never traps, whatever the bytes are.
   ///
   /// - Parameter bytes: the bytes of the whole file.
   /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an
@@ -75,10 +75,10 @@ public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringCon
     /// A later version of this package wrote the dump.
     public static let unknownVersion = Code(
       text: "an intermediate dump of a version this program does not read")
-    /// The dump is from a process that is not a 64-bit process.
+    /// The dump's process was not a 64-bit process.
     public static let unknownWordSize = Code(
       text: "an intermediate dump of a word size other than 8")
-    /// The size that the header states for itself is smaller than a header or larger than the file.
+    /// The header size stated in the header is smaller than a header or larger than the file.
     public static let invalidHeaderSize = Code(
       text: "an intermediate dump with an invalid header size")
   }

@@ -1,12 +1,12 @@
 /// One map of a parsed dump, with its entries in file order.
 ///
-/// The values are read from the file's bytes when they are used.
+/// A getter reads the value from the file's bytes each time.
 ///
-/// Getters never trap. The result is nil if the key is missing or its value has another form.
+/// Getters never trap. They return nil if the key is missing or its value has another form.
 public struct IntermediateDumpMap: Sendable {
   /// The value of a key in a map.
   public enum Value: Sendable {
-    /// A property, as the range of its payload in the file.
+    /// A property: the range in the file that holds its payload.
     case property(Range<Int>)
     case map(IntermediateDumpMap)
     /// The maps of an array, each with its key and its offset in the file.

@@ -2,7 +2,7 @@
 struct IntermediateDumpCursor {
   let bytes: DumpBytes
   var offset = 0
-  /// The bytes from `windowStart` on; all bytes if the dump is in memory.
+  /// Up to 16 KiB of the dump from offset `windowStart` on; all of the dump if it is in memory.
   private var window: ArraySlice<UInt8> = []
   private var windowStart = 0
 
@@ -32,15 +32,15 @@ struct IntermediateDumpCursor {
 
 /// Converts tokens to a tree, and stops at the first invalid token.
 ///
-/// The parser uses an explicit stack instead of recursion, so that a file with nothing but StartMap tokens cannot
-/// overflow the call stack.
+/// The parser keeps its own stack instead of recursing, so a file with nothing but StartMap tokens cannot overflow
+/// the call stack.
 struct IntermediateDumpParser {
   private struct OpenContainer {
     let key: UInt16
     let offset: Int
     let isArray: Bool
-    // Entries are appended in place. In an enum's payload or a copy, each new entry would take as long as all earlier
-    // entries together.
+    // Entries are appended in place. Appending to an enum's payload or to a copy would copy all earlier entries each
+    // time.
     var entries: [IntermediateDumpMap.Entry] = []
   }
 
@@ -75,7 +75,7 @@ struct IntermediateDumpParser {
 
   private var isFinished = false
 
-  /// Reads one token; returns the reason if the token cannot be read.
+  /// Reads one token; returns nil, or the reason why the token cannot be read.
   private mutating func parseToken(at start: Int) -> String? {
     guard let token = cursor.integer(1), let isArray = open.last?.isArray else {
       return "the file ends without an end mark"

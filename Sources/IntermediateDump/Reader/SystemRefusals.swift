@@ -4,10 +4,10 @@ internal import Synchronization
 /// Counts the reads that the system refused for a temporary reason, such as no free descriptor, no memory, or a disk
 /// error.
 ///
-/// Files that may be missing are read with functions that return nil for every failure. Code that bases a permanent
-/// decision on such reads checks with this type whether one of the reads was refused. Ordinary code.
+/// Files that may be missing are read with functions that return nil for every failure. Code that makes a permanent
+/// decision from such reads uses this type to check that none of them was refused. Crash code does not use this type.
 package enum SystemRefusals {
-  /// The number of refusals on all threads, with the last error number in the lower 32 bits.
+  /// The number of refusals on all threads in the upper 32 bits; the last error number in the lower 32 bits.
   private static let state = Atomic<UInt64>(0)
 
   /// The number of refusals at one moment.
@@ -16,7 +16,7 @@ package enum SystemRefusals {
 
     /// The last error number if a read was refused since this point; nil if no read was refused.
     ///
-    /// Refusals on other threads also count. They can only delay a decision unnecessarily.
+    /// Refusals on other threads also count; at worst they delay a decision unnecessarily.
     package var refusalSince: Int32? {
       let now = SystemRefusals.state.load(ordering: .relaxed)
       return now >> 32 == count ? nil : Int32(truncatingIfNeeded: now)
@@ -26,7 +26,7 @@ package enum SystemRefusals {
   /// The number of refusals so far.
   package static var now: Point { Point(count: state.load(ordering: .relaxed) >> 32) }
 
-  /// True for a temporary error, which does not depend on the file.
+  /// True for an error that is temporary and does not depend on the file.
   ///
   /// A missing file or a missing permission is permanent.
   package static func isPassing(_ errno: Int32) -> Bool {

@@ -1,12 +1,12 @@
 /// Formats times for people, without Foundation.
 public enum TimeText {
-  /// The time in UTC in ISO 8601 form, with nanoseconds; every value can be formatted.
+  /// Formats the time in UTC in ISO 8601 form, with nanoseconds; works for every value.
   ///
   /// The Gregorian calendar is used, even for days before it was introduced.
   ///
   /// - Parameter nanoseconds: the number of nanoseconds since 1970.
   public static func utc(nanoseconds: Int64) -> String {
-    // From here on, the numbers are too small to overflow 64 bits.
+    // After this division, the numbers are too small to overflow 64 bits.
     let (seconds, fraction) = floored(Int(nanoseconds), by: 1_000_000_000)
     let (days, second) = floored(seconds, by: 86_400)
     // Days are counted from March 1 of the year 0, so that a leap day is the last day of its year. An era has 400
@@ -23,7 +23,7 @@ public enum TimeText {
       (year, 4, "-"), (month, 2, "-"), (day, 2, "T"), (second / 3600, 2, ":"),
       (second / 60 % 60, 2, ":"), (second % 60, 2, "."), (fraction, 9, "Z"),
     ]
-    // A list may contain thousands of times, so no text is created for each field. All years that 64 bits of
+    // A list may contain thousands of times, so this code creates no string for each field. All years that 64 bits of
     // nanoseconds can represent have four digits.
     return unsafe String(unsafeUninitializedCapacity: 30) { text in
       var end = 0

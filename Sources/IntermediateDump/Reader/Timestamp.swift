@@ -1,12 +1,12 @@
 /// A moment by the system's clock, between the years 1677 and 2262.
 ///
 /// In text and JSON, a moment has the form of ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z".
-/// Results of arithmetic are limited to the first and the last moment.
+/// Arithmetic whose result is out of range returns the first or the last moment.
 public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// The time in nanoseconds since 1970.
   public var nanoseconds: Int64
 
-  /// Creates a moment.
+  /// Creates a moment from nanoseconds.
   ///
   /// - Parameter nanoseconds: the number of nanoseconds since 1970.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
@@ -26,23 +26,23 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   /// The release date of Swift 6.0, which this package needs, so no program with this package can have run earlier.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
-  /// The difference in nanoseconds that is allowed between the clocks of two machines, or when a clock is set back.
+  /// How far in the future, in nanoseconds, a date may be: clocks of two machines differ, and clocks are set back.
   private static let tolerance: Int64 = 86_400_000_000_000
 
-  /// True if the date can be correct; false if it is from a clock that was not set, or was set wrong.
+  /// True if the date can be correct; false if it comes from a clock that was not set or was set wrong.
   ///
-  /// The result is also false for all dates while the current clock is not set.
+  /// While the current clock is not set, the result is false for every date.
   ///
   /// On a machine without a clock battery, the clock starts in 1970 and is wrong until the machine gets the time from
   /// the network.
   ///
-  /// - Parameter now: the current time by the same clock.
+  /// - Parameter now: the current time by this machine's clock.
   package func isPossible(at now: Timestamp) -> Bool {
     now >= Self.earliest && self >= Self.earliest
       && nanoseconds <= now.nanoseconds.clampedAdding(Self.tolerance)
   }
 
-  /// A rank that orders dates before they are compared; impossible dates count as newer than possible dates.
+  /// A rank to sort by before the date itself; impossible dates count as newer than possible dates.
   ///
   /// Impossible dates before the current time have the highest rank. While the clock is not set, these are the dates
   /// since the machine started.
@@ -72,7 +72,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
       guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
     }
-    // There are so few digits that only the last step below can overflow.
+    // The numbers have so few digits that only the steps that compute nanoseconds can overflow.
     func number(_ range: Range<Int>) -> Int {
       bytes[range].reduce(0) { $0 * 10 + Int($1 & 0x0F) }
     }

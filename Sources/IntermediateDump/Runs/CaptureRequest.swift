@@ -1,6 +1,6 @@
-/// A request for a dump of a running process, as the value that is queued with the stop signal.
+/// A request for a dump of a running process: the value that is queued with the stop signal.
 ///
-/// The lower half of the value is the last four bytes of the dump's report ID, with which the sender finds the dump.
+/// The lower half of the value is the last four bytes of the dump's report ID, by which the sender finds the dump.
 /// Source: sigqueue(3), si_value.
 package struct CaptureRequest: Sendable, Equatable {
   /// The upper half of the value without its lowest bit: "PMc" and a zero byte.

@@ -1,11 +1,11 @@
-/// Where the run record has the notes on how its process ends.
+/// Where in the run record's file the notes on how the process ends are stored.
 ///
 /// RUNS-DURING-CRASH. `RunNotes` reads the notes.
 package enum RunNotePlace {
-  /// The number of bytes of the notes.
+  /// The size of the notes in bytes.
   package static var size: Int { @_noLocks get { 32 } }
   /// The offset of the notes, which follow the header, the owner token and the property header of the notes.
   package static var offset: Int64 { @_noLocks get { 32 &+ 3 &+ 7 } }
-  /// The offset within the notes of the signal that asked the process to end.
+  /// The offset, within the notes, of the signal that asked the process to end.
   package static var terminationOffset: Int64 { @_noLocks get { 8 } }
 }

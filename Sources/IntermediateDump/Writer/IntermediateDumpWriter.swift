@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// Writes tokens into a buffer, and the buffer into a file, during a crash.
+/// Writes the tokens of a dump into a buffer, and the buffer into a file, even during a crash.
 ///
 /// The writer allocates nothing, takes no lock and cannot trap. A property is written to the buffer completely or not
-/// at all, so a fault never leaves an incomplete token. After the first failed write, nothing more is written, so a
+/// at all, so a fault never leaves an incomplete token. After a write fails, the writer writes nothing more, so a
 /// dump has no gap in the middle.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
@@ -23,14 +23,14 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// Bit n - 1 is set if the container at depth n is an array.
   private var arrays: UInt64 = 0
 
-  /// The values of `used`, `arrays` and `depth` after the last complete token, because a section may be interrupted
-  /// inside a token.
+  /// The values of `used`, `arrays` and `depth` after the last complete token; `recover` returns to them if a section
+  /// is interrupted inside a token.
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
   private var wholeDepth = 0
-  /// True during a write(2) call, whose result is not known if a recovery interrupts it.
+  /// True during a write(2) call; if a recovery interrupts the call, its result is not known.
   private var isWriting = false
-  /// True if the file's offset may be read; otherwise the dump ends after an interrupted write.
+  /// True if `recover` may read the file's offset; if false, the dump ends after an interrupted write.
   public var asksFile = true
 
   /// The number of open maps and arrays.
@@ -43,10 +43,11 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// Creates a writer with a buffer and an open file.
   ///
   /// - Parameters:
-  ///   - buffer: memory that outlives the writer; the contents of this memory are overwritten.
+  ///   - buffer: memory that outlives the writer, and whose contents the writer overwrites.
   ///   - capacity: the number of bytes in `buffer`; at least 4,096, and more than the largest property.
   ///   - descriptor: a file open for writing, or -1 for a dump that stays in the buffer.
-  ///   - byteLimit: the size of the dump in bytes beyond which properties larger than registers are left out.
+  ///   - byteLimit: the size of the dump, in bytes, beyond which the writer leaves out properties larger than 272
+  ///   bytes.
   @_noLocks
   public init(
     buffer: UnsafeMutableRawPointer, capacity: Int, descriptor: Int32, byteLimit: UInt64
@@ -93,7 +94,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Writes a property with bytes from memory that is known to be readable.
   ///
-  /// Copy any other memory with fault-tolerant code first.
+  /// Copy other memory to such memory first, with fault-tolerant code.
   ///
   /// - Returns: false if the property was left out because an earlier write failed, the limit is reached, or the
   ///   property does not fit into the buffer.
@@ -125,7 +126,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     return unsafe place
   }
 
-  /// Adds the property that was begun last, with the `count` bytes that were filled.
+  /// Adds the property that `beginProperty` began last, with the first `count` bytes of its memory.
   @_noLocks
   public mutating func finishProperty(count: Int) {
     let start = used
@@ -173,10 +174,10 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Goes back to the last complete token, after a section was interrupted at any place, even in a write.
+  /// Returns to the last complete token after a section was interrupted anywhere, even during a write.
   ///
-  /// This function reads the file's offset, which shows how much of the buffer an interrupted write has written. If
-  /// the offset cannot be read, the dump ends there, because repeated bytes would damage the rest.
+  /// The file's offset shows how much of the buffer an interrupted write has written. If the offset cannot be read,
+  /// the dump ends there, because writing some bytes twice would damage the rest.
   @_noLocks
   public mutating func recover() {
     used = wholeUsed
@@ -203,13 +204,13 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Uses another file for a dump that has not been written to any file yet.
+  /// Sets the file for a dump of which nothing has been written to a file yet.
   @_noLocks
   public mutating func redirect(to descriptor: Int32) {
     self.descriptor = descriptor
   }
 
-  /// Begins another dump, in another file or in no file (-1); drops the bytes in the buffer.
+  /// Begins another dump, in another file or without a file (-1); drops the bytes in the buffer.
   @_noLocks
   public mutating func restart(on descriptor: Int32) {
     self.descriptor = descriptor
@@ -249,7 +250,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     return flush()
   }
 
-  /// Writes the buffer to the file, so that the bytes are not lost in a later fault.
+  /// Writes the buffer to the file, so that a later fault does not lose the bytes.
   ///
   /// - Returns: false if this or an earlier write failed.
   @_noLocks @discardableResult
@@ -267,8 +268,8 @@ public struct IntermediateDumpWriter: ~Copyable {
         offset &+= result
         attempts = 0
       } else if attempts >= 1024 {
-        // After so many attempts in a row, the error is not temporary. A write of 0 bytes has no errno, so EIO is
-        // used.
+        // After so many failed attempts in a row, the error is not temporary. A write of 0 bytes sets no errno, so
+        // EIO is used.
         failure = result == 0 ? EIO : Int32(truncatingIfNeeded: 0 &- result)
       }
     }
@@ -331,7 +332,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   }
 
   private mutating func append(_ value: UInt64, width: Int) {
-    // Both architectures are little-endian, as the format is, so no bytes are swapped.
+    // Both architectures and the format are little-endian, so no bytes are swapped.
     let place = unsafe buffer + used
     switch width {
     case 1: unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)

@@ -1,4 +1,4 @@
-/// The properties of a run record that describe its owner, which follow the record's `RunCourse`.
+/// Writes the part of a run record that describes the record's owner; this part follows the `RunCourse`.
 ///
 /// Both `startHandler` and the code that creates records in a crash write these properties with this type.
 ///
@@ -17,7 +17,7 @@ package struct OwnerProperties {
   private let takesRequests: Bool
 
   /// - Parameters:
-  ///   - startTime: the start time; 0 if it is not known, as for the next three parameters.
+  ///   - startTime: the start time; 0 if it is not known. In the next three parameters, 0 has the same meaning.
   ///   - isMapped: as in `RunRecord`.
   @_noLocks
   package init(

@@ -1,4 +1,4 @@
-/// The handler's signals, which `postmortem doctor` compares with the signals of a process.
+/// The signals that the handler installed; `postmortem doctor` compares them with those a process handles now.
 package struct OwnerSignals: Sendable, Equatable {
   /// The signals that have this package's handler; bit n - 1 stands for signal n.
   package var crash: UInt64

@@ -2,19 +2,19 @@ internal import CSignalSafe
 internal import Glibc
 
 extension CrashReportDatabaseError {
-  /// The error for a system call that has failed.
+  /// Creates the error for a system call that has failed.
   package init(systemCall context: String, errno: Int32) {
     self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
   }
 
-  /// False for an error that any other file would also cause, such as a lack of memory, descriptors or disk space.
+  /// False if an operation on any other file would fail the same way, as for a lack of memory or disk space.
   package var concernsOneFile: Bool {
     ![EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, ENOSPC, EDQUOT].contains(errno)
   }
 
-  /// The system's text for an error number.
+  /// Returns the system's description of an error number.
   ///
-  /// The text comes from strerror_r(3), because strerror(3) shares a buffer between threads.
+  /// The description comes from strerror_r(3), because strerror(3) shares a buffer between threads.
   package static func text(_ errno: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 128)
     let failed = unsafe strerror_r(errno, &buffer, buffer.count)

@@ -4,19 +4,19 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// The path is empty or has a NUL character.
+    /// The path is empty or contains a NUL character.
     public static let invalidPath = Code(description: "invalid path")
     /// The file at the path is not a directory.
     public static let notADirectory = Code(description: "not a directory")
     /// The directory, or a symbolic link to it, belongs to another user, who could replace it.
     public static let foreignOwner = Code(description: "belongs to another user")
-    /// The directory is writable for all users, or for a group with which this process does not share databases.
+    /// The directory is writable by all users, or by a group with which this process does not share databases.
     public static let writableByOthers = Code(description: "others may write to it")
     /// There is no group with that name.
     public static let invalidGroup = Code(description: "no such group")
     /// The file at the path is not a regular file.
     public static let notARegularFile = Code(description: "not a regular file")
-    /// A file is larger than a file of its kind can be.
+    /// A file is larger than any valid file of its kind.
     public static let tooLarge = Code(description: "too large")
     /// The report is already in the database, pending or completed.
     public static let reportExists = Code(description: "the report exists already")
@@ -27,12 +27,12 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(
       description: "crash reports are not supported here")
-    /// The system refused the operation; `errno` has the reason.
+    /// The system refused the operation; `errno` gives the reason.
     public static let fileSystemError = Code(description: "file system error")
   }
 
   public let code: Code
-  /// The operation that failed, its path, and a remedy if there is one.
+  /// The operation that failed, the path it failed on, and a remedy if one is known.
   public let context: String
   /// The system's error number; 0 if no system call failed.
   public let errno: Int32

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Finds, creates, opens and checks the directories of a database.
 ///
-/// Handler, converter and uploader all use this type, so that they agree on the directories. This type is only for
-/// ordinary code, not for signal handlers.
+/// The handler, the converter and the uploader all use this type, so that they agree on the directories. Signal
+/// handlers must not use it.
 package enum DatabaseDirectory {
   /// The name of the database's directory inside a mount point to which other users may write.
   package static let nameInMountPoint = "postmortem"
@@ -38,9 +38,9 @@ package enum DatabaseDirectory {
     return result
   }
 
-  /// The path of the database: the given path or, for some mount points, a directory in it.
+  /// Returns the path of the database: the given path or, for some mount points, a directory in the mount point.
   ///
-  /// A directory in it is used if other users may write to the mount point, such as an `emptyDir` of Kubernetes.
+  /// That directory is used if other users may write to the mount point, as for a Kubernetes `emptyDir` volume.
   package static func place(_ path: String) -> String {
     var status = stat()
     guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }
@@ -66,15 +66,15 @@ package enum DatabaseDirectory {
   /// Opens a database.
   ///
   /// - Parameters:
-  ///   - path: an absolute path, as `place` returns it.
-  ///   - creating: true to create the directory and missing ones above it.
+  ///   - path: an absolute path that `place` returned.
+  ///   - creating: true to create the directory and its missing parent directories.
   package static func open(
     _ path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
     try checked(try descriptor(of: path, creating: creating), path, creating: creating)
   }
 
-  /// Opens the database of a given path like `place` followed by `open`, but reads the path's status only once.
+  /// Does the same as `place` followed by `open`, but reads the directory's status only once.
   package static func openPlace(
     _ path: String, creating: Bool
   ) throws(CrashReportDatabaseError) -> Directory {
@@ -101,10 +101,10 @@ package enum DatabaseDirectory {
     }
   }
 
-  /// Opens a directory of a database, without following a link.
+  /// Opens a database's subdirectory, without following a link.
   ///
   /// - Parameters:
-  ///   - parent: the descriptor of the database's directory, or of one below it.
+  ///   - parent: the descriptor of the database's directory, or of a directory below it.
   ///   - path: the path that messages show.
   package static func open(
     _ name: String, in parent: Int32, path: String, creating: Bool
@@ -123,8 +123,8 @@ package enum DatabaseDirectory {
     return try checked(descriptor, path, database: parent, creating: creating)
   }
 
-  /// Three bits of a directory's mode: others may write, the group may write, and new files get the group of the
-  /// directory.
+  /// Three bits of a directory's mode: others may write, the group may write, and new files get the directory's
+  /// group.
   ///
   /// Source: inode(7).
   private static let others: UInt32 = 0o2
@@ -138,8 +138,8 @@ package enum DatabaseDirectory {
 
   /// Opens a directory by its path.
   ///
-  /// A link is followed only after a check of its owner. If another link has replaced the checked link, that other
-  /// link is not followed.
+  /// A link is followed only after a check that its owner is trusted. If another link then replaces the checked one,
+  /// the new link is not followed.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }
@@ -178,7 +178,7 @@ package enum DatabaseDirectory {
 
   // MARK: - Making
 
-  /// Creates the directory and missing ones above it, each accessible only by this user.
+  /// Creates the directory and its missing parent directories, each accessible only by this user.
   private static func makeDirectories(_ path: String) throws(CrashReportDatabaseError) {
     let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     var status = stat()
@@ -197,10 +197,10 @@ package enum DatabaseDirectory {
   /// Creates a directory that only this user can access, whatever the umask is; leaves an existing directory
   /// unchanged.
   ///
-  /// Mode and owner are set through a descriptor of the new directory, not by its name. Otherwise, the owner of the
-  /// parent directory could first replace the new directory by a link or by another directory.
+  /// Mode and owner are set through a descriptor of the new directory, not by its name. By its name, the owner of the
+  /// parent directory could first replace the new directory with a link or another directory.
   ///
-  /// - Parameter owner: the user that becomes the owner of a directory created by root.
+  /// - Parameter owner: the user to whom a directory created by root is given.
   private static func make(
     _ name: String, in parent: Int32, path: String, owner: DirectoryOwner? = nil
   ) throws(CrashReportDatabaseError) {
@@ -208,8 +208,7 @@ package enum DatabaseDirectory {
       if errno == EEXIST { return }
       throw failure("making the directory", path)
     }
-    // The directory is opened with O_PATH, which needs no permissions on the directory; the umask may have removed
-    // them.
+    // The umask may have removed all permissions on the directory; opening it with O_PATH needs none.
     let made = unsafe openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard made >= 0 else { return }
     defer { close(made) }
@@ -221,7 +220,7 @@ package enum DatabaseDirectory {
     let descriptor = unsafe openat(made, ".", flags)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // A directory that has files may be a different directory of root that was moved to this name.
+    // A directory with files in it may be a different one that belongs to root and was moved to this name.
     if DirectoryNames.of(descriptor)?.isEmpty != false { owner.give(descriptor) }
   }
 
@@ -246,7 +245,7 @@ package enum DatabaseDirectory {
     }
   }
 
-  /// Throws if a user other than this one, root and the database's owner could add or remove files in a directory.
+  /// Throws if anyone but this user, root and the database's owner could add or remove files in a directory.
   private static func check(
     _ status: stat, _ descriptor: Int32, _ path: String, database: Int32?
   ) throws(CrashReportDatabaseError) {
@@ -275,14 +274,14 @@ package enum DatabaseDirectory {
       option: type.flatMap { MountOptions.forOwner($0, user: pm_file_user()) })
   }
 
-  /// The remedy for a directory's wrong mode; nil if chmod(1) is the remedy.
+  /// Returns the remedy for a directory with a wrong mode; nil if chmod(1) is the remedy.
   private static func modeRemedy(_ descriptor: Int32, _ path: String) -> String? {
     guard let type = LocalFileSystem.type(of: descriptor), let option = MountOptions.forMode(type)
     else { return nil }
     return "its file system (\(type)) keeps no modes: mount it with \(option)"
   }
 
-  /// - Parameter option: the mount option that would make this user the owner; nil if chown(1) can do that.
+  /// - Parameter option: the mount option that would make this user the owner; nil if chown(1) works instead.
   private static func foreign(
     _ status: stat, _ object: String, option: String? = nil
   ) -> CrashReportDatabaseError {
@@ -296,7 +295,7 @@ package enum DatabaseDirectory {
 
   /// True for an object that belongs to this user, to root, or to a user outside this user namespace.
   ///
-  /// The volumes of a container usually belong to root or to users of the host.
+  /// A container's volumes usually belong to root or to users of the host.
   private static func isTrusted(_ status: stat) -> Bool {
     status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == pm_file_user()
       || UserNamespace.isOutside(status.st_uid)
@@ -306,12 +305,12 @@ package enum DatabaseDirectory {
 
   /// The groups in the order in which they were named.
   private static let groups = Mutex<[UInt32]>([])
-  /// True if a group was named; most processes name no group, and therefore never take the lock.
+  /// True if a group was named; most processes name none, so this flag saves them the lock.
   private static let hasGroups = Atomic<Bool>(false)
 
   /// Lets this process use databases to which the members of a group may write.
   ///
-  /// In a shared database, directories that this process creates or owns get the group and the mode 02770; files get
+  /// In a shared database, directories that this process creates or owns get the group and the mode 02770. Files get
   /// the mode 0660.
   package static func share(with group: UInt32) {
     groups.withLock { groups in
@@ -325,7 +324,7 @@ package enum DatabaseDirectory {
     hasGroups.load(ordering: .acquiring) ? groups.withLock { $0.last } : nil
   }
 
-  /// True for a directory that is writable for a group with which this process shares databases.
+  /// True for a directory that is writable by a group with which this process shares databases.
   private static func isShared(_ status: stat) -> Bool {
     status.st_mode & (group | setsGroup) == group | setsGroup
       && hasGroups.load(ordering: .acquiring) && groups.withLock { $0.contains(status.st_gid) }
@@ -338,8 +337,8 @@ package enum DatabaseDirectory {
     guard let shared = lastGroup, !isShared(status), status.st_uid == pm_file_user(),
       status.st_mode & others == 0
     else { return }
-    // The group is changed before the mode, while the old mode still keeps other users from writing. The mode is set
-    // afterward, because the change of the group clears the mode's setgid bit.
+    // The group is changed first, while the old mode still keeps other users from writing. The mode is set second,
+    // because changing the group clears the setgid bit.
     guard fchown(descriptor, .max, shared) == 0 else { return }
     _ = fchmod(descriptor, 0o2770)
     _ = unsafe fstat(descriptor, &status)

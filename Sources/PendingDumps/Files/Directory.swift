@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// An open directory, whose files are reached only through its descriptor.
 ///
 /// Every operation uses the directory's descriptor and stays in the directory. No operation follows a symbolic link,
-/// or opens a file whose opening blocks or has effects. If the path is replaced later, this value still uses the same
-/// directory.
+/// or opens a file that could block or cause side effects when opened. If the path is replaced later, this value
+/// still uses the same directory.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
   /// The device and the inode that this directory had when it was opened.
@@ -18,7 +18,7 @@ package struct Directory: ~Copyable, Sendable {
   package var path: String { file.path }
   package var descriptor: Int32 { file.descriptor }
 
-  /// Opens a directory by its path, whose last component may be a link that the caller has checked.
+  /// Opens a directory by its path; the path's last component may be a link that the caller has checked.
   package init(path: String) throws(CrashReportDatabaseError) {
     let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -52,17 +52,17 @@ package struct Directory: ~Copyable, Sendable {
     try DatabaseDirectory.open(name, in: descriptor, path: "\(path)/\(name)", creating: create)
   }
 
-  /// Leaves the descriptor open until the process ends.
+  /// Keeps the descriptor open until the process ends.
   package mutating func keep() { file.keep() }
 
-  /// Waits until changes of the directory's entries are stored on disk.
+  /// Waits until changes to the directory's entries are stored on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     try file.synchronize()
   }
 
   /// The names in the directory, in arbitrary order.
   ///
-  /// A name that is not valid UTF-8 is returned with U+FFFD, so no file is ever opened by such a name.
+  /// In a name that is not valid UTF-8, U+FFFD replaces the invalid bytes, so that name opens no file.
   package func names() throws(CrashReportDatabaseError) -> [String] {
     var names: [String] = []
     try forEachName { name in
@@ -72,13 +72,13 @@ package struct Directory: ~Copyable, Sendable {
     return names
   }
 
-  /// Visits the names that `names()` would return, with one of them in memory at a time.
+  /// Visits the names that `names()` would return, but keeps only one of them in memory at a time.
   ///
-  /// - Parameter visit: returns false to stop.
+  /// - Parameter visit: called with each name; returns false to stop.
   package func forEachName(
     _ visit: (String) throws(CrashReportDatabaseError) -> Bool
   ) throws(CrashReportDatabaseError) {
-    // The directory is opened again, because all users of one descriptor share its position.
+    // The directory is opened again, because all users of one descriptor share its read position.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = unsafe fdopendir(copy) else {
       let failure = errno
@@ -99,10 +99,10 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
-  /// The status of a file; for a link, the status of the link itself.
+  /// Returns the status of a file; for a link, the status of the link itself.
   ///
   /// - Returns: nil only if no file has this name.
-  /// - Throws: if it is not known whether the file exists.
+  /// - Throws: if the system does not show whether the file exists.
   package func status(of name: String) throws(CrashReportDatabaseError) -> FileStatus? {
     var status = stat()
     while unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 {
@@ -150,11 +150,10 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Reads a small file with only three system calls.
   ///
-  /// The kind of file is not checked: a file that is not regular gives no bytes or unexpected bytes, but does not
-  /// block.
+  /// The kind of file is not checked. Reading a file that is not regular may return no bytes or unexpected bytes, but
+  /// does not block.
   ///
-  /// - Returns: nil if the file is missing, has more than `limit` bytes, is of another kind, or belongs to another
-  ///   user.
+  /// - Returns: nil if the file is missing, has more than `limit` bytes, or cannot be opened or read.
   /// - Throws: for an error that does not concern this file, such as a lack of memory or descriptors.
   package func smallFile(
     _ name: String, limit: Int
@@ -190,7 +189,7 @@ package struct Directory: ~Copyable, Sendable {
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
-  /// Creates a file, accessible to this user and to a group that shares the database; nil if the name is taken.
+  /// Creates a file that this user, and a group that shares the database, may access; nil if the name is taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
     let result = unsafe name.withCString { name in
@@ -209,7 +208,7 @@ package struct Directory: ~Copyable, Sendable {
   ///
   /// SMB and FAT have no FIFOs, and may create a file of another kind.
   ///
-  /// - Returns: nil if the file system has no FIFOs; afterward, no file has the name.
+  /// - Returns: nil if the FIFO cannot be created or opened.
   package func createFIFO(_ name: String) -> OpenFile? {
     guard unsafe name.withCString({ unsafe mkfifoat(descriptor, $0, 0o600) }) == 0 else {
       if errno != EEXIST { try? remove(name) }
@@ -234,7 +233,7 @@ package struct Directory: ~Copyable, Sendable {
     owner?.give(file.descriptor)
   }
 
-  /// Creates a file with a name that no other process uses: a stem, a random number and a suffix.
+  /// Creates a file with a unique name, which consists of a stem, a random number and a suffix.
   package func createTemporary(
     _ stem: String, suffix: String = ".tmp"
   ) throws(CrashReportDatabaseError) -> OpenFile {
@@ -257,7 +256,7 @@ extension Directory {
   /// The outcome of a rename.
   package enum RenameResult: Sendable {
     case done
-    /// The old name no longer exists, because another process was faster.
+    /// No file has the old name, because another process renamed or removed the file first.
     case sourceMissing
     /// The new name is taken, and `replacing` is false.
     case targetExists
@@ -265,9 +264,9 @@ extension Directory {
 
   /// Renames a file, optionally into another directory of the same file system.
   ///
-  /// - Parameter replacing: true if an existing file with the new name may be replaced; then the rename is atomic. If
-  ///   `replacing` is false, the file has both names for a moment. On a file system without hard links, a file that
-  ///   another process creates with the new name in that moment is lost.
+  /// - Parameter replacing: true to replace an existing file with the new name; the rename is then atomic. If
+  ///   `replacing` is false, the file has both names for a moment. On a file system without hard links, the rename
+  ///   may instead overwrite a file that another process creates with the new name at the same time.
   package func rename(
     _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
@@ -299,11 +298,10 @@ extension Directory {
     }
   }
 
-  /// Creates a small file atomically: after a failure or a power cut, it is either complete or missing.
+  /// Creates a small file atomically: after a failure or a power cut, the file is either complete or missing.
   ///
   /// - Parameters:
-  ///   - workshop: a directory on the same file system, in which the contents are first written into a temporary
-  ///     file.
+  ///   - workshop: a directory on the same file system, where the contents are first written to a temporary file.
   ///   - replacing: true if an existing file with that name may be replaced.
   ///   - synchronizing: false if the caller will synchronize this directory.
   /// - Returns: false if the file exists and `replacing` is false.

@@ -4,24 +4,24 @@ internal import IntermediateDump
 
 /// Lists an open directory.
 package enum DirectoryNames {
-  /// The maximum number of bytes that one system call returns: about a hundred names.
+  /// The maximum number of bytes that one system call returns, enough for about a hundred names.
   package static let window = 8 << 10
 
-  /// The names in a directory that can be read, in arbitrary order, without `.` and `..`.
+  /// Returns the names in a directory, in arbitrary order, without `.` and `..`.
   ///
   /// - Parameter limit: the maximum number of bytes of names.
   /// - Returns: nil if the names take more bytes than the limit, or if the directory cannot be opened.
   package static func of(_ descriptor: Int32, limit: Int = .max) -> [String]? {
-    // The directory is opened again, because all users of one descriptor share its position.
+    // The directory is opened again, because all users of one descriptor share its read position.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return nil }
     defer { close(copy) }
     return rest(of: copy, limit: limit)
   }
 
-  /// The names from a descriptor's position to the end of the directory; afterward, the position is at the end.
+  /// Reads the names from a descriptor's position to the end of the directory, and leaves the position there.
   ///
-  /// - Parameter isShort: true to stop after a read that fills less than half of the window, because a further read
+  /// - Parameter isShort: true to stop after a read that fills less than half of the window, because another read
   ///   would return nothing.
   static func rest(of copy: Int32, limit: Int = .max, isShort: Bool = false) -> [String]? {
     var names: [String] = []
@@ -42,8 +42,8 @@ package enum DirectoryNames {
         if name != ".", name != ".." { names.append(name) }
         start += Int(size)
       }
-      // The kernel leaves the end of a window empty if the next name does not fit there. So 512 bytes less than the
-      // limit already count as the limit.
+      // The kernel leaves the end of a window empty if the next name does not fit there. So the limit counts as
+      // reached 512 bytes early.
       if total >= limit - 512 { return nil }
       if isShort, buffer.count < window / 2 { return names }
     }

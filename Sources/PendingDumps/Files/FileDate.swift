@@ -3,17 +3,17 @@ internal import IntermediateDump
 
 /// Finds the ages of files, even if the wall clock was not set when a file was created, or is not set now.
 ///
-/// No file is removed, and no process is treated as dead, because of a date from a clock that was not set. A file
-/// whose dates are all impossible gets the current date, and its age counts from then on.
+/// A date from a clock that was not set never causes the removal of a file, or the verdict that a process is dead. A
+/// file whose dates are all impossible gets the current date, so that its age counts from then on.
 package enum FileDate {
-  /// The latest of those dates that are possible, in nanoseconds since 1970; nil if none is possible.
+  /// Returns the latest possible date, in nanoseconds since 1970; nil if no date is possible.
   package static func latest(of dates: [Int64], now: Int64 = SystemClock.now) -> Int64? {
     dates.filter { Timestamp(nanoseconds: $0).isPossible(at: Timestamp(nanoseconds: now)) }.max()
   }
 
   /// Sets the status change time (ctime) of a file to now, but keeps the modification time of its contents.
   ///
-  /// The call does nothing while the clock is not set. A file that cannot be changed keeps its dates.
+  /// This does nothing while the clock is not set. A file that cannot be changed keeps its dates.
   ///
   /// - Parameter directory: the descriptor of the file's directory.
   ///

@@ -1,7 +1,6 @@
-/// Mount options that set the owner and the mode of files on file systems that store neither.
+/// Finds the mount options that set owner and mode on file systems that do not store them for each file.
 enum MountOptions {
-  /// The remedy for a directory that other users may write to, on a given type of file system; nil if chmod(1) works
-  /// there.
+  /// The options that stop other users from writing, for a type of file system; nil if chmod(1) works on that type.
   ///
   /// Source: mount.cifs(8), mount(8), ntfs-3g(8), mount.fuse3(8), Linux Documentation/filesystems/vboxsf.rst.
   static func forMode(_ type: String) -> String? {
@@ -13,7 +12,7 @@ enum MountOptions {
     }
   }
 
-  /// The remedy for a directory that belongs to another user; nil if chown(1) works there.
+  /// The option that makes `user` the owner of all files; nil if chown(1) works on that type of file system.
   static func forOwner(_ type: String, user: UInt32) -> String? {
     forMode(type).map { _ in "uid=\(user)" }
   }

@@ -22,7 +22,7 @@ package struct OpenFile: ~Copyable, Sendable {
     if !isKept { _ = Glibc.close(descriptor) }
   }
 
-  /// Leaves the descriptor open until the process ends.
+  /// Keeps the descriptor open until the process ends.
   package mutating func keep() { isKept = true }
 
   package func status() throws(CrashReportDatabaseError) -> FileStatus {
@@ -44,7 +44,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// Writes bytes at the file's position, with as many system calls as are needed.
+  /// Writes all bytes at the file's position, with as many system calls as are needed.
   package func write(_ bytes: [UInt8]) throws(CrashReportDatabaseError) {
     var offset = 0
     while offset < bytes.count {
@@ -61,7 +61,7 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// The size of the file; throws if the file has more than `limit` bytes.
+  /// Returns the size of the file; throws if the file has more than `limit` bytes.
   private func size(limit: Int) throws(CrashReportDatabaseError) -> Int {
     let size = try status().size
     guard size <= limit else {
@@ -74,7 +74,7 @@ package struct OpenFile: ~Copyable, Sendable {
   ///
   /// - Parameter limit: the maximum number of bytes; a longer file is an error.
   package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
-    // One byte more than the size is read, to find out whether the file grows.
+    // One byte more than the size is requested, to find out whether the file has grown.
     let expected = try size(limit: limit) + 1
     var bytes = try read(at: 0, count: expected, piece: expected)
     if bytes.count == expected {
@@ -86,7 +86,8 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// The bytes of a dump; a small dump is read at once, and the bytes of a larger one are read when they are used.
+  /// Returns the bytes of a dump: reads a small dump completely, and a larger dump piece by piece when its bytes are
+  /// used.
   ///
   /// - Parameter limit: the maximum number of bytes; a longer file is an error.
   package func dumpBytes(limit: Int) throws(CrashReportDatabaseError) -> DumpBytes {
@@ -100,8 +101,8 @@ package struct OpenFile: ~Copyable, Sendable {
 
   /// Reads bytes at an offset, or fewer at the end of the file.
   ///
-  /// - Parameter size: the maximum number of bytes that one system call requests; it is limited because `count` can
-  ///   come from a damaged file.
+  /// - Parameter size: the maximum number of bytes that one system call requests. This limit keeps a wrong `count`
+  ///   from a damaged file from allocating much memory.
   package func read(
     at offset: Int64, count: Int, piece size: Int = 256 << 10
   ) throws(CrashReportDatabaseError) -> [UInt8] {
@@ -142,7 +143,7 @@ extension DumpBytes {
   }
 }
 
-/// The part of stat(2) that this package uses.
+/// The results of stat(2) that this package uses.
 package struct FileStatus: Sendable, Equatable {
   package enum Kind: Sendable {
     case regular
@@ -182,7 +183,7 @@ package struct FileStatus: Sendable, Equatable {
     mode = UInt32(status.st_mode) & 0o7777
   }
 
-  // A file system can store any number of seconds, even a number that does not fit in 64 bits as nanoseconds.
+  // The seconds that a file system stores may not fit in 64 bits as nanoseconds.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let seconds = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     guard !seconds.overflow else { return time.tv_sec < 0 ? .min : .max }
@@ -190,15 +191,14 @@ package struct FileStatus: Sendable, Equatable {
     return sum.overflow ? .max : sum.partialValue
   }
 
-  /// True if the file was not written after the other status was read.
+  /// True if size and modification time are the same as in a status that was read earlier.
   package func isUnchanged(since other: FileStatus) -> Bool {
     size == other.size && modificationTime == other.modificationTime
   }
 
   /// True for a file on a file system that has its own block device.
   ///
-  /// A file system with its own block device is local. Unlike overlayfs, such a file system does not show the files
-  /// of another file system.
+  /// Such a file system is local. Unlike overlayfs, it does not show the files of another file system.
   ///
   /// Source: Linux include/uapi/linux/major.h, UNNAMED_MAJOR.
   package var isOnBlockDevice: Bool { device >> 8 & 0xFFF | device >> 32 & ~0xFFF != 0 }

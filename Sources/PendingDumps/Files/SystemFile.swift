@@ -1,17 +1,16 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Reads files of the system (/proc, /sys, /etc) in ordinary code; in a signal handler, `ProcReader` reads such
-/// files.
+/// Reads system files (in /proc, /sys and /etc) outside signal handlers; inside them, `ProcReader` reads such files.
 ///
 /// Files about this process are read from `/proc/thread-self`, because `/proc/self` shows neither memory nor
 /// descriptors nor namespaces once the first thread has ended. Only the start time is read from `/proc/self/stat`.
 ///
 /// Most of these files have a size of 0, so they are read until a read returns nothing. Paths are passed to the
-/// kernel by `withCString`, because an implicit conversion to a pointer copies them twice.
+/// kernel by `withCString`, because the implicit conversion to a pointer would copy them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
-  /// The sizes in bytes of the buffers for the first read and the first readlink(2).
+  /// The sizes, in bytes, of the buffers for the first read and the first readlink(2).
   ///
   /// The buffers are small, so that a launch touches fewer pages.
   private static let recordSize = 4000
@@ -22,8 +21,8 @@ package enum SystemFile {
   /// - Parameters:
   ///   - path: the path of the file.
   ///   - limit: the maximum number of bytes that are returned.
-  ///   - isOneRecord: true if the first read returns everything that is needed, as for files of `/proc` that the
-  ///     kernel writes in one piece.
+  ///   - isOneRecord: true if the first read returns everything needed, as for `/proc` files whose text the kernel
+  ///     returns in one piece.
   /// - Returns: the bytes of the file; nil if it cannot be read.
   package static func bytes(
     _ path: String, limit: Int = 1 << 20, isOneRecord: Bool = false
@@ -69,17 +68,17 @@ package enum SystemFile {
     return failed ? nil : piece
   }
 
-  /// The text of a file; nil if it cannot be read.
+  /// Returns the text of a file; nil if the file cannot be read.
   package static func text(_ path: String, isOneRecord: Bool = false) -> String? {
     bytes(path, isOneRecord: isOneRecord).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The integer in a file that contains nothing else; nil if the file contains any other text.
+  /// Reads a file that contains one integer; nil if the file contains anything else.
   package static func integer(_ path: String) -> UInt64? {
     bytes(path, isOneRecord: true).flatMap { integer(of: $0) }
   }
 
-  /// The integer in an open file that contains nothing else; the file offset does not matter.
+  /// Reads an open file that contains one integer, from its start; nil if the file contains anything else.
   package static func integer(_ descriptor: Int32) -> UInt64? {
     var digits: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     return unsafe withUnsafeMutableBytes(of: &digits) { buffer in
@@ -89,12 +88,12 @@ package enum SystemFile {
     }
   }
 
-  /// Reads a number, and ignores the line feed that files of /proc have at the end.
+  /// Reads a number, and ignores the line feed at the end of files in /proc.
   private static func integer(of text: some BidirectionalCollection<UInt8>) -> UInt64? {
     numberOfDigits(text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], radix: 10)
   }
 
-  /// The number that follows a name at the start of a line.
+  /// Returns the number that follows a name at the start of a line.
   ///
   /// The file is read piece by piece and only up to that line.
   package static func number(_ name: String, inFile path: String) -> UInt64? {
@@ -113,7 +112,7 @@ package enum SystemFile {
     return nil
   }
 
-  /// The number that follows a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
+  /// Returns the number that follows a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
   package static func number(_ name: String, in text: String?) -> UInt64? {
     text.flatMap { number(name, inBytes: $0.utf8) }
   }
@@ -147,7 +146,7 @@ package enum SystemFile {
     return value
   }
 
-  /// The target of a symbolic link; nil if it cannot be read.
+  /// Returns the target of a symbolic link; nil if the link cannot be read.
   package static func target(_ path: String) -> String? {
     for size in [targetSize, Int(PATH_MAX)] {
       var count = 0
@@ -166,9 +165,9 @@ package enum SystemFile {
     return nil
   }
 
-  /// The inode of one of this process's namespaces; nil if the kernel does not have namespaces of that kind.
+  /// Returns the inode of one of this process's namespaces; nil if the kernel has no namespaces of that kind.
   ///
-  /// The inode is read from the target text of the link in `/proc`. To follow the link would take ten times as long,
+  /// The inode number is in the target text of the link in `/proc`. Following the link would take ten times as long,
   /// because the kernel would first create the inode.
   ///
   /// Source: namespaces(7), "pid:[4026531836]".
@@ -180,10 +179,9 @@ package enum SystemFile {
     return numberOfDigits(text[(start + 1)..<end], radix: 10)
   }
 
-  /// The path of an open file, with all links resolved; nil if `/proc` does not show the path.
+  /// Returns the path of an open file, with all links resolved; nil if `/proc` does not show the path.
   package static func path(of descriptor: Int32) -> String? {
-    // The number is formatted by hand, because the standard library's string interpolation touches three more pages
-    // at launch.
+    // The number is formatted by hand, because string interpolation touches three more pages at launch.
     var digits: [UInt8] = []
     var rest = UInt32(bitPattern: descriptor)
     repeat {

@@ -1,17 +1,17 @@
 /// Decides whether the converter that a claim names may still be working on the dump.
 package enum ClaimLiveness {
-  /// The time in nanoseconds for which a claim is valid if its converter cannot be examined.
+  /// How long, in nanoseconds, a claim stays valid if its converter cannot be examined.
   package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
-  /// Gathers the evidence about a claim's converter, in the order of `LivenessEvidence`.
+  /// Decides whether a claim's converter is alive, by the rules of `LivenessEvidence`.
   ///
   /// If a running converter is treated as dead, no data is lost: two converters then process the dump, and the
-  /// database keeps one report of it. So the FIFO alone is enough evidence about a converter.
+  /// database keeps one report of it. So the FIFO alone is enough evidence that a converter is dead.
   ///
   /// - Parameters:
   ///   - age: the number of nanoseconds since the claim was made; negative if the clock was set back.
   ///   - isLocalFileSystem: true if only this machine writes to the file system.
-  ///   - probe: examines a process of this PID namespace.
+  ///   - probe: examines a process in this PID namespace.
   ///   - witnessProbe: examines the FIFO that the claim names.
   package static func verdict(
     processID: UInt32, startTime: UInt64, place: UInt32, witness: PendingDumpName.Witness? = nil,
@@ -37,9 +37,8 @@ package enum ClaimLiveness {
       evidence.lease = .granted
     }
     let verdict = evidence.verdict
-    // A claim of this process itself is an exception to the order of the rules: an earlier conversion made the claim,
-    // and ended without giving the dump back. The process is still alive, but that earlier conversion has closed its
-    // FIFO.
+    // If this process itself made the claim, the rules do not suffice. An earlier conversion may have ended without
+    // giving the dump back; the process is then alive, but that conversion has closed its FIFO.
     if !verdict.isDead, evidence.place == .here, processID == host.processID,
       evidence.fifo == .noReader
     {

@@ -2,13 +2,13 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// A FIFO whose read end a converter keeps open while it has claims.
+/// A FIFO whose read end a converter keeps open as long as it has dumps claimed.
 ///
-/// If the FIFO has no reader or is removed, processes of any PID namespace know that the claims are no longer valid.
+/// If the FIFO has no reader or is removed, processes in any PID namespace know that the claims are no longer valid.
 ///
-/// A program may close the FIFO during a conversion, for example by close_range. Another converter then also takes
-/// the dump, and the database keeps one of the two reports. So the FIFO is enough evidence for a claim, but not for
-/// the owner of a locked file.
+/// A program may close the FIFO during a conversion, for example with close_range(2). Another converter then also
+/// takes the dump, but the database keeps only one of the two reports. So the FIFO is enough evidence for a claim,
+/// but not for the owner of a locked file.
 package final class ClaimWitness {
   /// The part of a converter's FIFO name before the `@`.
   static let identifier = "converter"
@@ -27,7 +27,7 @@ package final class ClaimWitness {
     close(descriptor)
   }
 
-  /// The FIFO and the calling thread, which the names of claims contain; nil if no FIFO can be created.
+  /// Returns the FIFO and the calling thread, for the name of a claim; nil if no FIFO can be created.
   ///
   /// The first call creates the FIFO.
   ///
@@ -40,8 +40,8 @@ package final class ClaimWitness {
   }
 
   private func make(in directory: Int32) {
-    // Between mkfifoat and openat, another converter may find that the FIFO has no reader, and may remove it. In that
-    // case, a new name is tried.
+    // Between mkfifoat and openat, another converter may see that the FIFO has no reader, and remove it. The loop
+    // then tries a new name.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
       number = candidate
@@ -88,7 +88,7 @@ package final class ClaimWitness {
 
   /// The last eight bytes of the UUID in the name of each converter's FIFO.
   ///
-  /// A random report ID ends with these bytes in one case of 2^62.
+  /// The probability that a random report ID ends with these bytes is 1 in 2^62.
   private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
 
   private static func name(_ number: UInt64) -> String {

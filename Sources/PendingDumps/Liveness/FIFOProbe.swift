@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Finds out whether a process has the read end of a FIFO open, by trying to open the FIFO for writing.
+/// Finds out whether any process has the read end of a FIFO open, by trying to open the FIFO for writing.
 ///
 /// Source: fifo(7), ENXIO of a non-blocking open.
 package enum FIFOProbe: Sendable, Equatable {
@@ -18,7 +18,7 @@ package enum FIFOProbe: Sendable, Equatable {
     guard unsafe fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
       return errno == ENOENT ? .missing : .unreadable
     }
-    // A file that is not a FIFO is not opened, because opening a device can have effects.
+    // A file that is not a FIFO is not opened, because opening a device can have side effects.
     guard status.st_mode & S_IFMT == S_IFIFO else { return .unreadable }
     let descriptor = unsafe openat(
       directory, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// The boot and the namespaces of this process, and its process ID and start time in these namespaces.
+/// The boot and the namespaces in which this process runs, and its process ID and start time there.
 package struct HostIdentity: Sendable, Equatable {
   /// The contents of `/proc/sys/kernel/random/boot_id`.
   package var bootID: String?
   /// The inode of `/proc/self/ns/pid`.
   package var processNamespace: UInt64?
-  /// The inode of `/proc/self/ns/time`; nil in kernels before 5.6.
+  /// The inode of `/proc/self/ns/time`; nil on kernels before 5.6.
   ///
   /// The time namespace shifts the start times that this process reads.
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///
-  /// The value can be false, because a process can enter a PID namespace without mounting that namespace's `/proc`.
+  /// This is false if a process has entered a PID namespace without mounting that namespace's `/proc`.
   package var isProcOurs: Bool
   package var processID: UInt32
   /// The start time of this process; nil if `/proc` does not show it.
@@ -30,7 +30,7 @@ package struct HostIdentity: Sendable, Equatable {
     self.timeNamespace = timeNamespace
   }
 
-  /// Reads the identity from the system; the result is not cached, because a fork changes the identity.
+  /// Reads the identity from the system each time, because a fork changes the identity.
   ///
   /// - Parameters:
   ///   - statistics: the statistics of the calling process.
@@ -47,14 +47,14 @@ package struct HostIdentity: Sendable, Equatable {
       timeNamespace: SystemFile.namespace("time"))
   }
 
-  /// The ID of this boot; nil if `/proc` does not show it.
+  /// Returns the ID of this boot; nil if `/proc` does not show the ID.
   package static func currentBootID() -> String? {
     let text = SystemFile.bytes("/proc/sys/kernel/random/boot_id", isOneRecord: true)
       .map(bootID(of:))
     return text?.isEmpty == false ? text : nil
   }
 
-  /// The text of `/proc/sys/kernel/random/boot_id` without the line feed.
+  /// Returns the text of `/proc/sys/kernel/random/boot_id` without the line feed.
   static func bootID(of text: [UInt8]) -> String {
     String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
   }
@@ -64,13 +64,13 @@ package struct HostIdentity: Sendable, Equatable {
   /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
   package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
 
-  /// The place for the names of claims: a digest of the boot and of the namespaces in which process ID and start time
-  /// are valid.
+  /// The place that the name of a claim states: a digest of the boot and the namespaces in which the process ID and
+  /// the start time are valid.
   ///
   /// The place is 0 if the boot or the namespaces are not known.
   ///
-  /// The digest is a 32-bit FNV-1a hash. Two places have the same digest in one case of 4 billion. The process of a
-  /// claim can then look dead, but the database still keeps only one report of the dump.
+  /// The digest is a 32-bit FNV-1a hash, so two places have the same digest with a probability of 1 in 4 billion. A
+  /// live converter can then look dead, but the database still keeps only one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")
@@ -79,7 +79,7 @@ package struct HostIdentity: Sendable, Equatable {
   /// A digest of the boot alone; 0 if the boot is not known.
   package var boot: UInt32 { bootID.map(Self.digest) ?? 0 }
 
-  /// The digest of a boot ID or a place; never 0.
+  /// Returns the digest of a boot ID or a place; never 0.
   package static func digest(_ text: String) -> UInt32 {
     max(text.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, 1)
   }

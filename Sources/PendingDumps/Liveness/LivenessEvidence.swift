@@ -1,23 +1,22 @@
-/// The evidence about whether a process is alive; the process owns a locked file, or is the converter that a claim
-/// names.
+/// The evidence about whether a process is alive: the owner of a locked file, or the converter that a claim names.
 ///
-/// `verdict` applies these rules in this order, for the converter, `PendingDumpBound` and the `postmortem` command:
+/// `verdict` applies these rules in this order. The converter, `PendingDumpBound` and the `postmortem` command use
+/// it.
 ///
 /// 1. The asking process has the same boot and PID namespace, and no process, or only a zombie, has the ID: dead.
-///    This rule comes before the FIFO, because a child of the dead process may hold the FIFO.
+///    This rule comes before the FIFO, because a child of the dead process may hold the FIFO open.
 /// 2. The FIFO has a reader, or a process maps the run record: alive. This rule comes before the start time, because
 ///    a process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
 /// 3. The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
-///    differs, alive if both are equal, or if the one that can be read is equal.
-/// 4. The boot is the same, the FIFO exists without a reader, and no process maps the record, although the owner did
-///    map it: dead. FIFO and record are both needed, because a program may close the FIFO, and overlayfs hides the
-///    mapping.
-/// 5. The boot is a different one: dead on a file system that no other machine writes to.
+///    differs; alive if both are equal, or if one is equal and the other cannot be read.
+/// 4. The boot is the same, the FIFO has no reader, and no process maps the record that the owner had mapped: dead.
+///    Both signs are needed, because a program may close the FIFO, and overlayfs hides the mapping.
+/// 5. The boot is different, and no other machine writes to the file system: dead.
 /// 6. Otherwise the age of the file decides.
 ///
 /// A rule whose evidence cannot be read is skipped. If two rules conflict, the earlier one decides.
 package struct LivenessEvidence: Sendable {
-  /// The boot and PID namespace of the process, in comparison with those of the asking process.
+  /// How the boot and PID namespace of the process relate to those of the asking process.
   package enum Place: Sendable, Equatable {
     /// The same boot and PID namespace.
     case here
@@ -34,14 +33,14 @@ package struct LivenessEvidence: Sendable {
   package var subject: Subject
   package var processID: UInt32
   package var place: Place
-  /// The process that has the process ID now; this value is used only in the same boot and PID namespace.
+  /// The process that has the process ID now; used only if boot and PID namespace are the same.
   package var process: ProcessProbe
-  /// The start time; nil if it is not known, or was read in another time namespace.
+  /// The process's start time; nil if it is not known, or was read in another time namespace.
   package var startTime: UInt64?
-  /// The start of the stack; nil if it is not known.
+  /// The start of the process's stack; nil if it is not known.
   package var stackStart: UInt64?
   package var fifo: FIFOProbe
-  /// The lease on the owner's run record; `.unknown` if the owner does not map the record.
+  /// Whether the kernel grants a lease on the owner's run record; `.unknown` if the owner does not map the record.
   package var lease: RecordLease
   /// True if only this machine writes to the file system.
   package var isLocalFileSystem: Bool
@@ -69,7 +68,7 @@ package struct LivenessEvidence: Sendable {
     self.ageLimit = ageLimit
   }
 
-  /// The verdict on whether the process is alive, with the reason.
+  /// Whether the process is alive, with the reason.
   package var verdict: OwnerVerdict {
     absence ?? witness ?? identity ?? absentWitnesses ?? boot ?? ageAlone
   }
@@ -81,7 +80,7 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// The verdict if no process has the process ID, or if the process has ended.
+  /// Rule 1: dead if no process has the process ID, or if the process with that ID has ended.
   private var absence: OwnerVerdict? {
     guard place == .here else { return nil }
     switch process {
@@ -91,9 +90,9 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// The verdict if a process of this kernel holds the FIFO or maps the record.
+  /// Rule 2: alive if a process on this kernel holds the FIFO open or maps the record.
   ///
-  /// A held FIFO or a mapped record counts on any file system, and whatever the boot ID is.
+  /// This rule applies on any file system, whatever the boot ID is.
   private var witness: OwnerVerdict? {
     if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
     if lease == .refused { return .alive("somebody maps the run record of \(title)") }
@@ -133,10 +132,9 @@ package struct LivenessEvidence: Sendable {
   }
 }
 
-/// The verdict on whether a file's owner is alive, with the reason.
+/// Whether a process is alive, with the reason.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// The process is alive; `still` is the number of nanoseconds after which it will count as dead, or nil if it never
-  /// will.
+  /// The process is alive; after `still` nanoseconds it will count as dead, or never if `still` is nil.
   case alive(String, still: Int64? = nil)
   case dead(String)
 

@@ -3,7 +3,7 @@
 package enum LocalFileSystem {
   /// The types of local file systems.
   ///
-  /// A file system of unknown type counts as shared; this only delays the conversion of some dumps.
+  /// A file system of any other type counts as shared; at worst, this delays the conversion of some dumps.
   private static let types: Set<String> = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "jfs", "tmpfs", "ramfs",
     "rootfs", "overlay", "ecryptfs",
@@ -14,7 +14,7 @@ package enum LocalFileSystem {
     type(of: descriptor).map(types.contains) ?? false
   }
 
-  /// The type of an open file's file system, as in mount(8); nil if `/proc` does not show it.
+  /// Returns the type of an open file's file system, as mount(8) names it; nil if `/proc` does not show the type.
   static func type(of descriptor: Int32) -> String? {
     guard let information = SystemFile.bytes("/proc/thread-self/fdinfo/\(descriptor)"),
       let mounts = SystemFile.bytes("/proc/thread-self/mountinfo", limit: 4 << 20)
@@ -22,7 +22,7 @@ package enum LocalFileSystem {
     return fileSystemType(fdinfo: information, mountinfo: mounts)
   }
 
-  /// The type of the mount that an open file is on.
+  /// Returns the file system type of the mount that an open file is on.
   ///
   /// The mount is found by its ID, because device numbers do not identify a Btrfs mount.
   ///

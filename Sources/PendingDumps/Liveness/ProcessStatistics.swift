@@ -9,16 +9,16 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var threadCount: Int64
   /// The start time in clock ticks after boot.
   package var startTime: UInt64
-  /// The start of the main stack, which changes at exec; 0 if the kernel does not show it.
+  /// The start of the main thread's stack, which an exec changes; 0 if the kernel does not show it.
   package var stackStart: UInt64
-  /// The wait status of a process that has ended but that its parent has not waited for yet.
+  /// The wait status of a process that has ended, but for which its parent has not waited yet.
   ///
   /// The wait status is also 0 if the kernel does not show it to this user.
   package var waitStatus: Int32?
   /// More fields, which are used only for the calling process.
   package var own = Own()
 
-  /// The fields that only the calling process's own statistics use; 0 for a field that the kernel does not show.
+  /// Fields that are used only for the calling process; 0 for a field that the kernel does not show.
   package struct Own: Sendable, Equatable {
     /// The process ID in the PID namespace of `/proc`.
     package var processID: UInt32 = 0
@@ -26,7 +26,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     package var terminal: Int32 = 0
     /// The number of the process's pages that are in memory.
     package var residentPages: UInt64 = 0
-    /// The arguments, each ended by NUL, on the main thread's stack.
+    /// The addresses of the arguments, each ended by NUL, on the main thread's stack.
     package var argumentsStart: UInt64 = 0
     package var argumentsEnd: UInt64 = 0
 
@@ -80,7 +80,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     self.own = own
   }
 
-  /// The statistics of the calling process; nil without `/proc`.
+  /// Reads the statistics of the calling process; nil without `/proc`.
   package static func current() -> ProcessStatistics? {
     var found = read("/proc/self")
     if found?.stackStart == 0 {
@@ -101,8 +101,8 @@ package struct ProcessStatistics: Sendable, Equatable {
 
   /// True for a process that has ended and exists only until its parent waits for it.
   ///
-  /// The same state letter is shown for a main thread that ended by `pthread_exit`, as in libdispatch's
-  /// `dispatchMain`, while the other threads continue.
+  /// The kernel shows the same state letter for a process whose main thread has called `pthread_exit`, as
+  /// `dispatchMain` does, while other threads continue. So the thread count decides.
   package var hasEnded: Bool {
     switch state {
     case UInt8(ascii: "Z"): threadCount <= 1
@@ -112,7 +112,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   }
 }
 
-/// The process that has an ID, if `/proc` shows the process.
+/// The result of looking for a process by its ID.
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
@@ -120,7 +120,7 @@ package enum ProcessProbe: Sendable, Equatable {
   case unreadable
   case found(ProcessStatistics)
 
-  /// Examines a process of this PID namespace.
+  /// Examines a process in this PID namespace.
   package static func look(at processID: UInt32) -> ProcessProbe {
     guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
     if var statistics = ProcessStatistics.read("/proc/\(processID)") {
@@ -136,7 +136,7 @@ package enum ProcessProbe: Sendable, Equatable {
 
   /// The directory in `/proc` that shows a process's descriptors, memory and namespaces.
   ///
-  /// It is the directory of the process itself or, if the first thread has ended, of a thread that still runs.
+  /// This is the directory of the process itself or, if the first thread has ended, of a thread that still runs.
   package static func directory(of processID: Int32) -> String {
     livingThread(of: processID, ProcessStatistics.read("/proc/\(processID)"))
   }

@@ -3,19 +3,18 @@ internal import Glibc
 
 /// Asks the kernel whether any process has a run record open, or mapped, for writing.
 ///
-/// A mapping of the record counts even after its descriptor was closed. To find out, a read lease is requested, which
-/// the kernel refuses while a process can write to the file. If the kernel grants the lease, it is released
-/// immediately. The request cannot disturb a running owner, because a lease on the owner's record is then never
-/// granted.
+/// A mapping of the record counts even after its descriptor was closed. `probe` requests a read lease, which the
+/// kernel refuses while any process can write to the file. A lease that the kernel grants is released immediately.
+/// The request cannot disturb a running owner, because the kernel grants no lease while the owner maps its record.
 ///
-/// This type is only for ordinary code, not for signal handlers. Source: fcntl(2), F_SETLEASE.
+/// Signal handlers must not use this type. Source: fcntl(2), F_SETLEASE.
 package enum RecordLease: Sendable, Equatable {
   /// A process has the record open for writing, or maps it for writing.
   case refused
   /// No process has the record open for writing, or maps it for writing.
   case granted
-  /// Not known, because the file does not exist or belongs to another user, the file system has no leases, or a
-  /// server grants the leases.
+  /// Not known, because the file cannot be opened, the kernel refuses a lease for another reason, or a server grants
+  /// the leases.
   case unknown
 
   // These constants are those of <fcntl.h> with _GNU_SOURCE.
@@ -35,8 +34,8 @@ package enum RecordLease: Sendable, Equatable {
     defer { close(descriptor) }
     // On a file that is not regular, the kernel refuses a lease with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }
-    // If a process opens the file for writing while the lease is held, the kernel sends a signal to the holder.
-    // SIGURG is chosen as this signal because it is ignored by default; the kernel's default, SIGIO, would end the
+    // If another process opens the file for writing while this process holds the lease, the kernel sends this process
+    // a signal. The signal is set to SIGURG, which is ignored by default; the kernel's default, SIGIO, would end the
     // process.
     guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
     if fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 {

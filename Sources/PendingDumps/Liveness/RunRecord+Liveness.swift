@@ -1,11 +1,11 @@
 extension RunRecord {
-  /// True if the record's process ID refers to the same process in this boot and PID namespace.
+  /// True if the record is from this boot and PID namespace, so that its process ID is valid here.
   package func isOfSamePlace(_ host: HostIdentity) -> Bool {
     host.isProcOurs && bootID == host.bootID && processNamespace != nil
       && processNamespace == host.processNamespace
   }
 
-  /// True if the owner's start time can be compared with start times that this process reads.
+  /// True if the record's start time can be compared with start times that this process reads.
   ///
   /// The kernel shifts the start times that a process reads by the offset of the reader's time namespace.
   ///
@@ -14,12 +14,12 @@ extension RunRecord {
     timeNamespace == host.timeNamespace
   }
 
-  /// Gathers the evidence about whether the owner is alive.
+  /// Gathers the evidence about whether a file's owner is alive.
   ///
   /// - Parameters:
   ///   - record: the run record; nil if there is none or it is damaged.
   ///   - name: the name of the locked file, or of any other file of the same owner.
-  ///   - directory: the descriptor of the directory of these files.
+  ///   - directory: the descriptor of the directory that contains these files.
   ///   - isLocalFileSystem: true if only this machine writes to the file system.
   ///   - age: the number of nanoseconds since the locked file or its run record was last written.
   ///   - isOwnIdentifier: true if the file belongs to the same program as the asking process.
@@ -37,8 +37,8 @@ extension RunRecord {
       if record.startTime != 0, record.isOfSameTime(host) { evidence.startTime = record.startTime }
       if record.stackStart != 0 { evidence.stackStart = record.stackStart }
     }
-    // If no process has the ID, the owner is dead, and no other evidence is needed. The early return saves system
-    // calls, because a start may examine many files.
+    // If no process has the ID, the owner is dead, and no other evidence is needed. Starting the handler may examine
+    // many files, so the early return saves many system calls.
     if evidence.process == .missing { return evidence }
     evidence.fifo = FIFOProbe.look(at: name.with(role: .fifo).description, in: directory)
     if record?.isMapped == true {
@@ -51,8 +51,8 @@ extension RunRecord {
   private func place(
     _ host: HostIdentity, isLocalFileSystem: Bool
   ) -> LivenessEvidence.Place {
-    // An owner that had no /proc did not know its boot. If only this machine writes to the file system, the owner ran
-    // on this machine. If the owner ran in an earlier boot, no process holds its FIFO or maps its record any more.
+    // An owner without /proc did not know its boot. If only this machine writes to the file system, the owner ran on
+    // this machine. The same boot may then be assumed: after a reboot, no process holds the FIFO or maps the record.
     if bootID.isEmpty { return isLocalFileSystem && host.bootID != nil ? .sameBoot : .unknown }
     if isOfSamePlace(host) { return .here }
     return host.bootID.map { $0 == bootID ? .sameBoot : .otherBoot } ?? .unknown
@@ -61,7 +61,7 @@ extension RunRecord {
 
 extension LivenessEvidence {
   private static let hour: Int64 = 3_600_000_000_000
-  /// The age limits in nanoseconds, for files of the asking program and for other files.
+  /// The age limits in nanoseconds, for files of the asking program and for files of other programs.
   static let ownAgeLimit = 24 &* hour
   static let foreignAgeLimit = 60 &* 24 &* hour
 }

@@ -1,6 +1,7 @@
 internal import IntermediateDump
 
-/// The process's signal dispositions and its ID, which one read finds, instead of a system call for each signal.
+/// The process's signal dispositions and its ID, found by reading one file instead of making a system call for each
+/// signal.
 ///
 /// Source: proc_pid_status(5), SigIgn, SigCgt, SigBlk and NStgid.
 package struct SignalDispositions: Sendable, Equatable {
@@ -14,7 +15,7 @@ package struct SignalDispositions: Sendable, Equatable {
   /// show this ID.
   package let processID: UInt32?
 
-  /// The dispositions of the calling process; nil if `/proc` does not show them.
+  /// Reads the dispositions of the calling process; nil if `/proc` does not show them.
   package static func current() -> SignalDispositions? {
     SystemFile.bytes("/proc/thread-self/status", isOneRecord: true)
       .flatMap(SignalDispositions.init(statusText:))
@@ -30,7 +31,7 @@ package struct SignalDispositions: Sendable, Equatable {
     processID = Self.last("NStgid:", in: text, radix: 10).flatMap { UInt32(exactly: $0) }
   }
 
-  /// The last number of the line that begins with a label.
+  /// Returns the last number of the line that begins with a label.
   private static func last(_ label: String, in text: [UInt8], radix: UInt64 = 16) -> UInt64? {
     let label = Array(label.utf8)
     var start = 0

@@ -1,22 +1,21 @@
 internal import Glibc
 
-/// Finds the program's own files on which this process holds kernel locks.
+/// Finds the files on which this process holds kernel locks.
 ///
-/// The files are data files of the program, and not dumps with the suffix `.locked`. The report of a killed run lists
-/// these files, because a process that waited for one of the locks may have killed this process.
+/// These are the program's data files, not dumps with the suffix `.locked`. The report on a killed process lists
+/// them, because another process that waited for one of the locks may have killed it.
 ///
-/// The locks are read from `fdinfo` of each descriptor. The file `/proc/locks` lists all locks, but while the kernel
-/// writes its text, no process on the machine can lock or unlock a file. Before it writes the text, the kernel waits
+/// The locks are read from each descriptor's `fdinfo`. The file `/proc/locks` lists all locks, but is not used: while
+/// the kernel produces its text, no process on the machine can lock or unlock a file. The kernel also first waits
 /// some milliseconds for processes that are locking or unlocking files.
 ///
-/// This type is only for ordinary code, not for signal handlers. Source: proc_pid_fdinfo(5); Linux fs/locks.c,
-/// `locks_start`.
+/// Signal handlers must not use this type. Source: proc_pid_fdinfo(5); Linux fs/locks.c, `locks_start`.
 package enum LockedFiles {
-  /// The maximum numbers of descriptors that are examined and of paths that are returned.
+  /// The maximum number of descriptors that are examined, and of paths that are returned.
   static let descriptorLimit = 256
   static let pathLimit = 8
 
-  /// The paths of the locked files, except those that cannot be found.
+  /// Returns the paths of the locked files; leaves out files whose path cannot be found.
   package static func current() -> [String] {
     var paths: [String] = []
     for descriptor in 0..<Int32(clamping: descriptorLimit) {

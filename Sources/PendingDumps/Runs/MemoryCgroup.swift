@@ -2,17 +2,17 @@ internal import Glibc
 
 /// Parses the kernel's text files about cgroups.
 ///
-/// This type is only for ordinary code, not for signal handlers. Source: cgroups(7), Linux
-/// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+/// Signal handlers must not use this type. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst and
+/// cgroup-v1/memory.rst.
 package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
 
-  /// A process's paths in the cgroup hierarchies; nil for a hierarchy that is not used or has no path for the
+  /// A process's paths in the cgroup hierarchies; nil for a hierarchy that is not used or does not contain the
   /// process.
   package struct Paths {
     /// The path in cgroup version 2.
     package var unified: String?
-    /// The paths of two controllers in version 1; nil for a controller that version 2 has.
+    /// The paths for two controllers in version 1; nil for a controller that version 2 manages.
     package var memory: String?
     package var tasks: String?
 
@@ -22,7 +22,7 @@ package enum CgroupText {
     }
   }
 
-  /// The paths in the text of `/proc/PID/cgroup`.
+  /// Finds the paths in the text of `/proc/PID/cgroup`.
   package static func paths(in text: String) -> Paths {
     var paths = Paths()
     // A line is "hierarchy:controllers:path"; in version 2, the hierarchy is 0 and the controllers are empty.
@@ -41,17 +41,17 @@ package enum CgroupText {
   }
 }
 
-/// This process's memory cgroup, and two files of the cgroup that the handler keeps open.
+/// This process's memory cgroup, and two of the cgroup's files, which the handler keeps open.
 package struct MemoryCgroupFiles {
   /// The cgroup's path; nil if there is none.
   package let path: String?
   /// The directory of the cgroup's files; nil if the files cannot be opened.
   package let directory: String?
-  /// True if the files are those of version 2.
+  /// True if the files belong to cgroup version 2.
   package let isUnified: Bool
-  /// The descriptors of two files: one has the number of bytes in use, the other has the limit on this number.
+  /// The descriptors of two files, which contain the number of bytes in use and the limit on this number.
   ///
-  /// A missing file has the descriptor -1.
+  /// The descriptor is -1 if the file is missing.
   package let used: Int32
   package let limit: Int32
   /// The limit when the files were opened; nil if there was none.
@@ -68,21 +68,21 @@ package struct MemoryCgroupFiles {
     limitAtOpening = Self.limit(in: limit)
   }
 
-  /// The number in a file; nil if the file says that there is no limit.
+  /// Reads the limit from a file; nil if the file says that there is no limit.
   ///
-  /// In version 1, the largest possible number of pages means that there is no limit.
+  /// In version 1, the limit in bytes of the largest possible number of pages means that there is no limit.
   fileprivate static func limit(in file: Int32) -> UInt64? {
     SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }
 }
 
-/// Numbers of this process's memory cgroup, which show whether the kernel killed a process when memory ran out.
+/// Numbers from this process's memory cgroup, which show whether the kernel killed a process when memory ran out.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst, memory.events;
 /// Documentation/admin-guide/cgroup-v1/memory.rst, memory.oom_control.
 package struct MemoryCgroup {
   let path: String?
-  /// The number of processes of the cgroup that the kernel killed when memory ran out.
+  /// The number of processes in the cgroup that the kernel killed when memory ran out.
   var kills: UInt64?
   var processCount: UInt64?
   var used: UInt64?
@@ -107,13 +107,12 @@ package struct MemoryCgroup {
     }
   }
 
-  /// The number of processes of any memory cgroup that the kernel killed when memory ran out; nil if the cgroup no
-  /// longer exists.
+  /// Returns how many processes in a memory cgroup the kernel killed when memory ran out; nil if the cgroup is gone.
   package static func kills(of path: String) -> UInt64? {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
     // In a container, the caller's path may be the path on the host, while the mount shows only the caller's cgroup,
-    // at its root. If the mount shows other cgroups too, its root has the numbers of all cgroups together.
+    // at its root. If the mount also shows other cgroups, its root has the totals of all cgroups.
     if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
       directories += [root, "\(root)/memory"]
     }

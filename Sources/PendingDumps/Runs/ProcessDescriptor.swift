@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 package import IntermediateDump
 
-/// A process, identified by a pidfd, which never refers to a later process with the same ID.
+/// A process, identified by a pidfd; a pidfd never refers to a later process with the same ID.
 package struct ProcessDescriptor: ~Copyable {
   private let descriptor: Int32
   private let processID: Int32
@@ -19,12 +19,12 @@ package struct ProcessDescriptor: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Queues a signal with a request, for one thread of the process.
+  /// Queues a signal that carries a request for a dump, for one thread of the process.
   ///
   /// If the process has no handler for the signal, the signal ends the process.
   ///
   /// The signal is queued for one thread, because the kernel may give a signal for the whole process to a thread that
-  /// waits in sigwait(3).
+  /// is waiting in sigwait(3).
   ///
   /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once the process or the thread has ended.
   package borrowing func queue(

@@ -3,14 +3,14 @@ package import IntermediateDump
 
 /// The state of a process and of its machine, at launch or at the last heartbeat.
 ///
-/// Every property except the time may be missing.
+/// Every property except `time` may be missing.
 package struct RunEvidence: Sendable {
   /// The size of a heartbeat in a run record, in bytes.
   ///
-  /// If the evidence does not fit, the heartbeat leaves out breadcrumbs first, then paths of locked files, then the
-  /// cgroup.
+  /// If the evidence does not fit, `heartbeatBytes` leaves out all breadcrumbs but the last, then paths of locked
+  /// files, then the cgroup.
   package static let heartbeatSize = 2048
-  /// The offset of the heartbeat in a run record: behind the notes and the heartbeat's own property header.
+  /// The offset of the heartbeat in a run record: after the notes and the heartbeat's property header.
   package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)
 
   /// The time in nanoseconds since 1970.
@@ -19,23 +19,22 @@ package struct RunEvidence: Sendable {
   package var uptime: UInt64?
   /// The number of processes on the machine that the kernel has killed since boot because memory ran out.
   package var machineKills: UInt64?
-  /// Two numbers of the process's cgroup: how many processes were killed because memory ran out, and how many
-  /// processes are in it.
+  /// How many processes in the process's cgroup were killed because memory ran out, and how many are in it now.
   package var groupKills: UInt64?
   package var groupProcesses: UInt64?
   package var cgroup: String?
-  /// The memory of the cgroup in bytes; the limit is nil if there is none.
+  /// The cgroup's memory in use and its limit, in bytes; the limit is nil if there is none.
   package var memoryUsed: UInt64?
   package var memoryLimit: UInt64?
-  /// The memory of the process and of the machine, and the available memory of the machine, in bytes.
+  /// In bytes: the process's resident memory, the machine's memory, and the machine's available memory.
   package var residentMemory: UInt64?
   package var machineMemory: UInt64?
   package var availableMemory: UInt64?
-  /// The paths of the program's files on which the process held kernel locks.
+  /// The paths of the files on which the process held kernel locks.
   package var lockedFiles: [String] = []
   /// The report ID of the hang that was in progress; nil if there was no hang.
   package var hangReport: ReportID?
-  /// The last breadcrumbs, oldest first; in heartbeats only.
+  /// The last breadcrumbs, oldest first; empty except in heartbeats.
   package var breadcrumbs: [Breadcrumb] = []
 
   /// A breadcrumb: a note that the program left.
@@ -84,14 +83,14 @@ package struct RunEvidence: Sendable {
 
   /// Adds the state of the machine's memory.
   ///
-  /// Only heartbeats contain this state, because a later value is more useful than a value from the launch.
+  /// Only heartbeats contain this state, because a value from the launch is of little use.
   package mutating func readMachineMemory() {
     let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
     availableMemory = SystemFile.number("MemAvailable:", in: memory).map { $0 << 10 }
   }
 
-  /// Writes the evidence as a map of an intermediate dump, field by field.
+  /// Writes the evidence as a map in an intermediate dump, field by field.
   ///
   /// The converter's `mapFields` is not used here, because it would add 0.1 ms to each launch.
   package func encode(to writer: inout IntermediateDumpWriter) {
@@ -130,7 +129,8 @@ package struct RunEvidence: Sendable {
     writer.end()
   }
 
-  /// The bytes of a heartbeat in a run record: the size (4 bytes), a separate intermediate dump, and zeros.
+  /// Returns a heartbeat as stored in a run record: a size (4 bytes), a complete intermediate dump of that size, and
+  /// zeros.
   package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {

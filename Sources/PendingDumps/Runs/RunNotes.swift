@@ -1,11 +1,12 @@
 package import IntermediateDump
 
-/// The notes of a process about its own end, which are near the start of its run record, at `RunNotePlace`.
+/// What a process notes about its own end, near the start of its run record, at `RunNotePlace`.
 ///
 /// The notes are at a fixed offset. So a process that calls `_exit`, or that a signal is about to end, can write a
 /// note with one system call.
 ///
-/// The layout, in bytes, is little-endian: end (4), padding (4), signal (4), reaction (4), time (8), padding (8).
+/// The layout is little-endian, with these sizes in bytes: end (4), padding (4), signal (4), reaction (4), time (8),
+/// padding (8).
 package struct RunNotes: Sendable {
   package typealias End = NotedEnd
   package typealias Reaction = NotedReaction
@@ -31,7 +32,7 @@ package struct RunNotes: Sendable {
     self.termination = termination
   }
 
-  /// Reads the notes; nil if the size is wrong.
+  /// Reads the notes; nil if there are too few or too many bytes.
   package init?(bytes: ArraySlice<UInt8>) {
     guard bytes.count == RunNotePlace.size else { return nil }
     end = bytes.littleEndian(at: 0, as: UInt32.self).flatMap(End.init(rawValue:))

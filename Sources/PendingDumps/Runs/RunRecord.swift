@@ -3,9 +3,9 @@ package import IntermediateDump
 
 /// The description of a locked file's owner, which the owner wrote at launch.
 ///
-/// The next start compares the record with the processes that exist at that time.
+/// When the program starts again, the handler compares the record with the processes that then exist.
 package struct RunRecord: Sendable {
-  /// The maximum number of bytes of a record that are read.
+  /// The maximum number of bytes that are read from a record.
   ///
   /// A run record has at most a few thousand bytes; a longer file is not a run record.
   package static let maximumSize = 64 << 10
@@ -23,17 +23,17 @@ package struct RunRecord: Sendable {
   package var processNamespace: UInt64?
   /// The inode of the time namespace, because start times of different time namespaces cannot be compared.
   ///
-  /// Nil if it was not known, and in records of versions that did not write it.
+  /// This is nil if the namespace was not known, and in records from versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner maps the record as long as the owner runs, and has checked at launch that the kernel then
-  /// refuses a lease.
+  /// True if the owner maps the record as long as it runs, and checked at launch that the kernel refuses a lease
+  /// meanwhile.
   ///
-  /// If the kernel grants a lease later, no process maps the record any more.
+  /// If the kernel later grants a lease, no process maps the record any longer.
   package var isMapped = false
   /// True if the owner takes a dump when it receives its stop signal with a `CaptureRequest`.
   package var takesRequests = false
   /// The address, in the owner's memory, of its table of the threads' alternate stacks; nil if it was not known, and
-  /// in records of versions that did not write it.
+  /// in records from versions that did not write it.
   ///
   /// `postmortem capture` reads this table.
   package var toldStacks: UInt64?
@@ -41,7 +41,7 @@ package struct RunRecord: Sendable {
   package var launchTime: Int64?
   /// The handler's signals; nil if they were not known.
   package var signals: OwnerSignals?
-  /// The part about the course of the run; nil if the program turned off reports on how runs end.
+  /// How the process has run so far; nil if the program turned off reports on how processes end.
   package var course: RunCourse?
 
   package init(
@@ -57,11 +57,11 @@ package struct RunRecord: Sendable {
     self.signals = signals
   }
 
-  /// The record of the calling process; values that the kernel does not show are 0 or empty.
+  /// Creates the record of the calling process; values that the kernel does not show are 0 or empty.
   ///
   /// - Parameters:
   ///   - signals: the signals of the handler.
-  ///   - host: the host identity; by default it is read now, like `statistics`.
+  ///   - host: the host identity; by default read now, as is `statistics`.
   package static func current(
     signals: OwnerSignals? = nil, host: HostIdentity = .current(),
     statistics: ProcessStatistics? = ProcessStatistics.current()
@@ -74,7 +74,8 @@ package struct RunRecord: Sendable {
     return record
   }
 
-  /// Reads only the identity of the owner; nil if the record does not contain enough.
+  /// Reads only the identity of the owner; nil if the record does not contain enough to judge whether the owner is
+  /// alive.
   init?(ownerIn bytes: [UInt8]) {
     guard let document = try? IntermediateDumpDocument(parsing: bytes), document.isComplete,
       let map = document.root.map(.owner), let processID = map.unsigned(.ownerProcessID)
@@ -88,12 +89,12 @@ package struct RunRecord: Sendable {
     guard normalize() else { return nil }
   }
 
-  /// Normalizes the values of a record that was read, so that records can be compared.
+  /// Normalizes values after a record was read, so that records can be compared.
   ///
   /// - Returns: false if the record does not have enough evidence to decide whether the owner is alive.
   package mutating func normalize() -> Bool {
-    // An owner without /proc knows neither its start time nor its boot. The owner's mapping of the record is enough
-    // evidence.
+    // An owner without /proc knows neither its start time nor its boot. If the owner maps the record, the mapping is
+    // enough evidence.
     guard processID > 0, isMapped || startTime > 0 && !bootID.isEmpty else { return false }
     bootID = HostIdentity.bootID(of: Array(bootID.utf8))
     // Crash code writes 0 for an unknown namespace.
@@ -102,11 +103,11 @@ package struct RunRecord: Sendable {
     return true
   }
 
-  /// The bytes of the record: an intermediate dump of one map.
+  /// Encodes the record as an intermediate dump with one map.
   ///
-  /// `OwnerProperties` writes the record token by token. The converter's `fields` is not used: it would take longer
-  /// to set up than everything else, and every program would contain its code. A test compares the bytes that both
-  /// ways produce.
+  /// `OwnerProperties` writes the record token by token. The converter's `fields` is not used, because setting it up
+  /// would take longer than everything else, and every program would contain its code. A test compares the bytes that
+  /// both ways produce.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
@@ -136,14 +137,13 @@ package struct RunRecord: Sendable {
   }
 }
 
-/// The part of a run record about the course of the run, from which a report is made if the process ends without a
-/// dump.
+/// The part of a run record from which a report is created if the process ends without a dump.
 package struct RunCourse: Sendable {
   package var notes = RunNotes()
   package var heartbeat: RunEvidence?
   /// The state of the process when its handler was started.
   package var launch: RunEvidence?
-  /// True if the notes would show that the process called `_exit`.
+  /// True if the process would note a call of `_exit`.
   ///
   /// If this value is false, a killed process cannot be distinguished from a process that called `_exit`.
   package var followsExits = false
@@ -154,7 +154,7 @@ package struct RunCourse: Sendable {
 
   package init() {}
 
-  /// The course of the calling process's run, at its start.
+  /// Creates the course for the calling process when its handler starts.
   package static func current(
     executablePath: String?, product: String?, version: String?, environment: String?,
     cgroup: MemoryCgroupFiles, statistics: ProcessStatistics?
@@ -169,7 +169,7 @@ package struct RunCourse: Sendable {
     return course
   }
 
-  /// The tokens of only the part about the course of the run, for the record that a forked child writes.
+  /// Encodes the tokens of the course alone, for the record that a forked child writes.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { encode(to: &$0) }
   }

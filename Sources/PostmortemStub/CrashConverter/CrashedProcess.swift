@@ -1,4 +1,4 @@
-/// The part of a dump that a `UserStreamDataSource` gets; this system has no dumps.
+/// What a `UserStreamDataSource` can read from a dump; on this system, there are no dumps.
 public struct CrashedProcess: Sendable {
   private init() {}
 

@@ -1,4 +1,5 @@
-// The functions with which a program adds data to its reports. This system has no reports.
+// These are the functions with which a program adds data to its reports. On this system, there are no reports, so
+// these functions have no effect.
 
 public import IntermediateDump
 
@@ -44,7 +45,7 @@ public func withContext<Result: ~Copyable, Failure: Error>(
   try operation()
 }
 
-/// A context whose value no report shows.
+/// A context that has no effect, because no report can show its value.
 package struct ContextScope {
   package init(_ name: StaticString, _ value: String) {}
   package func end() {}

@@ -1,4 +1,4 @@
-/// Memory ranges for reports; this system has no reports.
+/// Memory ranges for reports; has no effect on this system, which has no reports.
 public enum ExtraMemory {
   /// Does nothing with the range, because this system has no reports.
   ///

@@ -24,7 +24,7 @@ extension Handler {
     throw .unsupportedHere
   }
 
-  /// A status with one finding, which says that there is no handler.
+  /// The status, whose only finding says that there is no handler.
   public var status: HandlerStatus {
     HandlerStatus(findings: [
       HandlerStatus.Finding(.notStarted, "crash handling is not supported here")

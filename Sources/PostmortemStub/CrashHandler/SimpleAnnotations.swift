@@ -1,4 +1,4 @@
-/// Names and texts for reports; this system has no reports.
+/// Named texts for reports; has no effect on this system, which has no reports.
 public enum SimpleAnnotations {
   /// The maximum length in bytes of a name, and of a value.
   public static let maximumLength = 255

@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
 
-/// Sends reports on Linux with glibc; on this system, no uploader can be created.
+/// Uploads reports on Linux with glibc; on this system, no uploader can be created.
 public final class ReportUploader: Sendable {
   private init() throws(UploadError) {
     throw UploadError(CrashReportDatabaseError.unsupportedHere)

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes memory of the process, and NUL-terminated text from that memory.
+/// Writes the process's memory to the dump, and NUL-terminated text from that memory.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -39,7 +39,8 @@ struct MemoryWriter {
 
   /// Writes one region: its address, the requested size, and the bytes that can be read.
   ///
-  /// If no byte can be read because the region begins below a mapping, a second region starts at the next page.
+  /// If no byte can be read, for example because the region begins below a mapping, a second region starts at the
+  /// next page.
   ///
   /// - Returns: the number of bytes that could be read.
   @inline(never) @_noLocks @discardableResult
@@ -55,7 +56,7 @@ struct MemoryWriter {
 
   /// Writes one region; returns the number of bytes that could be read.
   ///
-  /// If that number is 0, the region has no data.
+  /// If no byte could be read, the region has an address and a size, but no data.
   @inline(never) @_noLocks
   func writeReadable(_ address: UInt64, count: Int) -> Int {
     capture.writer.startMap(.memoryRegion)
@@ -86,7 +87,7 @@ struct MemoryWriter {
 
   // MARK: - Text
 
-  /// Writes the readable part of the text at an address; writes nothing if the text is empty or unreadable.
+  /// Writes the readable part of the NUL-terminated text at an address; writes nothing if it is empty or unreadable.
   ///
   /// - Parameters:
   ///   - key: the property's key.
@@ -101,7 +102,7 @@ struct MemoryWriter {
     if count > 0 { capture.writer.finishProperty(count: count) }
   }
 
-  /// Writes the text at the address that a pointer in memory holds, without the first `skipping` bytes there.
+  /// Reads a pointer from memory, and writes the text to which it points, without the first `skipping` bytes.
   @_noLocks
   func writeText(
     _ key: IntermediateDumpKey, atPointer pointer: UInt64, skipping: UInt64, limit: Int

@@ -1,7 +1,7 @@
 /// Writes the memory that the crashing thread's registers point to.
 ///
-/// For each register, a window of memory is written, from 128 bytes below the register's address to 384 bytes above.
-/// Overlapping windows are joined. The memory that registers point to is often more useful than the stack.
+/// For each register, a window of memory is written, from 128 bytes below the address in the register to 384 bytes
+/// above it. Overlapping windows are joined. The memory that registers point to is often more useful than the stack.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
@@ -9,11 +9,10 @@
 struct RegisterMemory {
   private static var bytesBelow: UInt64 { 128 }
   private static var bytesAbove: UInt64 { 384 }
-  /// Offset in scratch memory of the addresses of the windows' pages.
+  /// The offset, in scratch memory, of the list of pages that the windows cover.
   private static var pagesOffset: Int { 1024 }
 
-  /// The number of registers that may be pointers: on x86_64 all 16 except the instruction pointer, on arm64 x0 to
-  /// sp.
+  /// The number of registers that may be pointers: on x86_64 the 16 general registers, on arm64 x0 to x30 and sp.
   private static var count: Int {
     @_noLocks get {
       #if arch(arm64)

@@ -14,9 +14,10 @@ struct TaskFinder {
   private static var blockLimit: Int { 4096 }
   /// The maximum number of pointers that are followed from the thread-local blocks of all threads together.
   private static var candidateLimit: UInt64 { 16384 }
-  /// Offsets in scratch memory of the number of followed pointers, of one block, and of the next threads' blocks.
+  /// The offsets, in scratch memory, of the number of pointers that were followed, of one block, and of the blocks of
+  /// several threads.
   ///
-  /// One system call reads the blocks of the next threads.
+  /// One system call reads the blocks of several threads.
   private static var followedOffset: Int { 8 }
   private static var blockOffset: Int { 8192 }
   private static var stageOffset: Int { 16384 }
@@ -68,10 +69,10 @@ struct TaskFinder {
     }
   }
 
-  /// The task that the first suitable word of the thread's block points to.
+  /// Finds the task that a thread runs: the first task to which a word in the thread's block points.
   ///
-  /// The first word of every task object is the same address. A word that points to memory with another first word is
-  /// not a pointer to a task.
+  /// Every task object begins with the same word. So a word that points to memory with another first word is no
+  /// pointer to a task.
   @_noLocks
   func task(at threadPointer: UInt64) -> UInt64? {
     guard facts.task_metadata != 0, threadPointer != 0 else { return nil }

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// Replaces the words of stacks and registers that may be secrets.
+/// Replaces the words in stacks and registers that may be secrets.
 ///
 /// Only addresses of mapped memory and numbers below 4,096 are kept.
 ///
-/// The conversion of the dump replaces more words, because it knows the modules and stacks. Text of at least seven
-/// bytes, and most other secrets, are not addresses, so they are replaced. Without mappings all words except small
-/// numbers are replaced.
+/// Text of at least seven bytes, and most other secrets, do not look like addresses, so they are replaced. Without
+/// mappings, all words except small numbers are replaced. The converter, which knows the modules and stacks, later
+/// replaces more words.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 @safe

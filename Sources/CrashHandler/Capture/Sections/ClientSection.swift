@@ -9,7 +9,7 @@ extension SectionRow {
 
 /// Writes the data that the program has set: annotations, breadcrumbs, and the paths of attachments.
 ///
-/// Each value is first copied from `ClientMemory` to scratch memory, even a value that a thread was changing.
+/// Each value is first copied from `ClientMemory` to scratch memory, which works even while a thread is changing it.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks
@@ -129,7 +129,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Ends an array, and writes the number of elements that were omitted.
+  /// Ends an array, and writes a number that belongs to it, unless the number is 0.
   @_noLocks
   func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
     writer.end()

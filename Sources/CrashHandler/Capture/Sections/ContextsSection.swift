@@ -25,15 +25,16 @@ extension Capture {
 
 /// Finds the `withContext` values of threads, and the breadcrumbs of the work that the crashing thread was doing.
 ///
-/// A value is invalid if its memory has been reused. An invalid value and all later values in the list are left out.
+/// A context value is invalid if its memory has been reused; a thread with an invalid value is written without
+/// contexts.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/TaskLocal.h, class Item; for a thread without a task,
 /// stdlib/public/Concurrency/TaskLocal.cpp, class FallbackTaskLocalStorage.
 @safe
 private struct ContextReader {
-  /// The maximum number of task-local values of all kinds that are visited in one list.
+  /// The maximum number of task-local values, of all keys, that are visited in one list.
   private static var walkLimit: Int { 256 }
-  /// Offsets in a part of scratch memory that `TaskFinder` does not use.
+  /// Offsets in scratch memory, in a part that `TaskFinder` does not use.
   private static var itemOffset: Int { 12288 }
   private static var valueOffset: Int { 12544 }
   private static var breadcrumbOffset: Int { 13056 }
@@ -121,7 +122,7 @@ private struct ContextReader {
     return context.omittedCount
   }
 
-  /// The current context value of a task, or of a thread that runs no task.
+  /// Returns the current context value of a task, or of a thread that runs no task.
   private func context(task: UInt64?, threadPointer: UInt64) -> ContextValue? {
     let place = task == nil ? places.thread_head : places.task_head
     guard place != 0, place & 7 == 0, threadPointer != 0 else { return nil }
@@ -134,7 +135,7 @@ private struct ContextReader {
     return context(in: first)
   }
 
-  /// The first context value in a list of task-local values.
+  /// Returns the first context value in a list of task-local values.
   private func context(in first: UInt64) -> ContextValue? {
     let item = scratch.dropFirst(ContextReader.itemOffset)
     let headSize = Int(PM_WORK_VALUE_OFFSET)
@@ -164,7 +165,7 @@ private struct ContextReader {
     return value.isValid ? value : nil
   }
 
-  /// The number that the Swift runtime gave the task; see `TaskSnapshot` for the layout.
+  /// Returns the number that the Swift runtime gave the task; see `TaskSnapshot` for the layout.
   private func id(of task: UInt64) -> UInt64? {
     guard finder.facts.layout_version == 1, let low = memory.word(task &+ 0x20),
       let high = memory.word(task &+ 0x90)

@@ -24,8 +24,8 @@ extension SectionRow {
 func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.capturesItself else { return }
-  // The mappings are needed to recognize addresses; they are read again after the threads are stopped. Reading the
-  // mappings may take long, so the exception is written to the file first.
+  // The sanitizer needs the mappings to recognize addresses; they are read again after the threads are stopped.
+  // Reading them may take long, so the exception is written to the file first.
   if capture.installed.isSanitized {
     capture.flush()
     unsafe pm_read_mappings(argument)
@@ -51,7 +51,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   }
   let exception = capture.session.exception
   capture.writer.startMap(.crashingThread)
-  // The registers and the top of the stack are written again if the section that writes them was interrupted.
+  // The registers are written again if the section that writes them was interrupted.
   if capture.session.progress.abandoned & SectionRow.crashingThreadTop.bit != 0 {
     capture.writeRegisters()
   }
@@ -79,9 +79,9 @@ extension Capture {
     writer.unsigned(.threadPointer, pm_thread_pointer())
   }
 
-  /// Writes the hanging thread, in a dump that another thread takes.
+  /// Writes the hung thread, in a dump that another thread takes.
   ///
-  /// - Returns: the hanging thread's context, if that thread was stopped.
+  /// - Returns: the hung thread's context, if that thread was stopped.
   fileprivate func writeHungThread() -> SignalContext? {
     guard let record = session.threads.find(session.exception.threadID), !record.status.isGone
     else { return nil }
@@ -91,14 +91,14 @@ extension Capture {
 
   /// Writes the memory that the registers point to, and the unwind tables that cannot be read from a file later.
   ///
-  /// In a dump without secrets, only the instructions around the instruction pointer are written.
+  /// If secrets are left out, the only such memory that is written is the code around the instruction pointer.
   fileprivate func writeMemory(around context: SignalContext) {
     let plain = MemoryWriter(self, memory: cachedMemory)
     writer.startArray(.memory)
     if installed.isSanitized {
       writeCode(at: context, plain)
     } else {
-      // This region has the instructions before and after the current one, in at most two pages.
+      // This region holds the instructions before and after the current one, in at most two pages.
       cachedRegions.writeRegion(context.instructionPointer &- 256, count: 512)
       RegisterMemory(cachedRegions, scratch: session.scratch).write(context.generalRegisters)
     }
@@ -108,7 +108,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes only the instructions around the current one, if they are code from a file.
+  /// Writes the code around the instruction pointer, if it comes from a file.
   private func writeCode(at context: SignalContext, _ regions: MemoryWriter) {
     let mappings = session.mappings
     let address = context.instructionPointer

@@ -9,10 +9,10 @@ extension SectionRow {
 
 /// Writes the C++ exception that the calling thread caught last.
 ///
-/// In a process that aborts because of an uncaught exception, that exception counts as caught by std::terminate().
+/// If a process aborts because of an uncaught exception, that exception counts as caught by std::terminate().
 ///
-/// The text is read from where the standard library stores it. what() is not called, because it may be code of the
-/// program. Only exceptions of libstdc++ are supported.
+/// The text is read from where the standard library stores it. what() is not called, because it may be the program's
+/// own code. Only exceptions thrown through libstdc++ are supported.
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -45,18 +45,19 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   guard let header = memory.word(globals), header != 0,
     let exceptionClass = memory.word(header &+ 80)
   else { return nil }
-  // The exception class is "GNUCC++" and a zero byte. An exception that refers to another exception has a last byte
-  // of 1 instead.
+  // The exception class is "GNUCC++" and a zero byte. In an exception that refers to another exception
+  // (std::rethrow_exception), the last byte is 1.
   if exceptionClass == 0x474E_5543_432B_2B00 { return header &+ ThrownException.headerSize }
   return exceptionClass == 0x474E_5543_432B_2B01 ? memory.word(header) : nil
 }
 
-/// Finds the text in a thrown object with the help of the type description (RTTI).
+/// Finds the text in a thrown object with the help of its type descriptors (RTTI).
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI, 2.9.5 (RTTI layout).
 @safe
 private struct ThrownException {
-  /// The size of libstdc++'s `__cxa_exception`, which precedes the object; its first word is the object's type.
+  /// The size of libstdc++'s `__cxa_exception`, which precedes the object, and whose first word points to the
+  /// object's type.
   fileprivate static var headerSize: UInt64 { 112 }
   /// The maximum number of base classes that the search goes through.
   private static var depthLimit: Int { 16 }
@@ -99,7 +100,8 @@ private struct ThrownException {
     return nil
   }
 
-  /// The entry of the first base class that is a standard error, or is derived from one by single inheritance.
+  /// Returns the entry for the first base class that is a standard error, or is derived from one by single
+  /// inheritance.
   private func baseWithError(of type: UInt64) -> UInt64? {
     guard let sizes = memory.word(type &+ 16) else { return nil }
     // The low half of `sizes` holds the flags, and the high half holds the number of base classes.

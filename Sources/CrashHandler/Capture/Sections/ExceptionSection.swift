@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the exception: thread, signal, and the last messages of the runtime and libc.
+/// Writes the exception: the thread, the signal, and the last messages of the Swift runtime and libc.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_exception) @_noLocks
@@ -16,7 +16,7 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   // The thread ID is written first, so that a dump that is truncated later still names the thread.
   capture.writer.startMap(.exception)
   capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
-  // Without a crash, there is no signal, and the runtime's last message is about something else.
+  // Without a crash, there is no signal, and the runtime's last message has another cause.
   if capture.session.request.isCrash {
     capture.writeSignal()
     if capture.mayMake(CallBit.proc) { capture.writeFaultPage() }
@@ -37,10 +37,10 @@ extension Capture {
     if !installed.isSanitized { writeSenderName(information) }
   }
 
-  /// Writes the fault's syndrome on arm64; on x86_64 the error code is among the registers.
+  /// Writes the fault's syndrome on arm64; on x86_64, the registers include the error code instead.
   private func writeFaultSyndrome() {
     #if arch(arm64)
-      // When a process sends a signal, the kernel does not clear the syndrome of an earlier fault.
+      // For a sent signal, the syndrome would be that of an earlier fault, because the kernel does not clear it.
       let signal = session.exception.signal
       guard signal.isFault, let context = signal.context else { return }
       let syndrome = context.faultSyndrome
@@ -50,7 +50,7 @@ extension Capture {
 
   /// Writes the siginfo_t, which has 128 bytes in the kernel's ABI.
   ///
-  /// A dump without secrets leaves out the value that the signal's sender may have added.
+  /// If secrets are left out, the value that the signal's sender may have added is cleared.
   private func writeSignalInformation(_ information: SignalInformation) {
     guard let place = unsafe writer.beginProperty(.signalInfo, capacity: 128) else { return }
     unsafe pm_copy_bytes(place, information.address, 128)
@@ -72,7 +72,7 @@ extension Capture {
     if count > 0 { writer.finishProperty(count: count) }
   }
 
-  /// For a fault in unmapped memory, writes the kernel's page-map entry for the page of the fault address.
+  /// For a fault in unmapped memory, writes the kernel's page-map entry for the page that contains the fault address.
   ///
   /// The entry shows guard regions, which may be inside an existing mapping.
   ///
@@ -89,7 +89,7 @@ extension Capture {
 
   /// Writes the last messages of the Swift runtime and libc.
   ///
-  /// libc's message begins with its size, and the text follows: see `pm_abort_message_pointer`.
+  /// libc's message begins with its size, which is followed by the text: see `pm_abort_message_pointer`.
   fileprivate func writeMessages() {
     let (text, limit) = (regions, 16384)
     text.writeText(

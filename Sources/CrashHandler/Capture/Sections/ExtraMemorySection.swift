@@ -9,7 +9,7 @@ extension SectionRow {
 
 /// Writes the memory ranges that the program registered.
 ///
-/// This section runs after the threads are written, because the threads are more important.
+/// This section runs after the threads are written, because threads are more important.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_extra_memory) @_noLocks

@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the dynamic linker's own list of loaded files, for readers of the dump that request that list.
+/// Writes the dynamic linker's own list of loaded files, for tools that read this list.
 ///
 /// The list may be incomplete or circular if a thread was changing it, so the number of entries is limited.
 ///

@@ -17,7 +17,7 @@ extension SectionRow {
 @c(pm_read_mappings) @_noLocks
 func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The buffer with the text of the mappings may have been used for other lists since the mappings were read.
+  // The table may contain mappings that were read earlier, and its buffer may since have been used for other lists.
   capture.session.mappings.removeAll()
   let descriptor = capture.proc.open(named: "thread-self/maps")
   if descriptor >= 0 {

@@ -9,9 +9,9 @@ extension SectionRow {
 
 /// Writes the objects to which the crashing thread's registers and the top of its stack point.
 ///
-/// Also writes the metadata from which a report gets the type names of these objects.
+/// The section also writes the metadata from which the type names of these objects can be found.
 ///
-/// Writes nothing if secrets are left out, because a private report has no pointers to objects.
+/// It writes nothing if secrets are left out, because reports then contain no pointers to objects.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_objects) @_noLocks
@@ -35,17 +35,17 @@ private struct ObjectWriter {
   /// The number of bytes that are searched at the top of the stack.
   private static var stackSize: Int { 4096 }
   private static var objectSize: Int { 64 }
-  /// The size of an object's beginning: the metadata pointer, the reference count, and the type of an error.
+  /// The size of an object's head: the metadata pointer, the reference count and, in an error, the error's type.
   private static var headSize: Int { 24 }
-  /// The size of a class's metadata up to its descriptor, and the size including the words that may be generic
-  /// arguments.
+  /// The size of a class's metadata up to and including its descriptor, and the size including words that may be
+  /// generic arguments.
   private static var classSize: Int { 48 }
   private static var argumentsSize: Int { 256 }
-  /// The maximum number of bytes of all regions together; the size limit of the dump applies as well.
+  /// The maximum number of bytes of all regions together; 2% of the dump's size if that is less.
   private static var byteLimit: UInt64 { 4096 }
   /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
   private static var regionLimit: UInt64 { 256 }
-  /// Offset in scratch memory of the list of addresses that were written; the copy of the stack is before it.
+  /// The offset, in scratch memory, of the list of addresses that were written; the copy of the stack precedes it.
   private static var writtenOffset: Int { 4096 }
 
   private let memory: SafeMemory
@@ -53,15 +53,15 @@ private struct ObjectWriter {
   private let mappings: MappingTable
   private let scratch: Scratch
   private let limit: UInt64
-  /// The first words of possible objects, the metadata of these objects, and the types to which metadata and boxes
-  /// refer.
+  /// Three stages: for the first words of possible objects, for the metadata of these objects, and for the types to
+  /// which metadata and errors refer.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
-  /// Offsets in scratch memory of the number of bytes written, the number of regions written, and the first words of
-  /// a type.
+  /// The offsets, in scratch memory, of the number of bytes written, of the number of regions written, and of the
+  /// first words of a type.
   private static var bytesOffset: Int { 8192 }
   private static var countOffset: Int { 8200 }
   private static var headOffset: Int { 8208 }
-  // A stage of 32 ranges of at most `objectSize`, with its table, takes less than 4 KiB.
+  // A stage with 32 ranges of at most `objectSize` bytes, and its table, takes less than 4 KiB.
   private static var objectsOffset: Int { 8448 }
   private static var contentsOffset: Int { 12544 }
   private static var typesOffset: Int { 16640 }
@@ -129,7 +129,7 @@ private struct ObjectWriter {
     types.read()
   }
 
-  /// Reads the metadata of the types in boxes and errors, and of types that may be generic arguments of classes.
+  /// Reads the metadata of types in boxes and errors, and of types that may be generic arguments of classes.
   private func readContents() {
     contents.removeAll()
     var index = 0
@@ -163,7 +163,7 @@ private struct ObjectWriter {
     if stage.index(of: address) == nil { stage.add(address, count: count, least: least) }
   }
 
-  /// The first words of a possible object; nil if its first two words cannot be those of an object.
+  /// Returns the first words of a possible object; nil if the first two words cannot be those of an object.
   private func head(ofObject index: Int) -> Bytes? {
     guard let head = objects.bytes(index), isCandidate(head.word(0)),
       ObjectWriter.countsReferences(head.word(8))
@@ -171,7 +171,7 @@ private struct ObjectWriter {
     return head
   }
 
-  /// The first words of metadata; nil if they cannot be read.
+  /// Returns the first words of metadata; nil if they cannot be read.
   ///
   /// If no stage contains the metadata, it is read now.
   private func type(_ metadata: UInt64) -> Bytes? {
@@ -222,7 +222,7 @@ private struct ObjectWriter {
     }
   }
 
-  /// Writes the metadata of the type at an address; returns false if the address has no such metadata.
+  /// Writes the type metadata at an address; returns false if there is no type metadata at the address.
   @discardableResult
   private func writeType(_ metadata: UInt64) -> Bool {
     guard isCandidate(metadata), let type = type(metadata) else { return false }
@@ -236,7 +236,8 @@ private struct ObjectWriter {
 
   /// The offset of the end of a class's metadata, or of the end of the part that was read.
   private static func classEnd(_ type: Bytes) -> Int {
-    // This word holds the size of the whole metadata, and the size of its part before the address point.
+    // This word holds the size of the whole metadata, and the size of the part before the address to which pointers
+    // point.
     let sizes = type.word(32)
     let size = (sizes & 0xFFFF_FFFF) &- (sizes &>> 32)
     return size < UInt64(truncatingIfNeeded: type.count)
@@ -245,8 +246,8 @@ private struct ObjectWriter {
 
   /// True for metadata of a class.
   ///
-  /// The kind of a class is 0, so zeroed memory looks the same. So the size of the metadata, the size of its part
-  /// before the address point, and the descriptor must also be plausible.
+  /// The kind of a class is 0, so zeroed memory looks the same. So the two sizes in the metadata, and the descriptor,
+  /// must also be plausible.
   private static func isClass(_ head: Bytes) -> Bool {
     let (sizes, descriptor) = (head.word(32), head.word(40))
     let size = sizes & 0xFFFF_FFFF

@@ -15,9 +15,9 @@ func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
   unsafe WaitWriter(Capture(argument)).write()
 }
 
-/// Writes the futex words that threads wait on in futex(2), with the locks that contain these words.
+/// Writes the futex words on which threads wait in futex(2), and the locks that contain these words.
 ///
-/// The addresses are first collected in scratch memory; then one system call reads 32 words.
+/// The addresses are first collected in scratch memory; then each system call reads up to 32 words.
 ///
 /// RUNS-DURING-CRASH. Source: glibc sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h.
 @safe
@@ -28,10 +28,10 @@ private struct WaitWriter {
   /// bytes.
   private static var bytesBelow: UInt64 { 16 }
   private static var size: Int { 56 }
-  /// Offset in scratch memory of the contents of the futex words; 16 bytes for each thread precede them.
+  /// The offset, in scratch memory, of the contents of the futex words; 16 bytes for each thread precede them.
   private static var stageOffset: Int { 8192 }
-  /// The maximum number of queues that are written for one call of libdispatch's `sync`: the queue of the call, and
-  /// its target queues.
+  /// The maximum number of queues that are written for one call of libdispatch's `sync`: the queue on which it was
+  /// called, and its target queues.
   private static var queueLimit: Int { 4 }
 
   private let memory: SafeMemory
@@ -89,9 +89,9 @@ private struct WaitWriter {
     count &+= 1
   }
 
-  /// The address of the futex word that a thread waits on.
+  /// Returns the address of the futex word on which a thread waits; nil if it waits on none.
   ///
-  /// The address is from the arguments of the thread's system call, which were read before the thread was stopped.
+  /// The address comes from the arguments of the thread's system call, which were read before the thread was stopped.
   private func word(of record: ThreadRecord) -> UInt64? {
     guard !record.status.isGone else { return nil }
     if record.status.isStill, let context = record.fields.context,
@@ -109,7 +109,7 @@ private struct WaitWriter {
     return text.hexadecimal()
   }
 
-  /// The address of the futex word that the thread taking the dump was waiting on; nil if it was not waiting.
+  /// Returns the address of the futex word on which the capturing thread was waiting; nil if it was not waiting.
   ///
   /// If the signal interrupted a futex call, the kernel has set the thread's instruction pointer back to the system
   /// call instruction.
@@ -147,7 +147,7 @@ private struct WaitWriter {
     } else {
       regions.writeRegion(start(index), count: WaitWriter.size)
     }
-    // In an event of libdispatch, the value UINT32_MAX is followed by the ID of the event's thread.
+    // In a libdispatch event on which a thread waits, UINT32_MAX is followed by the thread's ID.
     let (event, thread) = (scratch.word(index &* 16), scratch.word(index &* 16 &+ 8))
     if words.word(Int(WaitWriter.bytesBelow)) == thread &<< 32 | 0xFFFF_FFFF { writeQueues(event) }
   }

@@ -35,8 +35,8 @@ extension Capture {
     }
     var count = unsafe proc.read(named: "self/status", into: place, capacity: capacity)
     var scanner = unsafe TextScanner(place, count: count)
-    // If the main thread has ended, its status text lacks the memory sizes. The sizes are then copied from this
-    // thread's status text.
+    // If the main thread has ended, the process's status text lacks the memory sizes. In that case, this thread's
+    // status text is appended.
     if count > 0, !scanner.find("VmSize:") {
       unsafe count &+= proc.read(
         named: "thread-self/status", into: place + count, capacity: capacity &- count)

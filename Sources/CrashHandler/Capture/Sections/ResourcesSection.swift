@@ -109,9 +109,9 @@ extension Capture {
     writer.signed(.oomScoreAdjustment, isNegative ? 0 &- value : value, width: 4)
   }
 
-  /// Writes the number in a file of the cgroup; writes nothing for "max".
+  /// Writes the number in a cgroup file; writes nothing for "max".
   ///
-  /// The file has been open since the handler was installed.
+  /// The file was opened when the handler was started.
   fileprivate func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
     if let value = calls.number(in: file, session.scratch) { writer.unsigned(key, value) }
   }

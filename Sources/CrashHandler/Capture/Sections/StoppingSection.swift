@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Stops all threads; nothing is written.
+/// Stops all other threads, or those that the dump's request names; writes nothing.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_stop_threads) @_noLocks

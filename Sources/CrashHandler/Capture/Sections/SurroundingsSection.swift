@@ -7,7 +7,7 @@ extension SectionRow {
   }
 }
 
-/// Writes the process's environment on the machine: container, time zone, working directory, and open descriptors.
+/// Writes where the process runs (container, time zone, working directory), and its open descriptors.
 ///
 /// Only names that the kernel itself has in memory are read, never the attributes of a file. A file system that does
 /// not respond, such as NFS without its server, would otherwise delay the end of the process.
@@ -25,9 +25,10 @@ enum Surroundings {
   fileprivate static var descriptorLimit: Int { 256 }
   fileprivate static var pathLimit: Int { 512 }
 
-  /// The path of the mounted file or directory in a line of `mountinfo`; empty if there is none.
+  /// Finds the path, outside the container, of a file that the container's runtime mounts; empty if there is none.
   ///
-  /// A line contains two numbers, the device, the mounted path in its file system, the mount point, and more.
+  /// A line of `mountinfo` contains two numbers, the device, the mounted path in its file system, the mount point,
+  /// and more.
   @_noLocks
   static func containerMount(in text: TextScanner) -> Bytes {
     var lines = text
@@ -63,7 +64,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the path of a file that the container's runtime has mounted, because the path contains the container's
+  /// Writes the path of a file that the container's runtime has mounted, because that path contains the container's
   /// ID.
   private func writeContainerMount() {
     let descriptor = proc.open(named: "thread-self/mountinfo")

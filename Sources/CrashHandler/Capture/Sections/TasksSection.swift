@@ -13,19 +13,20 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
   unsafe TaskWriter(Capture(argument)).write()
 }
 
-/// Writes the tasks that threads run, and the memory from which their names and calls can be read.
+/// Writes the tasks that threads run, and the memory from which the tasks' names and calls can be read.
 ///
 /// Only a task's memory must be found here. The frames of its async functions are in the task's slabs, which are
-/// copied completely. Scratch memory holds the addresses of the tasks that were found.
+/// copied as a whole. Scratch memory holds the addresses of the tasks that were found.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
 private struct TaskWriter {
   /// The maximum number of tasks.
   private static var limit: Int { 256 }
-  /// Offset in scratch memory of the tasks' addresses; the number of tasks precedes them.
+  /// The offset, in scratch memory, of the tasks' addresses; the number of tasks precedes them.
   private static var addressesOffset: Int { 16 }
-  /// The maximum number of slabs that are written for the first task, and the maximum for each other task.
+  /// The maximum number of slabs that are written for the first task and for each other task, and the maximum number
+  /// of bytes of one slab.
   ///
   /// A slab has 1 KiB unless a function needs more.
   private static var slabLimit: Int { 64 }
@@ -36,7 +37,7 @@ private struct TaskWriter {
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
-  /// The number of bytes that are written of a task object: its fields, its result and its first function frames.
+  /// How many bytes of a task object are written: its fields, its result and its first function frames.
   private static var taskSize: Int { 512 }
 
   private let finder: TaskFinder
@@ -117,8 +118,8 @@ private struct TaskWriter {
   ///
   /// If there are too many slabs, only the last ones are written, which contain the innermost frames.
   ///
-  /// A task has the last allocation at 0x70, and then the first slab. A slab has its metadata, the next slab, its
-  /// capacity, and how much of it is used.
+  /// A task object holds a pointer to the last allocation at 0x70, and then a pointer to the first slab. A slab
+  /// begins with its metadata, a pointer to the next slab, its capacity, and how much of it is used.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h.
   ///
@@ -145,7 +146,7 @@ private struct TaskWriter {
     return total
   }
 
-  /// The address of the next slab; 0 after the last slab; nil if the memory is not a slab.
+  /// Returns the address of the next slab; 0 after the last slab; nil if the memory is not a slab.
   private func next(_ slab: UInt64) -> UInt64? {
     guard slab != 0, memory.word(slab) == finder.facts.slab_metadata else { return nil }
     return memory.word(slab &+ 8)

@@ -22,7 +22,7 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// The maximum number of bytes that are written of each other thread's stack.
+/// Returns the maximum number of bytes that are written from each other thread's stack.
 private func stackShare(_ limits: CaptureLimits, threads: Int) -> Int {
   var share = limits.otherThreadStacks.dividedReportingOverflow(by: threads).partialValue
   if share < 1024 { share = 1024 }

@@ -9,7 +9,8 @@ extension SectionRow {
 
 /// Writes where errors were thrown, if the program has turned on the recording of throws.
 ///
-/// The throws of the crashing thread come first, then those of other threads, each with the newest first.
+/// The throws on the crashing thread come first, and then those on other threads; the newest throws come first in
+/// each group.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_throws) @_noLocks

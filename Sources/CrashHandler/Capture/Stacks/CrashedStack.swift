@@ -3,8 +3,8 @@ internal import CSignalSafe
 /// Finds the crashing thread's stack if its stack pointer has left the stack.
 ///
 /// A frame that is larger than the guard region moves the stack pointer past that region, into other memory or
-/// unmapped memory. The next mapping above the stack pointer is then not the stack. The frame pointer, which is set
-/// before the stack pointer moves, is still in the stack.
+/// unmapped memory. The next mapping above the stack pointer may then not be the stack. But the frame pointer, which
+/// is set before the stack pointer moves, still points into the stack.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -18,7 +18,7 @@ struct CrashedStack {
     self.environmentStart = environmentStart
   }
 
-  /// The lowest address to capture: the stack pointer, or the beginning of the thread's stack.
+  /// Returns the lowest address to capture: the stack pointer, or the beginning of the thread's stack.
   ///
   /// The beginning of the stack is used if the stack is above the stack pointer and contains the frame pointer.
   @_noLocks
@@ -36,7 +36,7 @@ struct CrashedStack {
       contains(mappings[index], pm_thread_pointer())
         || contains(mappings[index], environmentStart)
     else { return stackPointer }
-    // The writer subtracts the red zone of 128 bytes again, so the capture starts at the beginning of the mapping.
+    // `StackWriter` subtracts the red zone of 128 bytes again, so it starts at the beginning of the mapping.
     return mappings[index].start &+ 128
   }
 

@@ -2,12 +2,12 @@ internal import CSignalSafe
 
 /// Writes the unwind tables of images whose files do not exist.
 ///
-/// The tables are written for images with frames on the crashing thread's stack. A file may have been removed or
-/// replaced, or may never have existed.
+/// The tables are written for images that may have frames on the crashing thread's stack. An image's file may have
+/// been removed or replaced, or may never have existed.
 ///
-/// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables. The tables
-/// of a missing file cannot be read after the crash. The ELF header is written too, because readers find the tables
-/// through it.
+/// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables, which
+/// cannot be read after the crash if the file is missing. The ELF header is written too, because readers find the
+/// tables through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 @safe
@@ -16,7 +16,7 @@ struct LostTables {
   ///
   /// libc's tables are 150 KiB, and libswiftCore's tables are 800 KiB.
   private static var limit: Int { 2 << 20 }
-  /// The number of bytes of the stack that are searched for addresses: enough for 64 frames of one kilobyte each.
+  /// How many bytes of the stack are searched for addresses: enough for 64 frames of 1 KiB each.
   private static var searchedSize: UInt64 { 65536 }
 
   private let images: ImageFinder

@@ -2,15 +2,14 @@ internal import IntermediateDump
 
 /// Writes the top of the crashing thread's stack, before any other thread is stopped.
 ///
-/// The top is 64 KiB, which is enough for 64 frames of one kilobyte each. The top is found from the registers alone.
-/// A list of mappings that is read while threads still run may soon be outdated, and reading many mappings takes
-/// long.
+/// The top is 64 KiB, which is enough for 64 frames of 1 KiB each. It is found from the registers alone, because
+/// mappings that are read while threads still run may soon be outdated, and reading many mappings takes long.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct StackTop {
   private static var byteCount: Int { 65536 }
-  /// The number of bytes of the stack that are written first, together with the exception.
+  /// How many bytes of the stack are written first, together with the exception.
   ///
   /// Writing them takes a few microseconds.
   private static var firstByteCount: Int { 8192 }
@@ -18,7 +17,7 @@ struct StackTop {
   private let capture: Capture
   private let memory: SafeMemory
   private let regions: MemoryWriter
-  /// The maximum number of bytes of this stack in the whole dump.
+  /// The maximum number of bytes of this stack that the whole dump may contain.
   private let limit: Int
 
   @_noLocks
@@ -29,11 +28,10 @@ struct StackTop {
     limit = capture.installed.limits.crashingThreadStack
   }
 
-  /// Writes the memory at the stack pointer, and the memory at the frame pointer if the first part does not include
-  /// it.
+  /// Writes the memory at the stack pointer, and the memory at the frame pointer if that is not already included.
   ///
-  /// A frame may be larger than the part that is written at the stack pointer. If a large frame overflows the
-  /// stack, the stack pointer is in other memory.
+  /// The second part is needed if a frame is larger than the first part, or if a large frame has overflowed the
+  /// stack, so that the stack pointer is in other memory.
   @_noLocks
   func write(_ context: SignalContext) -> WrittenStack {
     let stackPointer = context.stackPointer

@@ -78,11 +78,11 @@ struct StackWriter {
     }
   }
 
-  /// The address from which to capture a stack, and the bounds of the stack's mapping; nil if the address is not in a
-  /// stack.
+  /// Returns the address from which to capture a stack, and the stack's bounds; nil if the address is not in a stack.
   ///
-  /// Since glibc 2.42 a stack may have its guard inside its mapping, so that neighboring stacks share one mapping.
-  /// The end of such a stack is found from the thread's control block, which libc keeps in the stack's last page.
+  /// Since glibc 2.42, a stack's guard may be inside the stack's mapping, so that neighboring stacks share one
+  /// mapping. The end of such a stack is found through the thread pointer, because libc keeps the thread's control
+  /// block in the stack's last page.
   private func place(
     from wanted: UInt64, _ threadPointer: UInt64
   ) -> (start: UInt64, lowest: UInt64, end: UInt64)? {
@@ -113,14 +113,14 @@ struct StackWriter {
       || stage.add(place.start &+ UInt64(truncatingIfNeeded: size &- bottom), count: bottom)
   }
 
-  /// The number of bytes up to the end of the stack.
+  /// Returns the number of bytes from an address up to the end of the stack.
   ///
   /// The main thread's stack ends before the arguments and the environment, which are at the end of the same mapping.
   private func size(from start: UInt64, to end: UInt64) -> Int {
     end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }
 
-  /// The lowest address of a stack that is captured.
+  /// Returns the address at which the capture of a stack starts: 128 bytes below the stack pointer, rounded down.
   ///
   /// The System V ABI lets a leaf function use 128 bytes below the stack pointer.
   @_noLocks
@@ -128,7 +128,7 @@ struct StackWriter {
     stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
   }
 
-  /// Writes all readable bytes up to the limit, because the end of the stack is not known without /proc.
+  /// Writes all readable bytes up to the limit, because without /proc the end of the stack is not known.
   private func writeWithoutMappings(from address: UInt64, limit: Int, written: WrittenStack) {
     capture.writer.startArray(.stack)
     var done = Int(truncatingIfNeeded: written.end(around: address) &- address)

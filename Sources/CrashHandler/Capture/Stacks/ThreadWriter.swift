@@ -87,7 +87,7 @@ struct ThreadWriter {
 
   /// Writes a thread that did not stop.
   ///
-  /// The kernel shows the registers of a blocked thread without waking it.
+  /// Without waking a blocked thread, the kernel shows its stack pointer and instruction pointer.
   ///
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
@@ -187,12 +187,13 @@ struct ThreadWriter {
     capture.writer.finishProperty(count: registers.count / 8 &* 8)
   }
 
-  /// True for the registers that never hold a secret: the instruction pointer, the stack pointer and what the
-  /// processor sets.
+  /// True for the registers that never hold a secret: the instruction pointer, the stack pointer, and those that the
+  /// processor or the kernel sets.
   ///
-  /// The processor sets the flags, segments, error code, trap number and mask in `gregset_t`; on arm64, pstate.
+  /// On x86_64, the latter are the flags, segments, error code, trap number and mask in `gregset_t`; on arm64,
+  /// pstate.
   ///
-  /// False for the frame pointer, because code without frame pointers may have any value in that register.
+  /// The frame pointer is not among them, because code without frame pointers may keep any value in that register.
   @_noLocks
   private static func isKept(_ index: Int) -> Bool {
     #if arch(arm64)
@@ -202,7 +203,7 @@ struct ThreadWriter {
     #endif
   }
 
-  /// The number of bytes of the floating-point state that a minidump's context holds.
+  /// How many bytes of the floating-point state a minidump's context holds.
   private static var contextStateSize: Int {
     @_noLocks get {
       #if arch(arm64)

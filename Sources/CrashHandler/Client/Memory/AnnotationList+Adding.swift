@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// Operations that only the program calls on the list of annotations; the crash handler only reads the list.
+/// Operations on the list of annotations that only the program uses; the crash handler only reads the list.
 extension AnnotationList {
-  /// The offset of the cell that holds a number annotation's value; 0 if the annotation does not exist.
+  /// Returns the offset of the cell that holds a number annotation's value; 0 if the annotation does not exist.
   @_noLocks
   func numberOffset(_ offset: UInt32) -> UInt32 {
     guard let node = node(offset) else { return 0 }
@@ -10,7 +10,8 @@ extension AnnotationList {
       &+ UInt32(truncatingIfNeeded: AnnotationNode.cellOffset(nameCount: node.nameCount))
   }
 
-  /// The cell of a number annotation at its `numberOffset`; nil for offset 0, because the annotation had no room.
+  /// Returns the cell of a number annotation at its `numberOffset`; nil for offset 0, which means that there was no
+  /// room.
   @_noLocks
   func number(_ offset: UInt32) -> NumberCell? {
     let start = Int(offset)
@@ -18,7 +19,8 @@ extension AnnotationList {
     return unsafe NumberCell(base + start)
   }
 
-  /// The offset of the annotation with this name, type and capacity; creates the annotation if it does not exist.
+  /// Returns the offset of the annotation with this name, type and capacity; creates the annotation if it does not
+  /// exist.
   ///
   /// - Returns: 0 if there is no room for the annotation, which is then counted as left out.
   @_noLocks

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// Operations that only the program calls on a ring of breadcrumbs; the crash handler only reads the ring.
+/// Operations on a ring of breadcrumbs that only the program uses; the crash handler only reads the ring.
 extension BreadcrumbRing {
   /// Adds a breadcrumb.
   ///
   /// - Parameters:
   ///   - content: the breadcrumb's text, then its metadata, at most 224 bytes in all.
-  ///   - work: the `WorkRings` key of the unit of work.
+  ///   - work: the key of the unit of work, as in `WorkRings`.
   ///   - uptime: the time by CLOCK_BOOTTIME in nanoseconds.
   @_noLocks
   func leave(

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// Operations that only the program calls on a table of values; the crash handler only reads the table.
+/// Operations on a table of values that only the program uses; the crash handler only reads the table.
 extension CellTable {
   /// Sets the value of a key.
   ///
-  /// - Returns: false if the table has no room for the key, which it then counts as left out. The result is also
-  ///   false if other threads are setting the value at the same time.
+  /// - Returns: false if there is no room for the key, which then counts as left out. The result is also false if
+  ///   other threads are setting the value and use all of its buffers.
   @_noLocks
   func set(
     key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0

@@ -1,16 +1,15 @@
 internal import CSignalSafe
 
-/// Operations that only the program calls on a context value; the crash handler only reads the value.
+/// Operations on a context value that only the program uses; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The number of bytes of a new value for which outer contexts are removed; the rest of a longer value is cut
-  /// instead.
+  /// How many bytes of a new value may displace outer contexts; beyond this, a value that does not fit is cut.
   private static var leastValue: Int { 32 }
 
   /// Begins the value with the contexts around the new context, if there are any.
   ///
   /// A context with the same name is left out, because the new context replaces it. The outermost contexts are also
-  /// left out if their text would leave no room for the new name and the beginning of the new value.
+  /// left out if there would be no room for the new name and the beginning of the new value.
   @_noLocks
   func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
     guard let outer else {
@@ -46,8 +45,8 @@ extension ContextValue {
     }
   }
 
-  /// The number of bytes that are left for the value of a context with this name; nil if there is no room for the
-  /// name.
+  /// Returns how many bytes are left for the value of a context whose name has this length; nil if the name does not
+  /// fit.
   @_noLocks
   func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount
@@ -82,7 +81,7 @@ extension ContextValue {
     set(expectedSeal, at: 0)
   }
 
-  /// Makes the value invalid, so that no reader uses what remains of it in memory.
+  /// Makes the value invalid, so that no reader uses its remains in memory.
   @_noLocks
   func breakSeal() { set(0 as UInt64, at: 0) }
 

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-/// Operations that only the program calls on a value; the crash handler only reads the value.
+/// Operations on a value that only the program uses; the crash handler only reads the value.
 extension ValueCell {
   /// Replaces the value.
   ///
   /// - Parameter version: the version of the value that may be replaced; nil for any version.
-  /// - Returns: whether the value was set. The value is not set if another thread was faster, or if all buffers are
-  ///   in use.
+  /// - Returns: whether the value was set. It is not set if another thread has replaced that version, or if all
+  ///   buffers are in use.
   @_noLocks
   func set(
     key: UnsafeRawPointer?, keyCount: Int, value: UnsafeRawPointer?, valueCount: Int,
@@ -32,7 +32,7 @@ extension ValueCell {
     return show(index, replacing: version)
   }
 
-  /// Reserves a buffer that is neither being read nor being written; -1 and the reason if there is no such buffer.
+  /// Reserves a buffer that is neither being written nor current; returns -1 and the reason if that is not possible.
   @_noLocks
   func take(_ version: UInt64?) -> (index: Int, failure: CellResult) {
     while true {
@@ -47,7 +47,7 @@ extension ValueCell {
     }
   }
 
-  /// Makes a filled buffer the current value; releases the buffer if that is not possible.
+  /// Makes a filled buffer the current value; releases the buffer if another thread has replaced the version.
   @_noLocks
   func show(_ index: Int, replacing version: UInt64?) -> CellResult {
     while true {
@@ -74,7 +74,8 @@ extension ValueCell {
 
   /// True if the value has the given key.
   ///
-  /// The answer is valid only for the given state, so the caller may change only that version of the value.
+  /// The answer is valid only for the given state, so the caller may change the value only if that is still its
+  /// state.
   @_noLocks
   func hasKey(_ key: UnsafeRawPointer, count: Int, in state: CellState) -> Bool {
     guard state.hasValue else { return false }
@@ -88,7 +89,8 @@ extension ValueCell {
 extension CellState {
   /// A buffer that is not being written and does not hold the current value; -1 if there is none.
   ///
-  /// Even if the value was cleared, its last buffer is not reused, because a reader may be copying that buffer.
+  /// Even if the value was cleared, the buffer that held it is not reused, because a reader may be copying that
+  /// buffer.
   var freeBuffer: Int {
     @_noLocks get {
       var index = 0
@@ -106,7 +108,7 @@ extension CellState {
   @_noLocks
   func giving(_ buffer: Int) -> CellState { CellState(word: word & ~bit(buffer)) }
 
-  /// The state after a written buffer has become the current value.
+  /// Returns the state after a written buffer has become the current value.
   @_noLocks
   func showing(_ buffer: Int) -> CellState {
     let writing = word & 0x0F & ~bit(buffer)
@@ -136,7 +138,7 @@ struct CellResult: Equatable {
   static var done: CellResult { @_noLocks get { CellResult(code: 0) } }
   /// Another thread has replaced the value.
   static var overtaken: CellResult { @_noLocks get { CellResult(code: 1) } }
-  /// Three other threads are writing the value.
+  /// Other threads are writing to all buffers that are not current.
   static var noBuffer: CellResult { @_noLocks get { CellResult(code: 2) } }
   static var tooLong: CellResult { @_noLocks get { CellResult(code: 3) } }
 

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Operations that only the program calls on the rings; the crash handler only reads the rings.
+/// Operations on the rings that only the program uses; the crash handler only reads the rings.
 extension WorkRings {
   private func index(of work: UInt64, from first: Int) -> Int? {
     var index = first
@@ -11,10 +11,10 @@ extension WorkRings {
     return nil
   }
 
-  /// The breadcrumb ring of a unit of work.
+  /// Returns the breadcrumb ring of a unit of work.
   ///
-  /// The function reserves a ring if the unit of work has none. The result is nil if other units of work have
-  /// reserved all rings.
+  /// If the unit of work has no ring, it gets the least recently used ring in its bucket. The result is nil if other
+  /// units of work took that ring four times in a row.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)
@@ -27,7 +27,7 @@ extension WorkRings {
       let oldest = oldest(from: first)
       let owner = unsafe word(0, oldest)
       let old = unsafe pm_atomic_load_64(owner)
-      // The ring is marked as used before anything else, so that the next thread takes another ring.
+      // The ring is marked as used first, so that another thread takes a different ring.
       unsafe pm_atomic_store_64(word(WorkRings.usesOffset, oldest), uptime)
       if unsafe pm_atomic_compare_exchange_64(owner, old, work) == old { return ring(oldest) }
       attempts &+= 1

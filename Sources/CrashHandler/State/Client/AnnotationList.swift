@@ -1,11 +1,11 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The program's annotations, as a list that only grows, in memory that is never freed.
+/// The program's annotations, in a list that only grows and whose memory is never freed.
 ///
 /// A node consists of the offset of the next node (4 bytes), the type (4), the length of the name (4), the capacity
 /// (4) and the name. A `ValueCell` (for a text) or a `NumberCell` (for any other type) follows at the next multiple
-/// of 8. A node is complete before a compare-and-swap adds it at the list's head.
+/// of 8. A node is filled completely before a compare-and-swap makes it the head of the list.
 ///
 /// The list is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad
 /// `client/annotation_list.h`.
@@ -68,7 +68,7 @@ struct AnnotationNode {
     unsafe self.base = base
   }
 
-  /// The code that `AnnotationType` has for a text.
+  /// The code of a text annotation's type.
   private static var textType: UInt32 { UInt32(truncatingIfNeeded: AnnotationType.text.code) }
 
   @_noLocks
@@ -102,7 +102,7 @@ struct AnnotationNode {
     unsafe base + AnnotationNode.cellOffset(nameCount: nameCount)
   }
 
-  /// The cell with the value of a text annotation.
+  /// The cell that holds a text annotation's value.
   var text: ValueCell {
     @_noLocks get { unsafe ValueCell(cellBase, capacity: capacity) }
   }
@@ -123,16 +123,16 @@ struct AnnotationNode {
 
 /// A number that any thread may replace at any time.
 ///
-/// One word contains the number combined with `mark`, so that a word of 0 means no value. One store replaces the
-/// word. A second word marks the one number whose combined word would be 0. Setting a number reads no memory. If many
-/// threads set the same number at the same time, a read would wait for the cache line that another thread has just
-/// written, but stores are queued.
+/// The first word holds the number combined with `mark` by exclusive or, so that 0 means no value. The second word is
+/// set only for the one number whose combined word would be 0. One store replaces the number, without reading memory
+/// first. If many threads set the same number at the same time, a read would wait for the cache line that another
+/// thread has just written, but stores are queued.
 ///
 /// RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }
-  /// The value that is combined with each number; programs rarely set this number itself.
+  /// The value that each number is combined with; programs rarely set a number to this value.
   static var mark: UInt64 { @_noLocks get { 0x9E37_79B9_7F4A_7C15 } }
 
   let words: UnsafeMutablePointer<UInt64>

@@ -1,20 +1,20 @@
 internal import CSignalSafe
 
-/// The last breadcrumbs of the program or of one unit of work.
+/// The last breadcrumbs that the program, or one unit of work, has left.
 ///
 /// The ring's number of slots is a power of two.
 ///
 /// Each breadcrumb gets the next number, which determines its slot. The first word of a slot contains the number of
-/// the slot's breadcrumb. That word is odd while the slot is being written, and even afterward, so that an incomplete
-/// slot can be recognized. If a slower thread is still writing the slot's previous breadcrumb, the new breadcrumb is
-/// dropped.
+/// the slot's breadcrumb. The word is odd while the slot is being written, and even afterward, so that readers
+/// recognize an incomplete slot. If a slower thread is still writing the slot's previous breadcrumb, the new
+/// breadcrumb is dropped.
 ///
 /// The program's ring is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
 @safe
 struct BreadcrumbRing {
   /// The number of breadcrumbs that the process's ring holds.
   static var processCount: Int { @_noLocks get { 128 } }
-  /// The number of bytes of a slot.
+  /// The size of a slot in bytes.
   ///
   /// The fields begin at these offsets: the word with the breadcrumb's number at 0, the unit of work at 8, the time
   /// by CLOCK_BOOTTIME at 16, the thread at 24, the size of the text at 28, the size of the metadata at 29, the level
@@ -37,7 +37,7 @@ struct BreadcrumbRing {
     unsafe self.next = next
   }
 
-  /// The number of breadcrumbs that the program has left since its start.
+  /// The number of breadcrumbs that were ever left in this ring.
   var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
 
   @_noLocks

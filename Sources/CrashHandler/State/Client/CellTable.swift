@@ -1,10 +1,10 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A table with a fixed number of keys and their values, which any thread can set and remove.
+/// A table with room for a fixed number of keys and their values, which any thread can set and remove.
 ///
 /// Two threads that set the same new key at the same time may each take a free cell. Readers use the first cell with
-/// a given key. When the key is set again, the other cells with that key are cleared.
+/// that key. When the key is set again, the other cells with the key are cleared.
 ///
 /// The table is in `ClientMemory`. RUNS-DURING-CRASH; set by the program.
 @safe
@@ -12,7 +12,7 @@ struct CellTable {
   let base: UnsafeMutableRawPointer
   let count: Int
   let capacity: Int
-  /// The number of entries for which there was no room.
+  /// How many entries were left out because there was no room for them.
   let omitted: FutexWord
 
   @_noLocks
@@ -38,9 +38,9 @@ struct CellTable {
 
 /// The state word of a `ValueCell`.
 ///
-/// Bits 0 to 3 mark the buffers that are being written. Bits 4 and 5 contain the number of the buffer with the value.
-/// Bit 6 is set if there is a value, and bit 7 if a later value was dropped. The bits from 8 on count the changes of
-/// the value.
+/// Bits 0 to 3 mark the buffers that are being written. Bits 4 and 5 contain the number of the buffer that holds the
+/// value. Bit 6 is set if there is a value, and bit 7 if a later value was dropped. The bits from 8 on count how
+/// often the value has changed.
 ///
 /// RUNS-DURING-CRASH.
 struct CellState {
@@ -79,7 +79,7 @@ struct CellReading {
   let kind: Kind
   let count: Int
   let keyCount: Int
-  /// True if the program set a later value, which was dropped.
+  /// True if the program has set a later value that was dropped.
   let isStale: Bool
   /// True if a thread was writing a later value.
   let isBeingWritten: Bool

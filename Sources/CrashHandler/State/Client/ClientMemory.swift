@@ -2,16 +2,16 @@ internal import CSignalSafe
 
 /// The memory of all client data: annotations, breadcrumbs, attachments and memory ranges.
 ///
-/// All of it is one block of static memory, which initially contains only zeros. The memory can be used before
-/// `startHandler`, and needs no initialization. A forked child has its own copy.
+/// This is one block of static memory, which initially contains only zeros. It needs no initialization, so the
+/// program can use it before `startHandler`. A forked child has its own copy.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ClientMemory {
   /// The offset of the tables in this memory.
   ///
-  /// Other words precede the tables. The counts of left-out entries are at 0, 4, 8 and 12, the head and the end of
-  /// the annotation list at 16 and 20, and the number of the next breadcrumb at 24.
+  /// Other words precede the tables: four counts of left-out entries at 0, 4, 8 and 12, the annotation list's head at
+  /// 16 and its size in use at 20, and the next breadcrumb's number at 24.
   private static var tablesOffset: Int { 64 }
   /// The maximum number of bytes of a simple annotation's key and value together.
   ///

@@ -4,10 +4,10 @@ internal import CSignalSafe
 ///
 /// The value is self-contained, so that a copy made by the Swift runtime outlives the original. Word 0 is a checksum
 /// of the other words, which detects a value that was overwritten or not completely written. Word 1 is the `WorkKey`
-/// of the unit of work. Word 2 has the size of the text (2 bytes), the number of contexts for which there was no room
-/// (2) and 0 (4). The text begins at offset 24, with the outermost context first. For each context, the text contains
-/// the length of the name (with `cutBit` if the value was cut), the length of the value, the name and the value.
-/// Zeros fill the last word of the text.
+/// of the unit of work. Word 2 holds the size of the text (2 bytes), the number of contexts for which there was no
+/// room (2 bytes), and 0 (4 bytes). The text begins at offset 24, with the outermost context first. For each context,
+/// the text contains the length of the name (with `cutBit` if the value was cut), the length of the value, the name
+/// and the value. Zeros fill the last word of the text.
 ///
 /// RUNS-DURING-CRASH; filled by the program.
 @safe
@@ -62,7 +62,7 @@ struct ContextValue {
     }
   }
 
-  /// The name of one context, and its value.
+  /// One context: its name and its value.
   struct Entry {
     let name: Bytes
     let value: Bytes
@@ -71,7 +71,7 @@ struct ContextValue {
     let next: Int
   }
 
-  /// The context at an offset, beginning with 0; nil after the last context.
+  /// Returns the context at an offset (0 for the first context); nil after the last context.
   @_noLocks
   func entry(_ offset: Int) -> Entry? {
     guard offset >= 0, offset &+ 2 <= textCount else { return nil }

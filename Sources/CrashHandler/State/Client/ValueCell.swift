@@ -2,12 +2,12 @@ internal import CSignalSafe
 
 /// Bytes that any thread may replace at any time, and that are read completely or not at all.
 ///
-/// A cell has a state word and four buffers. The word shows which buffer has the value, which buffers are being
-/// written, and how often the value was replaced. A thread that sets the value takes another buffer, fills it, and
-/// makes it the current buffer with one compare-and-swap. So a thread that is stopped while it writes, even
-/// permanently, does not block other threads, and its incomplete value is never read. If two threads write at the
-/// same time, the value of the last swap remains. If all three other buffers are in use, the new value is dropped,
-/// and the old value is marked as stale. Setting never waits and never allocates.
+/// A cell has a state word and four buffers. The word shows which buffer holds the value, which buffers are being
+/// written, and how often the value was replaced. To set the value, a thread takes another buffer, fills it, and
+/// makes it the current one with a compare-and-swap. So a thread that is stopped while it writes, even permanently,
+/// does not block other threads, and its incomplete value is never read. If two threads write at the same time, the
+/// value that is swapped in last remains. If all three other buffers are in use, the new value is dropped, and the
+/// old value is marked as stale. Setting never waits and never allocates.
 ///
 /// The cell is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
 @safe
@@ -15,12 +15,12 @@ struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
   /// The size of the header before a value.
   ///
-  /// The header has the number of bytes of the value (4 bytes), and how many of these bytes are the key (4 bytes).
+  /// The header holds the size of key and value together (4 bytes), and the size of the key alone (4 bytes).
   static var headerSize: Int { @_noLocks get { 8 } }
 
   private let word: UnsafeMutablePointer<UInt64>
   private let buffers: UnsafeMutableRawPointer
-  /// The maximum number of bytes of a value, including its key.
+  /// The maximum number of bytes of a value together with its key.
   let capacity: Int
 
   /// The number of bytes of memory that a cell takes.
@@ -55,9 +55,10 @@ struct ValueCell {
     unsafe buffers + index &* ValueCell.stride(capacity)
   }
 
-  /// Copies the value, which begins with the key.
+  /// Copies the key and then the value.
   ///
-  /// Other threads may still be running. If the value changes while it is copied, it is copied again, a few times.
+  /// Other threads may still be running. If the value changes while it is copied, this tries again, at most 16 times
+  /// in all.
   ///
   /// - Parameter place: memory of at least `capacity` bytes.
   @_noLocks

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The keys of the three kinds of unit of work: a `withContext` call, a task or a thread.
+/// Makes the keys for the three kinds of units of work: `withContext` calls, tasks and threads.
 ///
 /// RUNS-DURING-CRASH.
 enum WorkKey {
@@ -16,8 +16,8 @@ enum WorkKey {
 
 /// The last breadcrumbs of each of 512 units of work.
 ///
-/// The key of a unit of work chooses a bucket of eight rings. A unit of work without a ring takes the least recently
-/// used ring of its bucket. A finished unit's ring counts as never used. Each slot contains the key of its unit of
+/// The key of a unit of work selects a bucket of eight rings. A unit of work without a ring takes the least recently
+/// used ring in its bucket. A finished unit's ring counts as never used. Each slot contains the key of its unit of
 /// work, so that a reassigned ring does not show breadcrumbs of its previous unit.
 ///
 /// The rings are not in `ClientMemory`, but in separate memory. RUNS-DURING-CRASH; filled by the program.
@@ -27,10 +27,10 @@ struct WorkRings {
   private static var buckets: Int { 64 }
   /// The number of breadcrumbs in a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
-  /// Offsets of three tables with one word for each ring, and of the rings after these tables.
+  /// The offsets of the second and third of three tables with one word for each ring, and of the rings, which follow.
   ///
-  /// A ring's three words are the key of its unit of work, the time of its last use, and the number of its next
-  /// breadcrumb.
+  /// The tables hold the key of each ring's unit of work, the time of the ring's last use, and its next breadcrumb's
+  /// number.
   static var usesOffset: Int { @_noLocks get { 4096 } }
   private static var nextsOffset: Int { 8192 }
   private static var ringsOffset: Int { 12288 }
@@ -61,7 +61,7 @@ struct WorkRings {
       next: word(WorkRings.nextsOffset, index))
   }
 
-  /// The first ring of the bucket of a unit of work.
+  /// Returns the index of the first ring in the bucket for a unit of work.
   @_noLocks
   func bucket(_ work: UInt64) -> Int {
     let hash = (work &* 0x9E37_79B9_7F4A_7C15) &>> 58

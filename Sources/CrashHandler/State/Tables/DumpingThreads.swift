@@ -1,8 +1,8 @@
-/// The threads that take a dump for another reason than a crash, each with its `Capture`.
+/// The threads that take a dump for a reason other than a crash, each with its `Capture`.
 ///
-/// A fault in a section of such a dump is not a crash of the program, but the fault also reaches the crash handler.
-/// The handler finds the section's recovery point through this table. Each thread adds, removes and looks up only its
-/// own entry, so no state is used after it was freed.
+/// A fault in a section of such a dump is not a crash of the program, but it also reaches the crash handler, which
+/// finds the section's recovery point through this table. Each thread adds, removes and looks up only its own entry,
+/// so no state is used after it was freed.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -16,7 +16,7 @@ struct DumpingThreads {
     var dump: UnsafeMutableRawPointer?
   }
 
-  /// The number of bytes of the table, 16 for each entry.
+  /// The size of the table in bytes, 16 for each entry.
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
   private let base: UnsafeMutableRawPointer
@@ -66,7 +66,7 @@ struct DumpingThreads {
     }
   }
 
-  /// The dump that the calling thread takes; nil if the thread takes no dump.
+  /// Returns the dump that the calling thread is taking; nil if there is none.
   @_noLocks
   func dump(of threadID: Int32) -> UnsafeMutableRawPointer? {
     let index = index(of: threadID)

@@ -1,9 +1,10 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The dump files of hangs that are still going on.
+/// The dumps of hangs that are still in progress.
 ///
-/// A crash removes these dumps, because the crash report shows the same process at a later time.
+/// When a crash is captured, these dumps are removed, because the crash report shows the same process at a later
+/// time.
 ///
 /// RUNS-DURING-CRASH; filled in ordinary code.
 @safe
@@ -40,7 +41,7 @@ struct HangDumps {
     return -1
   }
 
-  /// Fills an entry with the names of a finished dump, and takes over the dump's descriptors.
+  /// Fills an entry with the names and the descriptors of a finished dump.
   @_noLocks
   func fill(_ index: Int, _ files: SessionFiles, _ names: DumpNames) {
     unsafe entry(index).pointee.dump = files.dump
@@ -111,7 +112,7 @@ struct HangDumps {
   private func copyName(
     _ name: UnsafePointer<CChar>, to place: UnsafeMutablePointer<CChar>
   ) {
-    // The name fits, because an identifier has at most 128 bytes, a report ID 36 and a suffix 7.
+    // The name fits into 255 bytes: an identifier has at most 128 bytes, a report ID 36 and a suffix 7.
     var index = 0
     while index < 255, unsafe name[index] != 0 {
       unsafe place[index] = name[index]

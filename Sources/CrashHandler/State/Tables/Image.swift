@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// One image of the process.
+/// One ELF image in the process.
 ///
 /// RUNS-DURING-CRASH.
 struct Image {

@@ -1,4 +1,4 @@
-/// The images of the process, in the order in which they were found.
+/// The ELF images in the process, in the order in which they were found.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -50,7 +50,7 @@ struct ImageTable {
     return index
   }
 
-  /// The index of the image whose range, including gaps between its segments, contains an address; -1 if there is
+  /// Returns the index of the image whose range, including gaps between segments, contains an address; -1 if there is
   /// none.
   @inline(never) @_noLocks
   func index(around address: UInt64) -> Int {
@@ -64,8 +64,8 @@ struct ImageTable {
     return -1
   }
 
-  /// The index of the listed image with this bias and dynamic section that was not found in memory yet; -1 if there
-  /// is none.
+  /// Returns the index of the image in the dynamic linker's list that has this bias and dynamic section but was not
+  /// found in memory yet; -1 if there is none.
   @_noLocks
   func missing(bias: UInt64, dynamicSection: UInt64) -> Int {
     var index = 0

@@ -1,11 +1,11 @@
-/// The last handled fault of each thread, and whether the handler of that fault returned.
+/// The last fault on each thread that was handled, and whether the previous handler returned after it.
 ///
-/// If a handler returns without having removed the cause of a fault, the same fault occurs again and again. If the
-/// previous handler leaves by siglongjmp, the fault is over. The next fault is then another crash, even at the same
+/// If a previous handler returns without having removed the cause of a fault, the same fault occurs again and again.
+/// If it leaves through siglongjmp, the fault is over, and the next fault is another crash, even at the same
 /// instruction with the same stack.
 ///
-/// The table has a fixed size; when it is full, the oldest entry is replaced. Only the capturing thread adds and
-/// searches entries. But a previous handler may return while another thread is already capturing.
+/// The table has a fixed size; new entries replace old ones. Only the capturing thread adds and looks up entries, but
+/// a previous handler may return, and mark its entry, while another thread is already capturing.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -14,9 +14,9 @@ struct KnownFaults {
   private static var stride: Int { 48 }
   /// The number of bytes of the table.
   ///
-  /// An entry has the fault (32 bytes) and, at offset 40, a word. In a used entry, the word is twice the fault's
+  /// An entry holds a `FaultIdentity` and, at offset 40, a word. In a used entry, the word is twice the fault's
   /// number, plus one after the fault's handler has returned. In a free entry, the word is 0. The number of the last
-  /// fault follows all entries.
+  /// fault follows the entries.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer
@@ -26,7 +26,7 @@ struct KnownFaults {
     unsafe self.base = base
   }
 
-  /// True if the fault is the last fault of its thread, and has occurred again because its handler returned.
+  /// True if the fault is the same as the last fault on its thread, whose handler has returned.
   @_noLocks
   func isRepetition(_ fault: FaultIdentity) -> Bool {
     let index = index(of: fault)
@@ -34,7 +34,7 @@ struct KnownFaults {
     return unsafe place(index).pointee.isEqual(to: fault)
   }
 
-  /// Stores the fault as the last fault of its thread.
+  /// Stores the fault as the last fault on its thread.
   ///
   /// - Returns: the fault's number; 0 if there is no fault.
   @_noLocks
@@ -49,8 +49,8 @@ struct KnownFaults {
     if index < 0 {
       index = Int(truncatingIfNeeded: number) & (KnownFaults.capacity &- 1)
     }
-    // The word is cleared first, so that the return of an earlier fault's handler is not taken for the return of this
-    // fault's handler.
+    // The word is cleared first, so that the return from an earlier fault's handler is not mistaken for the return
+    // from this fault's handler.
     word(index).store(0)
     unsafe place(index).pointee = fault
     word(index).store(number &* 2)

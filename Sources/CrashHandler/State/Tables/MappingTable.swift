@@ -1,6 +1,6 @@
 /// The contents of `/proc/thread-self/maps` in a crash.
 ///
-/// The text is read once. A table has the start and end of each mapping in the text.
+/// The text is read once. The entries hold the addresses, the flags and the path of each mapping in the text.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe
@@ -17,7 +17,7 @@ struct MappingTable {
   /// The number of bytes of one entry.
   static var stride: Int { @_noLocks get { 24 } }
 
-  /// The buffer of the text, and its size in bytes.
+  /// The buffer for the text, and the buffer's size in bytes.
   let text: UnsafeMutableRawPointer
   let textCapacity: Int
   private let entries: UnsafeMutableRawPointer
@@ -59,7 +59,7 @@ struct MappingTable {
     unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
   }
 
-  /// The rest of a mapping's line, which begins with the device, `major:minor`.
+  /// Returns the part of a mapping's line that begins with the device, `major:minor`.
   @_noLocks
   func device(of mapping: Mapping) -> TextScanner {
     var start = mapping.pathOffset
@@ -69,7 +69,7 @@ struct MappingTable {
     return line
   }
 
-  /// The free part of the buffer after the text.
+  /// The unused part of the buffer, after the text.
   var room: Scratch {
     @_noLocks get { unsafe Scratch(text + textCount, size: textCapacity &- textCount) }
   }
@@ -99,7 +99,7 @@ struct MappingTable {
     images.removeAll()
   }
 
-  /// Adds the mapping in one line, which has the form `start-end rwxp offset device inode   path`.
+  /// Adds the mapping that one line describes, in the form `start-end rwxp offset device inode   path`.
   private func addLine(_ scanner: inout TextScanner) {
     let index = count
     guard index < capacity else { return }

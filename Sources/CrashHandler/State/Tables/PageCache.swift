@@ -3,8 +3,8 @@ internal import CSignalSafe
 /// Recently read pages of the program's memory.
 ///
 /// Lists, chains of frames and headers are read word by word, and these words are close together. With the cache, one
-/// system call reads a page instead of a word, or many pages whose addresses are known. A cached page is not updated.
-/// So the cache is used only if the threads are stopped or outdated contents can be tolerated. The entries are
+/// system call reads a page instead of a word, or several pages whose addresses are known. A cached page is not
+/// updated, so the cache is used only if the threads are stopped or outdated contents do no harm. The entries are
 /// reused in turn.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
@@ -14,17 +14,17 @@ struct PageCache {
   static var pageSize: Int { @_noLocks get { 4096 } }
   /// The number of pages in the cache.
   ///
-  /// The number is small, because the kernel clears each page of the cache's memory at its first use. Clearing a page
+  /// The number is small, because the kernel clears each page of the cache's own memory when it is first used, which
   /// takes as long as reading a page.
   static var capacity: Int { @_noLocks get { 16 } }
   /// The maximum number of pages that one system call reads.
   static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
   /// The number of pages that are read together if the next pages will be needed too.
   static var readAhead: Int { @_noLocks get { 4 } }
-  /// The number of bytes of the table.
+  /// The size of the cache in bytes.
   ///
-  /// The table has the pages, an entry for each page, the index of the next entry to reserve, and the index of the
-  /// entry that was found last.
+  /// The cache consists of the pages, an entry for each page, the index of the next entry to reserve, and the index
+  /// of the entry that was found last.
   static var byteCount: Int { @_noLocks get { capacity &* (pageSize &+ 16) &+ 16 } }
 
   struct Entry {

@@ -4,14 +4,15 @@ internal import CSignalSafe
 ///
 /// Such pages can be read without waiting for a thread of the program.
 ///
-/// A thread of the program may have to provide any other page, through userfaultfd or as a FUSE file system. That
-/// thread may be stopped, or may be the crashed thread, and no signal interrupts the wait in process_vm_readv.
+/// Any other page may have to be provided by one of the program's threads, through userfaultfd or as a FUSE file
+/// system. That thread may be stopped, or may be the thread that crashed, and no signal interrupts the wait in
+/// process_vm_readv.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux
 /// Documentation/admin-guide/mm/pagemap.rst.
 @safe
 struct ResidentPages {
-  /// The number of pages in a window, whose states are read at once, and the number of windows in the cache.
+  /// The number of pages in a window (pages whose states are read at once), and the number of windows in the cache.
   ///
   /// The cache is enough for the stacks and thread-local blocks of about a hundred threads.
   private static var window: Int { 512 }
@@ -28,7 +29,8 @@ struct ResidentPages {
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
-  /// The number of calls of `forget`, in the bits from 44 on, and the `attempt` of `again`, in the bits from 56 on.
+  /// In the bits from 44 on, the number of calls of `forget`; in the bits from 56 on, the `attempt` that was passed
+  /// to `again`.
   ///
   /// No window's number is large enough to use these bits.
   private var generation: UInt64 = 0
@@ -42,7 +44,7 @@ struct ResidentPages {
     self.pageSize = UInt64(truncatingIfNeeded: pageSize)
   }
 
-  /// False if the kernel does not provide the page-map file, so that no page's state is known.
+  /// False if the kernel does not provide the page map, so that no page's state is known.
   var isOpen: Bool { @_noLocks get { file.descriptor >= 0 } }
 
   /// Makes later reads use this page-map file, or no file if the value is empty.
@@ -65,7 +67,8 @@ struct ResidentPages {
   @_noLocks
   mutating func forget() { generation &+= 1 &<< 44 }
 
-  /// A copy that reads the pages' states again, because a running thread may have mapped more pages meanwhile.
+  /// Returns a copy that reads the pages' states again, because a running thread may have mapped more pages
+  /// meanwhile.
   ///
   /// - Parameter attempt: 0 to use the cache; a new number up to 64 for each new read.
   @_noLocks
@@ -75,7 +78,7 @@ struct ResidentPages {
     return pages
   }
 
-  /// Counts the bytes from an address whose pages have the same state: all in memory, or all not in memory.
+  /// Counts the bytes from an address on that are in pages with the same state: all in memory, or all not in memory.
   ///
   /// - Parameter count: the maximum number of bytes; more than 0.
   @_noLocks
@@ -91,7 +94,7 @@ struct ResidentPages {
   /// True for a page that is in memory or in swap, or whose state is not known.
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 9
-    // Window numbers are hashed by multiplication, because stacks are at equal distances.
+    // Window numbers are hashed by multiplication, because stacks lie at equal distances from each other.
     let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 54
     let offset = Int(truncatingIfNeeded: hash) &* ResidentPages.stride
     if memory.word(offset) != generation | number { read(number, to: offset) }
@@ -109,8 +112,8 @@ struct ResidentPages {
     memory.setWord(offset, 0)
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {
-      // If the kernel refuses the read, the state of the pages is unknown. Addresses beyond the end of the file do
-      // not belong to programs.
+      // If the kernel refuses the read, the pages' states are unknown. Addresses beyond the end of the page map never
+      // belong to a program.
       let isHere =
         result < 0
         || page &* 8 < result && entries.word(page &* 8) & ResidentPages.presentOrSwapped != 0

@@ -2,14 +2,14 @@ internal import CSignalSafe
 
 /// Alternate stacks that `startHandler` offers to existing threads, with one record for each thread.
 ///
-/// The stop signal's handler takes the offer, because a thread's alternate stack can be changed only by that thread.
-/// The table is never freed, because a signal may reach a thread long after the offer was withdrawn.
+/// Each thread takes the offer in the stop handler, because only a thread itself can change its alternate stack. The
+/// table is never freed, because a signal may reach a thread long after the offer was withdrawn.
 ///
 /// RUNS-DURING-CRASH: `answer` may run while another thread crashes.
 @safe
 struct StackOffers {
   private struct Record {
-    /// The `State` of the offer, which the thread that gets the offer changes too.
+    /// The `State` of the offer; the thread to which the stack is offered changes it too.
     let state: UInt32
     var threadID: Int32
     /// The lowest address of the stack.
@@ -79,21 +79,22 @@ struct StackOffers {
     return true
   }
 
-  /// The size that the kernel is told for the new alternate stack of a thread that had none.
+  /// The size that is passed to the kernel for the new alternate stack of a thread that had none.
   ///
-  /// This size is a little smaller than the stack's real size.
+  /// This size is 48 bytes less than the stack's real size.
   ///
-  /// The crash handler recognizes such a stack by this size, without a mark in the stack's memory.
+  /// By this size, the crash handler recognizes such a stack without a mark in the stack's memory.
   @_noLocks
   static func firstSize(_ size: Int) -> Int { size &- 48 }
 
-  /// True for an alternate stack that this package created for a thread that had none.
+  /// True if an alternate stack of this size was created by this package for a thread that had none.
   @_noLocks
   func isFirst(_ size: UInt64) -> Bool {
     size == UInt64(truncatingIfNeeded: StackOffers.firstSize(stackSize))
   }
 
-  /// Installs the stack that is offered to this thread, or declines the offer if the thread has an alternate stack.
+  /// Installs the stack that is offered to this thread, or declines the offer if the thread's alternate stack is
+  /// large enough.
   ///
   /// This function also unblocks the crash signals that the thread blocks.
   ///

@@ -42,7 +42,7 @@ struct ThreadRecord {
     }
   }
 
-  /// The head of a record; the texts of the thread's name and system call follow it.
+  /// The head of a record; the thread's name and the text of its system call follow it.
   struct Fields {
     /// The `Status` of the thread, which the thread itself changes too.
     fileprivate let status: UInt32
@@ -50,7 +50,7 @@ struct ThreadRecord {
     /// The context in the thread's signal frame; nil until the thread has stopped.
     var context: SignalContext?
     var threadPointer: UInt64 = 0
-    /// The signals that the thread blocks; only signals below 32 are known unless `knowsAllSignals` is true.
+    /// The signals that the thread blocks; unless `knowsAllSignals` is true, only those below 32 are known.
     var blockedSignals: UInt64 = 0
     /// The thread's state letter as in proc(5), read before the thread was sent a signal; 0 if unknown.
     var stateLetter: UInt8 = 0
@@ -123,9 +123,9 @@ struct ThreadRecord {
     }
   }
 
-  /// True for the first thread of a process after that thread has ended.
+  /// True if the thread has ended; this can be seen only for the process's first thread.
   ///
-  /// The kernel keeps the first thread until the last thread ends.
+  /// The kernel keeps listing the first thread until the last thread ends.
   var hasEnded: Bool {
     @_noLocks get {
       let letter = fields.stateLetter
@@ -168,7 +168,7 @@ struct ThreadRecord {
     fields.systemCallLength = UInt8(truncatingIfNeeded: count)
   }
 
-  /// True if the stop signal interrupted the system call in `systemCall`, and not a later system call.
+  /// True if the stop signal interrupted the system call in `systemCall`, and not a later one.
   ///
   /// If the kernel will repeat the call after the signal handler, it has set the instruction pointer back to the
   /// call.

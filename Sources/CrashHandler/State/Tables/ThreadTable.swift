@@ -1,20 +1,20 @@
 internal import CSignalSafe
 
-/// The threads that were found in a crash.
+/// The threads that were found when the dump was taken.
 ///
-/// The table has a fixed size. The capturing thread and each stopped thread fill its records.
+/// The size of the table is fixed. The capturing thread and each stopped thread fill its records.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadTable {
-  /// The number of bytes of one record.
+  /// The size of one record in bytes.
   static var stride: Int { @_noLocks get { 320 } }
   /// The maximum number of bytes of a thread name.
   ///
-  /// The kernel allows 15 characters, and escapes each with at most 4 bytes.
+  /// This is more than enough: a name has at most 15 bytes, each of which takes at most 2 bytes when escaped.
   static var nameCapacity: Int { @_noLocks get { 64 } }
 
-  /// The maximum number of bytes of the text of a system call: ten numbers of 18 digits, separated by blanks.
+  /// The maximum number of bytes of a system call's text: nine numbers of up to 18 characters, separated by spaces.
   static var systemCallCapacity: Int { @_noLocks get { 192 } }
   /// The maximum number of threads whose system call is read.
   ///
@@ -28,7 +28,7 @@ struct ThreadTable {
   private let countWord: FutexWord
 
   /// - Parameters:
-  ///   - slots: `slotCount(capacity)` words that are 0; a used slot holds the number of a record, beginning with 1.
+  ///   - slots: `slotCount(capacity)` words that are 0; a used slot holds a record's index plus 1.
   ///   - countWord: the word that counts the records; 0 at first.
   @_noLocks
   init(
@@ -42,8 +42,8 @@ struct ThreadTable {
     self.countWord = countWord
   }
 
-  /// The number of slots of the hash table of threads: a power of two, so large that at most half of the slots are
-  /// used.
+  /// Returns the number of slots in the hash table of threads: a power of two, so large that at most half of the
+  /// slots are used.
   @_noLocks
   static func slotCount(_ capacity: Int) -> Int {
     var count = 2

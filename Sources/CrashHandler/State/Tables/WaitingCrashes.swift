@@ -3,13 +3,13 @@ internal import CSignalSafe
 /// The threads that crashed while another thread was already capturing, with their contexts.
 ///
 /// These threads get no stop signal, because they already wait, and a small alternate stack may have no room for a
-/// second signal frame. So a waiting thread blocks the stop signals, and this table has the data that the stop
+/// second signal frame. So a waiting thread blocks the stop signals, and this table holds the data that the stop
 /// handler would have stored. The table has as many entries as the table of threads.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingCrashes {
-  /// The crash of a thread that waits.
+  /// The crash of a waiting thread.
   struct Crash {
     /// The context in the thread's signal frame.
     let context: SignalContext?
@@ -25,7 +25,7 @@ struct WaitingCrashes {
   /// The number of bytes of one entry.
   private static var stride: Int { 32 }
 
-  /// The number of bytes of a table, which begins with the number of entries that were ever used.
+  /// Returns the size of a table in bytes; the table begins with the number of entries that were ever used.
   @_noLocks
   static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
 
@@ -93,7 +93,7 @@ struct WaitingCrashes {
     }
   }
 
-  /// The crash of a thread; nil if the thread is not waiting.
+  /// Returns the crash of a thread; nil if the thread is not waiting.
   @_noLocks
   func crash(of threadID: Int32) -> Crash? {
     let index = index(of: threadID)

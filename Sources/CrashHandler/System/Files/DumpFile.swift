@@ -12,24 +12,23 @@ enum DumpFile {
     @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
   }
 
-  /// The number of bytes that are preallocated for a dump: enough for the crash, mappings, modules and about 20
-  /// threads.
+  /// How many bytes are preallocated for a dump: enough for the crash, mappings, modules and about 20 threads.
   ///
-  /// When one megabyte was preallocated, releasing the blocks on tmpfs added 115 microseconds to a crash.
+  /// With 1 MiB, releasing the unused blocks on tmpfs added 115 microseconds to the handling of a crash.
   static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
 
-  /// The maximum number of attempts at a system call that signals interrupt on a slow file system.
+  /// How many times a system call is attempted if signals interrupt it on a slow file system.
   ///
   /// Most of these signals are ticks of the handler's own timer.
   fileprivate static var interruptions: Int { 64 }
 }
 
-/// Ensures, before the first byte is written, that the dump goes into its own file.
+/// Makes sure, before the first byte is written, that the dump goes to its own file.
 ///
 /// The program may have closed the handler's descriptors and opened other files under their numbers. The file or its
-/// directory may have been removed. A forked child has only the descriptor of its parent's file. Missing files are
-/// opened or created again. Nothing is written to a descriptor that no longer refers to the handler's file. This code
-/// also creates the next file of a process that survived a crash.
+/// directory may have been removed. A forked child has only the descriptor of its parent's file. In all these cases,
+/// missing files are opened or created again, and nothing is written to a descriptor that no longer refers to the
+/// handler's file. This code also creates the next file after a crash that the process has survived.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -42,8 +41,8 @@ extension Capture {
     let opensFiles = mayMake(CallBit.files)
     if session.files.isMissing { return opensFiles && (makeNewDumpFile() || makeNewDumpFile()) }
     let isOpen = isSame(session.files.dump, linked: true)
-    // If the program chose the dump's path, the dump has no name in the pending directory, and has no other place to
-    // go.
+    // If the program chose the dump's path, the dump has no name in the pending directory, so it cannot go to another
+    // file.
     guard session.request.isRenamed else { return isOpen }
     if isOpen && !isDumpTaken() { return true }
     guard opensFiles else { return isOpen }
@@ -56,13 +55,14 @@ extension Capture {
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
-    // The file was removed, so another process may have reported the end of this run under the old report ID.
+    // The file was removed, so another process may already have reported the end of this process under the old report
+    // ID.
     return makeNewDumpFile() || makeNewDumpFile() || isOpen
   }
 
   /// True if the file no longer has its name.
   ///
-  /// A converter that considered this process dead has renamed the file, and will remove it after it has created a
+  /// In this case, a converter took this process for dead and renamed the file, and will remove it after creating a
   /// report.
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
@@ -72,8 +72,8 @@ extension Capture {
 
   /// Creates a locked file with a new report ID.
   ///
-  /// The FIFO and the run record are created first, so that the locked file never exists without the evidence that
-  /// this process is alive.
+  /// The FIFO and the run record are created first, so that the locked file never exists without evidence that this
+  /// process is alive.
   ///
   /// - Returns: false if the file could not be created; a converter later removes the FIFO and the run record.
   @_noLocks
@@ -89,7 +89,8 @@ extension Capture {
     return true
   }
 
-  /// Releases preallocated blocks that a complete dump did not need, because the dump may stay on disk for long.
+  /// Releases preallocated blocks that a complete dump did not need, because the dump may stay on disk for a long
+  /// time.
   @_noLocks
   func releaseDumpBlocks() {
     let size = session.writer.size
@@ -103,8 +104,8 @@ extension Capture {
 
   /// Removes an incomplete dump.
   ///
-  /// The file is emptied first, because a process that has changed its user cannot remove a name from the directory.
-  /// An empty dump is never converted to a report.
+  /// The file is emptied first, because a process that has changed its user may be unable to remove a name from the
+  /// directory. An empty dump is never converted to a crash report.
   @_noLocks
   func discardDump() {
     let files = session.files
@@ -118,8 +119,8 @@ extension Capture {
 
   /// Removes `.locked` from the name of a complete dump.
   ///
-  /// The suffix is the only lock. If the rename fails, the dump keeps the suffix, but its end mark shows that the
-  /// dump is complete.
+  /// The suffix is the only lock. If the rename fails, the dump keeps the suffix, but its end mark still shows that
+  /// it is complete.
   ///
   /// - Returns: false if the file keeps its name, or has the name that a converter gave it.
   @_noLocks
@@ -129,7 +130,7 @@ extension Capture {
     return takeLockAway() == 0
   }
 
-  /// Copies the dump into a new file, if its file was removed while the dump was written.
+  /// Copies the dump to a new file, if its file was removed while the dump was written.
   ///
   /// A file that was only renamed is not copied, because the converter that renamed the file reads it again before
   /// removing it.
@@ -175,9 +176,9 @@ extension Capture {
     session.files.dump.descriptor = -1
   }
 
-  /// Opens a file of the pending directory for writing; the result is negative if the file does not exist.
+  /// Opens a file in the pending directory for writing; the result is negative if the file cannot be opened.
   ///
-  /// - Parameter truncating: whether the contents of the file are dropped.
+  /// - Parameter truncating: true to drop the file's contents.
   @_noLocks
   func openPendingFile(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard mayMake(CallBit.files) else { return -1 }
@@ -185,7 +186,7 @@ extension Capture {
     return unsafe open(session.files.directory.descriptor, name, flags)
   }
 
-  /// Creates the run record, and keeps the file open if the end of the run will be noted in it.
+  /// Creates the run record, and keeps it open if the process will note in it how it ends.
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && session.runRecord.isFollowed {
@@ -196,7 +197,7 @@ extension Capture {
     guard session.runRecord.isFollowed else { return }
     session.runRecord.isFollowed = false
     guard record.descriptor >= 0 else { return }
-    // If the disk has no room for the whole record, only the owner's identity is written, which takes a few hundred
+    // If there is no room for the whole record, only the owner's identity is written, which takes a few hundred
     // bytes.
     _ = unsafe pm_unlink(
       session.files.directory.descriptor, session.names.runRecord)
@@ -215,7 +216,7 @@ extension Capture {
     return (record, writeRunRecord(to: record, isMapped: isMapped))
   }
 
-  /// Creates a new FIFO; its read end replaces that of the old FIFO, whose dump is finished.
+  /// Creates a new FIFO, whose read end replaces that of the previous dump's FIFO.
   private func makeFIFO() {
     if isSame(session.files.fifo) {
       _ = pm_close(session.files.fifo.descriptor)
@@ -230,7 +231,7 @@ extension Capture {
     give(session.files.fifo.descriptor)
   }
 
-  /// Opens directories again if their descriptors now refer to other files; creates the pending directory again if it
+  /// Opens directories again if their descriptors were closed or reused; creates the pending directory again if it
   /// was removed.
   private func prepareDirectories() {
     guard mayMake(CallBit.files) else { return }
@@ -251,7 +252,7 @@ extension Capture {
     unsafe open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
   }
 
-  /// Renames the dump, which removes the dump's lock; returns 0 or -errno.
+  /// Removes the dump's lock by renaming the dump; returns 0 or -errno.
   private func takeLockAway() -> Int {
     var result = -Int(EINTR)
     var attempts = 0
@@ -298,7 +299,7 @@ extension Capture {
     return descriptor
   }
 
-  /// Changes a file's owner to the database's owner, who could not read the file otherwise.
+  /// Makes the database's owner the owner of a file, because that user could not read the file otherwise.
   ///
   /// The kernel may refuse the change if the process already runs as that user, who can then read the file anyway.
   private func give(_ descriptor: Int32) {

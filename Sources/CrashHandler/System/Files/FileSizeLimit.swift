@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Raises the soft limit on file sizes to the hard limit while the handler writes its files.
 ///
-/// If the soft limit is 0, every write fails with EFBIG, even a write into preallocated blocks.
+/// If the soft limit is 0, every write fails with EFBIG, even a write to preallocated blocks.
 ///
 /// RUNS-DURING-CRASH. Source: getrlimit(2), RLIMIT_FSIZE.
 struct FileSizeLimit {

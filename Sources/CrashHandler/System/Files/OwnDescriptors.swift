@@ -6,16 +6,15 @@ internal import IntermediateDump
 /// A dump could get into such a file if a thread that could not be stopped opens, duplicates and closes descriptors
 /// while the dump is written.
 ///
-/// If the process ends by its crash, the capturing thread stops sharing the descriptor table with the other threads.
-/// Changes by other threads then no longer affect the capturing thread, so a checked descriptor stays valid.
-/// Unsharing cannot be undone, so in a process that may continue, the table stays shared. In such a process, the file
-/// is checked before each flush, and a dump that has lost its file is written again from the beginning. A write
-/// between a check and the flush, or in the middle of a section, may still reach a file of the program.
+/// If the crash ends the process, the capturing thread stops sharing the descriptor table with other threads. Changes
+/// by other threads then no longer affect it, so a checked descriptor stays valid. Unsharing cannot be undone, so in
+/// a process that may continue, the table stays shared. In such a process, the file is checked before each flush, and
+/// a dump that has lost its file is written again from the beginning. If the descriptor changes between a check and
+/// the flush, or before a write in the middle of a section, bytes may still reach one of the program's files.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
 extension Capture {
-  /// Unshares the descriptor table if the default action is taken after the dump, because that action uses no
-  /// descriptors.
+  /// Unshares the descriptor table if the default action follows the dump, because that action uses no descriptors.
   ///
   /// The table stays shared if a previous handler runs later. Otherwise, descriptors that other threads close would
   /// stay open for that handler.
@@ -42,8 +41,8 @@ extension Capture {
     return false
   }
 
-  /// Prepares for writing again a dump that has lost its file; false if it has not lost its file, or has lost it too
-  /// often.
+  /// Prepares a dump that has lost its file for being written again; false if it has not lost its file, or may not be
+  /// begun again.
   ///
   /// The threads stay stopped, and the mappings are not read again.
   @_noLocks

@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// Prevents SIGXFSZ when the handler writes a file outside of a crash.
+/// Keeps SIGXFSZ from ending the process when this package writes a file outside a crash.
 ///
 /// A write beyond RLIMIT_FSIZE raises SIGXFSZ, whose default action ends the process. So SIGXFSZ is blocked during
-/// the write, and removed if it is pending afterward. The soft limit is raised if that is allowed.
+/// the write, and removed if the write has made it pending. The soft limit is also raised, if the caller allows that.
 ///
 /// `finish` must be called after the write. RUNS-DURING-CRASH: signal handlers and `_exit` write notes;
 /// `startHandler` and requested dumps also use this type.
@@ -33,7 +33,7 @@ struct OwnWriting {
   @_noLocks
   func finish(hasFailed: Bool) {
     limit.restore()
-    // The kernel sends SIGXFSZ to the writing thread, so only the signal that this write raised is removed.
+    // The kernel sends SIGXFSZ to the writing thread, so this removes only the signal that this write raised.
     if hasFailed && !wasPending { SignalMask.take(OwnWriting.signal) }
     SignalMask.set(previousMask)
   }

@@ -10,8 +10,7 @@ extension Capture {
   func chooseReportID() {
     let bytes = unsafe session.names.reportID
     if unsafe !mayMake(CallBit.files) || pm_getrandom(bytes, 16) != 16 {
-      // If the kernel has no entropy yet, or a seccomp filter forbids the call, the ID is made unique by the time and
-      // the thread ID.
+      // If the kernel has no entropy yet, or the call is forbidden, the ID is made from the time and the thread ID.
       unsafe bytes.storeBytes(of: wallClock, as: UInt64.self)
       unsafe bytes.storeBytes(
         of: UInt64(truncatingIfNeeded: pm_gettid()) &<< 32

@@ -9,15 +9,14 @@ internal import PendingDumps
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` write notes, and `_exit` may be called in a child of vfork.
 extension Capture {
-  /// True in the process whose end is noted in the run record.
+  /// True if the calling process notes in its run record how it ends.
   var followsRun: Bool {
     @_noLocks get { session.runRecord.isFollowed && shared.isOwnProcess }
   }
 
   /// Notes that the process exits.
   ///
-  /// If the note cannot be written, the record is removed. Without a record, the run's end gets no report, instead of
-  /// a wrong one.
+  /// If the note cannot be written, the record is removed, so that the end gets no report instead of a wrong one.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
     removeExpectedHangDumps()
@@ -31,7 +30,7 @@ extension Capture {
 
   /// Removes the dumps of hangs that are no longer watched.
   ///
-  /// Such a hang gets no report if the process exits.
+  /// If the process exits, such a hang gets no report.
   private func removeExpectedHangDumps() {
     guard
       !shared.process.isForkedChild && pm_getpid() == shared.process.id
@@ -81,7 +80,7 @@ extension Capture {
     return result == count
   }
 
-  /// The pending directory's descriptor, opened again if the program has closed it.
+  /// Returns the pending directory's descriptor; opens the directory again if the program has closed the descriptor.
   private func openRunDirectory() -> Int32 {
     let directory = session.files.directory
     if isSame(directory, linked: true) { return directory.descriptor }

@@ -3,7 +3,8 @@ internal import IntermediateDump
 
 /// Creates the run record for a locked file that `startHandler` did not create.
 ///
-/// Such a file belongs to a forked child, or is the next file of a process that continues after a crash.
+/// Such a file belongs to a forked child or to a requested dump, or is the next file of a process that continues
+/// after a crash.
 ///
 /// RUNS-DURING-CRASH. `RunRecord` writes the first run record of a process.
 extension Capture {
@@ -47,8 +48,8 @@ extension Capture {
     let known = shared.process.run
     guard shared.process.isForkedChild && !known.isOfThisProcess else { return known }
     let own = readRunFacts(over: known)
-    // The facts are stored only in a crash. Several threads may take requested dumps at once, so each of those
-    // threads reads the facts again.
+    // The facts are stored only in a crash. Several threads may take requested dumps at once, so each of them reads
+    // the facts again.
     if session.request.isCrash { shared.process.run = own }
     return own
   }
@@ -74,7 +75,8 @@ extension Capture {
     return run
   }
 
-  /// A namespace's inode number; 0 if the status of its file cannot be read; `other` if the file cannot be opened.
+  /// Returns a namespace's inode number; 0 if the status of its file cannot be read; `otherwise` if the file cannot
+  /// be opened.
   private func namespaceNumber(
     _ path: StaticString, of proc: ProcReader, otherwise: UInt64
   ) -> UInt64 {

@@ -11,7 +11,7 @@ struct StandardDescriptors {
   /// The bits of the descriptors that placeholders have taken.
   private let taken: UInt32
 
-  /// A value without placeholders, for a process that has all three descriptors open.
+  /// The value without placeholders, for a process in which all three descriptors are open.
   static var none: StandardDescriptors { @_noLocks get { StandardDescriptors(taken: 0) } }
 
   private init(taken: UInt32) { self.taken = taken }

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// Reads pages that are not in memory, except pages that another process or thread would have to provide.
+/// Reads pages that are not in memory, unless another process or thread would have to provide them.
 ///
-/// The pages that are read were never touched, or belong to files that the kernel itself reads. These pages are read
-/// through `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. The kernel
-/// could still wait for a file server, so pages of files on such servers are left out. In `/proc/thread-self/mem` the
-/// kernel ignores page permissions, so the mappings must be known.
+/// The remaining pages were never touched, or belong to files that the kernel itself reads. They are read through
+/// `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. There, the kernel
+/// could still wait for a file server, so pages of files on FUSE and 9P are left out. It also ignores page
+/// permissions there, so the mappings must be known.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
 /// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).
@@ -28,7 +28,7 @@ struct AbsentPages {
     AbsentPages(resident: resident.again(attempt), mappings: mappings, proc: proc)
   }
 
-  /// Copies up to `count` bytes of one mapping; returns the number of bytes that could be read.
+  /// Copies up to `count` bytes from one mapping; returns the number of bytes that could be read.
   @_noLocks
   func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
     let index = mappings.index(endingAbove: address)
@@ -53,10 +53,10 @@ struct AbsentPages {
     device.skip(0x3A)  // ":"
     let minor = device.hexadecimal()
     // The device 0:0 means that the mapping has no file. A file system on a block device has that device's number,
-    // and its major number is not 0.
+    // whose major number is not 0.
     guard major == 0, minor != 0 else { return false }
     let path = mappings.path(of: mapping).text
-    // The kernel's internal file system for shared memory is not in the list of mounts.
+    // These files are on the kernel's internal file system for shared memory, which is not in the list of mounts.
     if path.matches("/memfd:") || path.matches("/dev/zero") || path.matches("/SYSV") {
       return false
     }

@@ -3,11 +3,11 @@ internal import IntermediateDump
 
 /// Finds the ELF images in the process's memory.
 ///
-/// The kernel provides the addresses of the program and the vDSO. The dynamic linker's list has the addresses of the
-/// other images. An image is described by its program headers. The path, permissions and first bytes of a mapping are
-/// not enough. A small library linked by lld shows its ELF header in each mapping, and a program may move its code
-/// into memory without a file. Images that the linker does not list (in other linker namespaces, copied, or loaded
-/// without the linker) are found by ELF headers at the start of mappings.
+/// The kernel provides the addresses of the program and the vDSO, and the dynamic linker's list those of most other
+/// images. An image's extent comes from its program headers. A mapping's path, permissions and first bytes are not
+/// enough: a small library linked by lld shows its ELF header in each mapping, and a program may move its code to
+/// memory without a file. Images that the linker does not list (in other linker namespaces, copied, or loaded without
+/// the linker) are found by ELF headers at the start of mappings.
 ///
 /// The list is read entry by entry through the fault-tolerant reader, without the linker's lock, because the crashed
 /// thread may hold that lock. A listed image that is not at its listed address is skipped.
@@ -15,7 +15,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map; elf(5).
 @safe
 struct ImageFinder {
-  /// Offset in scratch memory of the addresses of the ELF headers that one system call reads.
+  /// The offset, in scratch memory, of the addresses of ELF headers that one system call reads.
   private static var addressesOffset: Int { ModuleImage.scratchSize }
 
   var images: ImageTable { @_noLocks get { mappings.images } }
@@ -24,7 +24,7 @@ struct ImageFinder {
   private let memory: SafeMemory
   private let scratch: Scratch
 
-  // The properties below show how far `next` has come.
+  // The properties below record how far `next` has got.
   /// The index of the image that was found last.
   private(set) var current = -1
   private var listed = 0
@@ -93,7 +93,7 @@ struct ImageFinder {
 
   // MARK: - The images
 
-  /// The next image; nil after the last image.
+  /// Finds the next image; returns nil after the last one.
   ///
   /// The index of this image in the table is `current`.
   @_noLocks
@@ -164,7 +164,7 @@ struct ImageFinder {
 
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
-  /// The start of a file may be mapped more than once, but only a mapping whose code is executable belongs to an
+  /// The start of a file may be mapped more than once, but only where the code is executable does it belong to an
   /// image. Memory without a file may contain an image only if that memory is executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
@@ -208,8 +208,8 @@ struct ImageFinder {
 
   /// The path of an image's file; empty if it is not known.
   ///
-  /// The path is the one that the kernel shows for a mapping of the image. If there is none, the path is from the
-  /// dynamic linker's list.
+  /// If possible, this is the path that the kernel shows for a mapping of the image. Otherwise, it comes from the
+  /// dynamic linker's list or, for the program, from launch.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)
@@ -233,7 +233,7 @@ struct ImageFinder {
     }
   }
 
-  /// Reads the image that has a segment at an address; the index is -1 if there is no such image.
+  /// Finds and reads the image that has a segment at an address; the index is -1 if there is no such image.
   @_noLocks
   func image(around address: UInt64) -> (index: Int, image: ModuleImage?) {
     let index = images.index(around: address)

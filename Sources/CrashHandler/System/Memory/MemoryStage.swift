@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
 struct MemoryStage {
-  /// Offset of the ranges' addresses and sizes; the number of ranges and the total number of bytes precede them.
+  /// The offset of the ranges' addresses and sizes; the number of ranges and the total number of bytes precede them.
   private static var rangesOffset: Int { 16 }
   private static var dataOffset: Int {
     @_noLocks get { rangesOffset &+ Int(PM_COPIED_RANGES) &* 16 }
@@ -47,7 +47,7 @@ struct MemoryStage {
     return nil
   }
 
-  /// Adds a range to read, or as many of its first bytes as are in memory.
+  /// Adds a range to be read, or as many of its first bytes as are in memory.
   ///
   /// Returns false if too few bytes are in memory, or if the stage has no room.
   ///
@@ -81,7 +81,7 @@ struct MemoryStage {
     scratch.setWord(8, UInt64(truncatingIfNeeded: count))
   }
 
-  /// The bytes of a range; nil if the range was not read completely.
+  /// Returns the bytes of the range that begins at an address; nil if exactly `count` bytes were not read.
   @_noLocks
   func bytes(_ address: UInt64, count: Int) -> Bytes? {
     guard let index = index(of: address), let bytes = bytes(index), bytes.count == count else {
@@ -90,7 +90,7 @@ struct MemoryStage {
     return bytes
   }
 
-  /// The bytes of the range at an index; nil if the range was not read completely.
+  /// Returns the bytes of the range at an index; nil if the range was not read completely.
   @_noLocks
   func bytes(_ index: Int) -> Bytes? {
     let size = Int(truncatingIfNeeded: scratch.word(8))

@@ -12,7 +12,7 @@ struct ModuleImage {
   let programHeaders: Bytes
   /// The difference between addresses in memory and addresses in the program headers.
   let bias: UInt64
-  /// The page of the lowest loaded address; if the ELF header is loaded, it is on this page.
+  /// The start of the page with the lowest loaded address; if the ELF header is loaded, it is on this page.
   private(set) var start: UInt64 = .max
   /// The end of the highest loaded address.
   private(set) var end: UInt64 = 0
@@ -21,8 +21,8 @@ struct ModuleImage {
 
   /// The number of bytes of scratch memory that one image needs.
   static var scratchSize: Int { @_noLocks get { 8192 } }
-  /// The number of bytes of an Elf64_Phdr, with these offsets: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz
-  /// 32, p_memsz 40.
+  /// The size of an Elf64_Phdr in bytes; its fields have these offsets: p_type 0, p_flags 4, p_offset 8, p_vaddr 16,
+  /// p_filesz 32, p_memsz 40.
   private static var headerSize: Int { 56 }
 
   /// Reads the ELF header at an address; nil if no image begins there.
@@ -30,8 +30,8 @@ struct ModuleImage {
   /// - Parameter scratch: scratch memory of `scratchSize` bytes.
   @_noLocks
   init?(at start: UInt64, memory: SafeMemory, scratch: UnsafeMutableRawPointer) {
-    // An Elf64_Ehdr has 64 bytes, with these offsets: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56.
-    // Linkers put the program headers directly after this header, so one read gets both.
+    // An Elf64_Ehdr has 64 bytes; its fields have these offsets: magic 0, class 4, e_phoff 32, e_phentsize 54,
+    // e_phnum 56. Linkers put the program headers directly after this header, so one read gets both.
     let readable = unsafe memory.copy(start, to: scratch, count: 4096)
     guard readable >= 64,
       unsafe scratch.loadUnaligned(fromByteOffset: 0, as: UInt32.self) == 0x464C_457F,
@@ -126,7 +126,8 @@ struct ModuleImage {
     }
   }
 
-  /// The loaded segment whose pages contain an address; nil for an address between segments or outside the image.
+  /// Returns the loaded segment whose pages contain an address; nil for an address between segments or outside the
+  /// image.
   @inline(never) @_noLocks
   func loaded(around address: UInt64) -> (end: UInt64, isCode: Bool)? {
     var offset = 0
@@ -157,7 +158,7 @@ struct ModuleImage {
     return hasCode
   }
 
-  /// The GNU build ID, at most 64 bytes, of the first PT_NOTE segment that has one.
+  /// Returns the GNU build ID, of at most 64 bytes, from the first PT_NOTE segment that has one.
   ///
   /// - Returns: the bytes of the build ID; no bytes if there is none.
   @_noLocks
@@ -171,7 +172,7 @@ struct ModuleImage {
     return unsafe Bytes(notes, count: 0)
   }
 
-  /// The build ID in one note segment.
+  /// Returns the build ID in one note segment; no bytes if there is none.
   ///
   /// Source: elf(5), "Notes (Nhdr)": name size 0, description size 4, type 8, name, description.
   private func buildID(inNotes address: UInt64, size: UInt64) -> Bytes {

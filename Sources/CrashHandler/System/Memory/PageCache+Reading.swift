@@ -59,7 +59,7 @@ extension PageCache {
           address: addresses.word(index &* 8), count: PageCache.pageSize)
         index &+= 1
       }
-      // The page at which the kernel stopped is skipped here. If that page is needed later, it is read separately.
+      // The page at which the kernel stopped is skipped here; if it is needed later, it is read separately.
       done &+= copied < count ? copied &+ 1 : copied
     }
   }

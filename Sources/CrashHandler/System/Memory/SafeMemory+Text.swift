@@ -7,17 +7,17 @@ extension SafeMemory {
 }
 
 extension SafeMemory {
-  /// Copies the text at the address that a pointer in memory holds, without the first `skipping` bytes there.
+  /// Reads a pointer from memory, and copies the text to which it points, without the first `skipping` bytes.
   ///
-  /// Another thread that aborts may replace the text, and may unmap the old text while this thread reads it. The old
+  /// Another thread that aborts may replace the text, and may unmap the old text while this thread reads it; the old
   /// addresses may then be reused. So the text is read again until the pointer is the same before and after the read.
-  /// The other thread may have mapped the text after the list of resident pages was read, so each attempt reads that
-  /// list again. Source: glibc sysdeps/posix/libc_fatal.c.
+  /// The other thread may have mapped the text only after the resident pages were looked up, so each attempt looks
+  /// them up again. Source: glibc sysdeps/posix/libc_fatal.c.
   @_noLocks
   func copyText(
     atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
   ) -> Int {
-    // Fewer threads than this are expected to abort while the text is read.
+    // It is assumed that fewer threads than this abort while the text is read.
     var attempts: UInt64 = 64
     guard pointer != 0, var buffer = uncached(0).word(pointer) else { return 0 }
     while buffer != 0 {

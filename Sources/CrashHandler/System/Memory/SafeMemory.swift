@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Reads memory of the program through the kernel.
+/// Reads the program's memory through the kernel.
 ///
 /// For an invalid address the kernel returns an error instead of raising a signal.
 ///
@@ -11,21 +11,21 @@ internal import CSignalSafe
 @safe
 struct SafeMemory {
   let processID: Int32
-  /// The start of the arguments; nothing is read from there to `environmentEnd`.
+  /// The start of the arguments; nothing is read from this address up to `environmentEnd`.
   ///
-  /// The value is 0 if the address is not known.
+  /// This is 0 if the address is not known.
   let environmentStart: UInt64
   /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
   /// True if process_vm_readv may be called.
   private let usesSystemCall: Bool
-  /// The recovery point for copies with plain loads, if a seccomp filter denies process_vm_readv.
+  /// The recovery point for copies with plain loads, which are used if process_vm_readv cannot be called.
   ///
-  /// The recovery point is nil if the handler could not recover from a fault.
+  /// This is nil if the handler could not recover from a fault.
   private let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
   /// The cache of recently read pages; nil to read from memory each time.
   private let pages: PageCache?
-  /// The reader of pages that are not in memory; nil if all pages are read in the same way.
+  /// The reader for pages that are not in memory; nil if all pages are read in the same way.
   private let absent: AbsentPages?
 
   @_noLocks
@@ -43,7 +43,7 @@ struct SafeMemory {
     self.environmentEnd = environmentEnd
   }
 
-  /// The number of bytes from an address that may be read, at most `count`.
+  /// Returns how many bytes from an address on may be read, at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
@@ -55,7 +55,7 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// The number of bytes from an address that may be read and, as far as is known, are in memory; at most `count`.
+  /// Returns how many bytes from an address on may be read and, as far as is known, are in memory; at most `count`.
   @_noLocks
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
@@ -70,7 +70,7 @@ struct SafeMemory {
     countAtHand(address, count: count) == count
   }
 
-  /// A reader of the same memory without the `PageCache`.
+  /// Returns a reader of the same memory without the `PageCache`.
   ///
   /// - Parameter attempt: see `ResidentPages.again`.
   @_noLocks
@@ -149,7 +149,7 @@ struct SafeMemory {
     if usesSystemCall {
       let result = unsafe pm_copy_memory(processID, place, source, count)
       if result > 0 { return result }
-      // After other errors, such as ENOSYS and EPERM, the memory may still be readable in another way.
+      // After other errors, such as ENOSYS and EPERM, plain loads may still be able to read the memory.
       if result == -Int(EFAULT) || result == 0 { return 0 }
     }
     return unsafe copyGuarded(source, to: place, count: count)
@@ -200,9 +200,9 @@ struct SafeMemory {
     return unsafe copy(address, to: &byte, count: 1) == 1
   }
 
-  /// The address itself if it is readable, otherwise the next readable page above it.
+  /// Returns the address itself if it is readable, otherwise the start of the next readable page above it.
   ///
-  /// The result is nil if that page is farther away than the size of a stack's guard.
+  /// The result is nil if no page within 1 MiB, the size of the kernel's stack guard gap, is readable.
   @_noLocks
   func firstReadable(from address: UInt64) -> UInt64? {
     var place = address
