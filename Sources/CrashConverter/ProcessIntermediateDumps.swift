@@ -84,8 +84,9 @@ package func processIntermediateDumps(
       workedOn += 1
       unpruned = unpruned.clampedAdding(max(0, file.size))
       // Pruning between dumps keeps the reports of many dumps from accumulating. In this way, even a program that
-      // runs only for a second removes old reports. Pruning reads all reports, so it runs only after the first 20
-      // dumps, when the dumps since the last pruning exceed a quarter of the maximum size, and at the end.
+      // runs only for a second removes old reports. Pruning reads all reports, so it does not run after every dump.
+      // It runs after the 20th dump, each time the dumps since the last pruning exceed a quarter of the maximum size,
+      // and once at the end.
       if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
         prune(database, pruning)
         unpruned = 0

@@ -212,7 +212,7 @@ struct PendingDirectory: ~Copyable {
     return .taken(claim)
   }
 
-  /// True for an empty file whose run can never get a verdict.
+  /// True for an empty dump file if nothing is left that could show how its owner ended.
   ///
   /// The owner of such a file could not note its end in the run record, and therefore removed the record. No process
   /// holds the owner's FIFO.
@@ -292,8 +292,8 @@ enum Taking: Sendable {
   case gone
   /// Another process may still need the dump.
   ///
-  /// The values are the reason, and the latest time, in nanoseconds since 1970, at which the dump may be taken. The
-  /// time is nil if taking the dump depends only on the other process.
+  /// The values are the reason, and the time by which the dump may be taken at the latest, in nanoseconds since 1970.
+  /// The time is nil if it depends only on the other process.
   case left(String, until: Int64?)
 }
 

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A failure that the C library or an assertion reports before it ends the process.
+/// A failure, such as a failed assertion, that the C library reports before it aborts the process.
 package enum LibraryFailure: String, Sendable {
   case assertion = "c-assertion"
   case stackSmashing = "stack-smashing"

@@ -2,7 +2,7 @@ internal import Glibc
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the cause of a crash in the dump, with its evidence.
+/// Finds the cause of a crash, and the evidence for the cause, in the dump.
 ///
 /// `CauseFinder` names no cause without evidence, because a wrong cause costs the reader more time than no cause.
 struct CauseFinder {

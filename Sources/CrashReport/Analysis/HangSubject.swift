@@ -115,7 +115,8 @@ extension HangSubject {
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) -> HangSubject? {
-    // A thread that is known only as the last one to answer the monitor may be waiting for other work.
+    // Unless this thread is in a deadlock or in the program's own code, it may just be idle. Its chain of waits then
+    // explains nothing, so another deadlock in the dump is used instead.
     let chain = threadID.map { waits.chain(from: $0) } ?? []
     let circle = chain.last.flatMap { waits.deadlock(with: $0) }
     let isKnown = circle != nil || hasPlace

@@ -64,7 +64,7 @@ struct MessageOwner {
 
   /// Beginnings of messages, each with a part of the name of the only function that writes such a message.
   ///
-  /// Each of these functions writes no other messages.
+  /// These functions write no other messages.
   private static let pairs = [
     ("Error raised at top level", "rrorInMain"),
     ("'try!' expression unexpectedly raised", "nexpectedError"),

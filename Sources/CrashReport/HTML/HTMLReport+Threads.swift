@@ -150,8 +150,8 @@ extension HTMLReport {
         if let doubt = frame.doubt { html.element("i", text: doubt) }
         html.element("p") { html in
           if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
-          // The place of an inlined call is left out, because the frame that contains the call has the same offset in
-          // the module.
+          // An inlined call is shown without its offset in the module, because the frame that contains the call has
+          // the same offset.
           if !frame.isInlined { addPlace(of: frame, to: &html) }
         }
         if let excerpt {

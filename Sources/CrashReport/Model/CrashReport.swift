@@ -5,7 +5,7 @@ package import Stackwalk
 /// A crash report, which consists of the snapshot and the results of its analysis.
 ///
 /// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. The
-/// other properties have the results of the stack walk and the analysis.
+/// other properties contain the results of the stack walk and the analysis.
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
   /// The threads, the crashing thread first.
@@ -58,7 +58,7 @@ package struct CrashReport: Sendable {
 
     /// The runtime's functions that end a process because of an error.
     ///
-    /// These functions are needed for a private dump, because such a dump has no message.
+    /// A private dump has no message, so only these functions on the stack show that an error ended the process.
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the stack of the crashing thread.

@@ -115,7 +115,7 @@ extension TypeReader {
 extension String {
   /// A demangled type without the names of modules.
   ///
-  /// A module's name is the first of the parts that dots join to a name.
+  /// In a dotted name, the first part is the module's name.
   fileprivate var withoutModules: String {
     replacing(/(^|[^\w.>)])\w+\.(?=\w)/) { $0.output.1 }
   }

@@ -32,7 +32,7 @@ extension TextReport {
     report.snapshot.modules.module(of: frame)
   }
 
-  /// The parts of a frame's place: the file and line or the offset in the function, and the offset in the module.
+  /// The text after a frame's name: the file and line or the offset in the function, and the offset in the module.
   private func parts(of frame: StackFrame) -> (line: String?, places: [String]) {
     let module = module(of: frame)
     let place = module?.text(of: frame.address)

@@ -5,7 +5,7 @@ internal import Stackwalk
 // Text about which threads wait for which. As in a `ReportSection`, the text is not escaped.
 
 extension CrashReport {
-  /// Sentences about what the report's thread waits for; empty if this is not known.
+  /// Sentences about what the crashed or hung thread waits for; empty if this is not known.
   ///
   /// If the chain of waits ends in a circle of threads, there is a sentence about the circle and one about each of
   /// its threads. Otherwise, the sentences describe the first four waits of the chain, and what the owners of the

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The call of futex(2) in which a thread is blocked.
+/// The futex(2) call in which a thread is blocked.
 struct FutexCall: Sendable, Equatable {
   let word: Address
   /// True for FUTEX_LOCK_PI and FUTEX_LOCK_PI2.

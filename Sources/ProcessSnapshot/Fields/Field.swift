@@ -217,7 +217,9 @@ package struct MapFields<Value: Sendable>: Sendable {
     return read(map, into: &value) ? value : nil
   }
 
-  /// Reads the values that a map contains and keeps the others; returns false if a required key is missing.
+  /// Replaces the properties whose keys are in the map, and leaves the other properties unchanged.
+  ///
+  /// Returns false if a required key is missing.
   @discardableResult
   package func read(_ map: IntermediateDumpMap, into value: inout Value) -> Bool {
     var isWhole = true
