@@ -117,7 +117,7 @@ package struct Field<Root>: Sendable {
 
   // MARK: - Maps and arrays
 
-  /// Fields of the same type that are stored together in a nested map.
+  /// Fields of `Root` that are stored together in a nested map.
   ///
   /// If there are several such maps, all are read, and values of later maps replace those of earlier ones.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
@@ -170,7 +170,8 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// An optional part whose keys are in the same map; nil unless the map has the part's required keys.
+  /// An optional part of `Root` whose keys are in the map of `Root` itself; nil unless the map has the part's
+  /// required keys.
   package static func part<Value>(_ path: Path<Value?>, _ fields: MapFields<Value>) -> Field {
     Field(keys: fields.keys, isRequired: false) { map, root in
       guard let value = fields.value(of: map) else { return false }
@@ -181,7 +182,7 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// The fields of a part that is never nil and whose keys are in the same map.
+  /// The fields of a part of `Root` that is never nil and whose keys are in the map of `Root` itself.
   package static func within<Value>(_ path: Path<Value>, _ fields: MapFields<Value>) -> [Field] {
     fields.all.map { field in
       var part = Field(keys: field.keys, isRequired: field.isRequired) { map, root in

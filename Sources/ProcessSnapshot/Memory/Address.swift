@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// A place in the address space of a process or of a module's file.
+/// A location in the address space of a process or of a module's file.
 ///
 /// The number comes from a dump or a file, and can have any value. `+` and `-` would trap at the ends of the address
 /// space, so the type does not have them. No operation of `Address` traps.

@@ -102,8 +102,8 @@ extension MemorySnapshot {
     guard let magic = word(at: module), magic & 0xFFFF_FFFF == 0x464C_457F,
       let offset = word(at: module &+ 32), let counts = word(at: module &+ 56)
     else { return nil }
-    // Offset 56 has the number of program headers, each of which has 56 bytes. Linkers write about a dozen program
-    // headers.
+    // The number of program headers is at offset 56, and each program header takes 56 bytes. Linkers write about a
+    // dozen program headers.
     let count = min(counts & 0xFFFF, 64)
     var lowest: UInt64?
     var tables: UInt64?

@@ -7,7 +7,8 @@ public struct CaptureQuality: Sendable, Equatable {
   /// Why a truncated dump could not be read to its end, and from which offset.
   public var damage: String?
 
-  /// Records that a dump is truncated because the kernel killed the process while the dump was written.
+  /// Records that a dump is truncated because the kernel killed the process for lack of memory while the dump was
+  /// written.
   package mutating func noteMemoryKill(isCertain: Bool) {
     let kill =
       "the kernel \(isCertain ? "" : "probably ")killed the process for want of memory during the capture"
@@ -39,11 +40,12 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsUnlisted: UInt64?
   /// The number of modules that are not in the minidump's module list.
   ///
-  /// The list lacks modules past the 2,048 that readers read, empty modules, and modules that overlap another one.
+  /// The list lacks empty modules, modules that overlap another one, and all modules after the first 2,048, because
+  /// readers accept no more.
   public var modulesUnlisted: UInt64?
   /// The number of memory regions that do not fit into the minidump's memory list.
   ///
-  /// Readers accept 4,096 regions, and the regions of the list can have 3 GiB in total.
+  /// Readers accept at most 4,096 regions, and the regions in the list can contain at most 3 GiB in total.
   public var regionsUnlisted: UInt64?
 
   public init() {}
