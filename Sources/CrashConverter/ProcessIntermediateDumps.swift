@@ -3,14 +3,14 @@ public import CrashReportDatabase
 public import IntermediateDump
 internal import PendingDumps
 
-/// Makes reports from the dumps in a database, and about runs that were killed or cut off before they could leave a
-/// dump.
+/// Makes reports from the dumps in a database, and reports on runs that were killed or cut off before they could
+/// leave a dump.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
 /// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once
 /// its report would survive a power cut. A dump that cannot be converted stays and is tried again at the next call.
-/// The third failure moves the dump to the quarantine directory. If the second attempt ended its process, the third
-/// attempt moves the dump to quarantine without reading it.
+/// The third failure moves the dump to the quarantine directory. If a process dies during the second attempt, the
+/// third attempt moves the dump to quarantine without converting it.
 ///
 /// If root calls this function for another user's database, a separate thread converts the dumps with that user's
 /// file permissions. This thread also calls `userStreams` and `progress`.
@@ -24,7 +24,7 @@ internal import PendingDumps
 ///   - limit: the maximum number of converted dumps of other programs; there is no limit without an identifier.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files
 ///     that are on this machine now. Finding them takes at most about 2 seconds per dump, and 4 seconds per call.
-///   - userStreams: add streams to every report.
+///   - userStreams: the sources of streams that are added to every report.
 ///   - pruning: which reports are removed from the database afterward, whatever their program is and whether they
 ///     were uploaded or not.
 ///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
@@ -151,7 +151,7 @@ private func process(
 ) -> (ProcessedDump.Outcome?, ReportID?, ProcessedDump.Summary?) {
   do throws(DumpConversion.Failure) {
     // This check runs only in the last attempt, after an earlier converter died on this dump. If this process also
-    // dies during the check, the next one moves the dump to quarantine without the check.
+    // dies during the check, the next process moves the dump to quarantine without the check.
     if claim.isSetAside, claim.attempt == PendingDirectory.maximumAttempts,
       try conversion.isReported(claim, in: pending.directory)
     {

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A place in the file: MINIDUMP_LOCATION_DESCRIPTOR.
+/// A location in the file: MINIDUMP_LOCATION_DESCRIPTOR.
 struct MinidumpLocation {
   var size: UInt32
   var rva: UInt32

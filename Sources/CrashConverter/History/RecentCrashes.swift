@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
+/// Returns the last crashes of one program, newest first, from reports and from dumps that are not processed yet.
 ///
 /// The list is for decisions at start-up. For example, a program that crashed three times in a row within seconds of
 /// its launch may start without its plug-ins. Runs that ended without a crash are not in the list. The call reads the

@@ -57,7 +57,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Throws if the system has refused to read something since `refusals` was taken.
+  /// Throws if the system has refused a read since `refusals` was taken.
   func checkRefusals(since refusals: SystemRefusals.Point) throws(CrashReportDatabaseError) {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
@@ -275,7 +275,8 @@ struct PendingDirectory: ~Copyable {
   /// True for the run record or FIFO of a dead owner that has left no dump.
   ///
   /// An owner creates its FIFO first, then its run record, then its dump. So if a dead owner has a record and no
-  /// dump, no dump will come. Without a record, it is not known who the FIFO's owner is.
+  /// dump, no dump will come. Without a record, the FIFO's owner is not known, so a FIFO must reach a minimum age
+  /// first.
   private func isOrphan(_ file: File) throws(CrashReportDatabaseError) -> Bool {
     let status = try file.status.get()
     let age = age(of: file.name, status, since: [status.changeTime])
@@ -328,7 +329,7 @@ struct DumpClaim: Sendable {
     }
   }
 
-  /// True if the dump must not be read again: it is moved to quarantine unread.
+  /// True if the dump must not be parsed again, and is moved to quarantine instead.
   var isSetAside: Bool {
     switch preceding {
     case .none: false

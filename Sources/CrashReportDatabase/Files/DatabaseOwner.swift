@@ -10,10 +10,10 @@ package struct DatabaseOwner: Sendable, Equatable {
   package let user: UInt32
   /// The user's primary group or, if the system does not know the user, the directory's group.
   package let group: UInt32
-  /// The supplementary groups.
+  /// All groups of the user, including the primary group.
   package let groups: [UInt32]
 
-  /// The maximum number of groups that are read, which is more than a user can have by default.
+  /// The maximum number of groups that are read.
   private static let maximumGroups = 1024
   /// The user ID that stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534

@@ -42,8 +42,8 @@ extension MinidumpEncoder {
 
   /// Appends a context, which has only the instruction and stack pointers if the thread was not stopped.
   ///
-  /// - Returns: the place of the context; an empty place if no pointers of the thread are known, because readers
-  ///   would otherwise show the thread at address 0.
+  /// - Returns: the location of the context; an empty location if no pointers of the thread are known, because
+  ///   readers would otherwise show the thread at address 0.
   mutating func encodeContext(
     _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
   ) -> MinidumpLocation {
