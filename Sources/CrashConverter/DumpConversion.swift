@@ -125,7 +125,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// True if the database has the report of a dump that must not be read again.
+  /// True if the database has the report of a dump that must not be parsed again.
   ///
   /// The database already has such a report if an earlier converter died after storing the report but before removing
   /// the dump. Only a digest of the dump's bytes is computed, piece by piece; the bytes are not parsed.

@@ -116,7 +116,7 @@ func openPendingDirectory(
   }
 }
 
-/// Claims a file of the pending directory and makes its report; returns nil if there was nothing to claim.
+/// Claims a file in the pending directory and makes its report; returns nil if there was nothing to claim.
 func process(
   _ file: PendingDirectory.File, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingDirectory
@@ -249,7 +249,7 @@ extension ProcessedDump.Outcome {
   }
 }
 
-/// Opens the database of a conversion.
+/// Opens the database for a conversion.
 func openDatabase(_ path: String) throws(CrashConverterError) -> CrashReportDatabase {
   do throws(CrashReportDatabaseError) {
     return try CrashReportDatabase(path: path)

@@ -139,7 +139,7 @@ struct EndEvidence: Sendable {
   private func stopTimeout(_ course: RunCourse) -> RunEnd? {
     guard let termination = course.notes.termination else { return nil }
     let last = course.heartbeat.map { $0.time.subtractingReportingOverflow(termination.time) }
-    // If the handler may not read clocks, the time of the signal is unknown.
+    // If the handler was not allowed to read clocks, the time of the signal is unknown.
     let livedOn =
       termination.time != 0
       && last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false

@@ -81,7 +81,7 @@ struct PendingDirectory: ~Copyable {
 
   /// The dumps among the files, in the order of conversion.
   ///
-  /// The dumps of this program come first, and older dumps come before newer ones.
+  /// The dumps of the program `identifier` come first, and older dumps come before newer ones.
   func dumps(among files: [File]) -> [File] {
     files.filter {
       switch $0.name.role {
@@ -321,7 +321,7 @@ struct DumpClaim: Sendable {
 
   /// False if a converter has ended while it worked on the dump.
   ///
-  /// If the value is false, only the necessary steps are done.
+  /// If the value is false, steps that a report does not need, such as finding names, are skipped.
   var isHarmless: Bool {
     switch preceding {
     case .none, .failed: true

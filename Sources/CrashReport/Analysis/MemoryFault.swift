@@ -20,7 +20,7 @@ struct MemoryFault {
   /// A signal frame takes the red zone and AT_MINSIGSTKSZ bytes. AT_MINSIGSTKSZ is 11 KiB with the largest registers
   /// of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// One byte more than the longest x86_64 instruction.
+  /// The length of the longest x86_64 instruction, which is 15 bytes, plus one byte.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16

@@ -1,8 +1,8 @@
 /// Recognizes code of Swift's libraries, of the C and C++ libraries, and of the handler, by module and function
 /// names.
 ///
-/// Names are compared as a whole, because a program may have, for example, a `libswiftshop.so`, a `dispatch_order`
-/// and a `pm_total`.
+/// Most names are compared as a whole, because a program may have, for example, a `libswiftshop.so`, a
+/// `dispatch_order` and a `pm_total`.
 enum RuntimeCode {
   // MARK: - Modules
 

@@ -94,7 +94,7 @@ extension HTMLReport {
 
   private func anchor(of thread: CrashReport.Thread) -> String { "thread-\(thread.id)" }
 
-  /// - Parameter group: the threads that share this stack; the thread is named if there are several.
+  /// - Parameter group: the threads that share this stack; if there are several, the thread's ID is added first.
   private func addContexts(
     of thread: CrashReport.Thread, in group: ThreadGroup, to html: inout HTMLWriter
   ) {

@@ -20,7 +20,7 @@ package struct CrashReport: Sendable {
   package var message: String?
   /// Messages of the runtimes that the crashing thread wrote earlier, or that other threads wrote.
   package var otherMessages: [String]
-  /// The cause of the crash; nil if the dump does not show it or nothing crashed.
+  /// The cause of the crash or, in a dump without a crash, the deadlock; nil if the dump shows neither.
   package var cause: Finding?
   /// A line of text that is the same for crashes with the same cause; the rules are in
   /// `Docs/Reference/Signatures.md`.
@@ -40,7 +40,7 @@ package struct CrashReport: Sendable {
   package var words: [NotedWord] = []
   /// Sentences about objects that are evidence for the cause; words of the crashed thread point to these objects.
   package var objectSentences: [String] = []
-  /// Lines of source code around places of the crashing thread, if the source files were read.
+  /// Lines of source code around the source locations of the crashing thread's frames, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
   /// What the log says about the dump; nil if the report was made from a dump instead of a log.

@@ -102,7 +102,7 @@ extension RunEnd {
 }
 
 extension Survival {
-  /// Describes what followed the dump; nil if the crash ended the process.
+  /// Describes what followed the dump; nil if the process ended right after the dump.
   ///
   /// - Parameter module: the file name of the module that contains the previous handler.
   func outcomeText(handlerIn module: String?) -> String? {

@@ -17,7 +17,7 @@ struct StackListing {
 
   private(set) var items: [Item] = []
 
-  /// - Parameter isFull: true to include the C library's functions that start a thread.
+  /// - Parameter isFull: true to include the functions that start threads.
   init(_ thread: CrashReport.Thread, isFull: Bool = true) {
     let trace = thread.trace
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls

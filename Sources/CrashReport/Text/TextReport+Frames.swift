@@ -47,7 +47,7 @@ extension TextReport {
     return (line, [place, address].compactMap(\.self))
   }
 
-  /// Adds the lines of source code around a frame's place.
+  /// Adds the lines of source code around a frame's source location.
   mutating func addSource(of frame: StackFrame) {
     guard let place = frame.sourceLocation, let excerpt = report.excerpts[place] else { return }
     for line in excerpt.lines {
