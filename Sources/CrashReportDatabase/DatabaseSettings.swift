@@ -103,7 +103,7 @@ extension CrashReportDatabase {
       .notARegularFile, "\(path)/\(name) does not stay what it is; remove it")
   }
 
-  /// Renames damaged settings, unless another process has replaced them in the meantime.
+  /// Renames and removes damaged settings, unless another process has replaced them in the meantime.
   private func setAside(
     _ name: String, _ damaged: FileStatus, _ database: borrowing Directory
   ) throws(CrashReportDatabaseError) {

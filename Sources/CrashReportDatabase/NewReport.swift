@@ -102,8 +102,8 @@ package struct NewReport: ~Copyable, Sendable {
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // Since the check in `make`, the report of another writer may have moved, and an uploader may have moved this
-    // report.
+    // Since the check in `make`, another writer's report with this ID may have moved to the other directory, or an
+    // uploader may have moved this report there.
     if let found = try elsewhere.status(of: name), !found.isSameFile(as: own) {
       try target.remove(name)
       try target.remove(metadataName)

@@ -49,8 +49,8 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// A child process cannot be used, because the child of a process with threads may call almost no functions. The
   /// thread blocks the program's signals, because their handlers would run with the wrong permissions.
   ///
-  /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without CAP_SETUID,
-  ///   or if a thread cannot be created. After such an error, the closure was not run.
+  /// - Throws: `CrashReportDatabaseError` if root is not allowed to change its rights, as in a container without
+  ///   CAP_SETUID, or if a thread cannot be created. After such an error, the closure was not run.
   package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
     try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
       var result: Swift.Result<Value, CrashReportDatabaseError>?
@@ -101,7 +101,7 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// Blocks all signals except those of faults, and those with which a crash handler stops threads.
+  /// Blocks all signals except those that faults raise and those with which a crash handler stops threads.
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

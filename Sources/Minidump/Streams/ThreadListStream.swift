@@ -150,7 +150,7 @@ struct ThreadPriority {
     niceValue = thread.niceValue
   }
 
-  /// Reads the field; a field that is 0, or that holds another system's priority, gives no values.
+  /// Reads the field; both values are nil if the field is 0 or holds another system's priority.
   init(field: UInt32) {
     let rank = Int(field >> 8 & 0xFF)
     guard (1...Self.ranked.count).contains(rank), field >> 16 <= 99 else {

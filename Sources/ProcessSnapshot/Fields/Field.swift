@@ -70,7 +70,7 @@ package struct Field<Root>: Sendable {
 
   /// A value that is always written.
   ///
-  /// If a map that is read lacks the value, the old value stays.
+  /// If the map lacks the key when it is read, the property keeps its old value.
   package static func value<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {

@@ -118,7 +118,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 
   /// True if this range contains all bytes of another range.
   ///
-  /// An empty range is contained if it starts in this range or right after it.
+  /// An empty range counts as contained if it starts in this range or right after it.
   public func contains(_ other: AddressRange) -> Bool {
     guard let distance = other.start.distance(above: start), distance <= byteCount else {
       return false

@@ -26,7 +26,7 @@ public struct CaptureQuality: Sendable, Equatable {
   /// Bits for the parts that the handler could not read from `/proc`: bit 0 the mappings, 1 the threads, 2 the open
   /// descriptors.
   ///
-  /// For example, a filter of system calls can forbid reading these parts.
+  /// For example, a seccomp filter can forbid reading these parts.
   ///
   /// A part that could not be read is unknown, not empty. `notShown` is nil if the handler could read all parts.
   public var notShown: UInt64?
@@ -40,8 +40,8 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsUnlisted: UInt64?
   /// The number of modules that are not in the minidump's module list.
   ///
-  /// The list lacks empty modules, modules that overlap another one, and all modules after the first 2,048, because
-  /// readers accept no more.
+  /// The list lacks empty modules, modules that overlap another one, and all modules that exceed the 2,048 that
+  /// readers accept.
   public var modulesUnlisted: UInt64?
   /// The number of memory regions that do not fit into the minidump's memory list.
   ///
@@ -74,7 +74,8 @@ extension CaptureQuality {
       .optional(.threadsUnlisted, \.threadsUnlisted),
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
-      // The handler writes this key. The key is read into `isComplete` and `damage`, which the next two keys store.
+      // Only the handler writes this key. Its value is read into `isComplete` and `damage`, which the next two keys
+      // store.
       Field(.writerError, [.signed], size: 4) { map, capture in
         guard let error = map.signed(.writerError), error != 0 else { return false }
         capture.isComplete = false

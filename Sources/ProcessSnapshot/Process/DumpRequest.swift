@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// Why a dump was taken without a crash: the program's request, or a hang.
+/// Why a dump was taken without a crash, for example on the program's request or because of a hang.
 ///
 /// `ProcessSnapshot.request` is nil for a crash.
 public struct DumpRequest: Sendable, Equatable {

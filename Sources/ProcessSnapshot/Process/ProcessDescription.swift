@@ -40,7 +40,7 @@ public struct ProcessDescription: Sendable, Equatable {
   public var limitsText: [UInt8]?
   /// The number of file descriptors that were open at the crash, including the handler's.
   public var descriptorCount: UInt32?
-  /// The 256 open descriptors with the lowest numbers, in ascending order.
+  /// The open descriptors with the lowest numbers, at most 256, in ascending order.
   public var descriptors: [OpenDescriptor] = []
   /// The working directory at the crash.
   public var workingDirectory: String?
