@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension DumpConversion {
-  /// The maximum number of bytes that are kept of one file, and of all files of a report.
+  /// The maximum number of bytes that are copied from one file, and from all files of a report together.
   static let maximumAttachmentSize: Int64 = 4 << 20
   static let maximumAttachmentTotal: Int64 = 16 << 20
   /// The maximum number of files of one report; a handler does not register more.

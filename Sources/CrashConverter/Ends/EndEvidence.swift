@@ -48,8 +48,8 @@ struct EndEvidence: Sendable {
       return nil
     }
     if case .ended(let status) = process {
-      // The wait status that the kernel shows is certain: a status without a signal is an exit. SIGHUP, SIGINT,
-      // SIGPIPE and SIGTERM ask the program to end, so an end by them is not reported.
+      // The wait status is certain evidence, and a status without a signal means that the process exited. SIGHUP,
+      // SIGINT, SIGPIPE and SIGTERM ask the program to end, so an end by them is not reported.
       let signal = status & 0x7F
       return [0, 1, 2, 13, 15].contains(signal) ? nil : killed(course, by: signal)
     }

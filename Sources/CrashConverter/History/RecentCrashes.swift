@@ -39,7 +39,7 @@ public func recentCrashes(
 
 /// Finds earlier crashes in pending dumps and in reports.
 private enum CrashHistory {
-  /// The maximum number of bytes that are read of a dump.
+  /// The maximum number of bytes that are read from a dump.
   ///
   /// By default, these bytes contain everything before the threads that did not crash.
   static let prefixSize = 4 << 20

@@ -29,7 +29,7 @@ struct PendingDirectory: ~Copyable {
   let observedEnd: ObservedEnd?
   /// The error that kept the host's identity from being read; nil if it was read.
   private let hostFailure: CrashReportDatabaseError?
-  /// The FIFO that shows other processes that this process's claims in this directory are valid.
+  /// The FIFO from which other processes can tell that this process's claims in this directory are valid.
   private let witness = ClaimWitness()
 
   /// Opens the directory; creates it if it is missing.

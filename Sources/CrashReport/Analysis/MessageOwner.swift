@@ -10,8 +10,8 @@ struct MessageOwner {
     case crashingThread
     /// The stack is missing, or its frames have no function names.
     case unknown
-    /// This thread is not in code that writes a message, so another thread wrote the message, or this thread wrote it
-    /// earlier.
+    /// The crashing thread is not in code that writes a message, so another thread wrote the message, or the crashing
+    /// thread wrote it earlier.
     case other
   }
 

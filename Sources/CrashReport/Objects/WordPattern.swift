@@ -158,7 +158,7 @@ extension WordPattern {
     }
   }
 
-  /// True for a pattern that shows that memory was freed or never written.
+  /// True for a fill pattern, which is evidence that memory was freed or never written.
   package var isFill: Bool {
     switch self {
     case .swiftFreedObject, .jemallocFreed, .jemallocNew, .repeatedByte, .spelledNumber: true

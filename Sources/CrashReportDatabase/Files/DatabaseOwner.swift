@@ -21,7 +21,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// The owner of a directory; nil if this process already has the owner's permissions, is not root, or the directory
   /// does not exist.
   ///
-  /// - Throws: if the system does not show the owner.
+  /// - Throws: if the status of the directory cannot be read for a temporary reason.
   package init?(of path: String) throws(CrashReportDatabaseError) {
     var status = stat()
     guard geteuid() == 0, pm_file_user() == 0 else { return nil }
