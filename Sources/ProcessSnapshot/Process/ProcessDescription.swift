@@ -190,7 +190,7 @@ public struct ResourceLimit: Sendable, Equatable {
   }
 }
 
-/// The resource limits of a process that can explain crashes; each limit is nil if the text lacks it.
+/// The limits on a process's resources that can explain a crash; each limit is nil if the text lacks it.
 public struct ResourceLimits: Sendable, Equatable {
   /// RLIMIT_NOFILE: one more than the highest number that a descriptor may have.
   public var openFiles: ResourceLimit?
