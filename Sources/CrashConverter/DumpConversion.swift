@@ -125,10 +125,10 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// True if the database has the report of a dump that must not be read again.
+  /// True if the database has the report of a dump that must not be parsed again.
   ///
-  /// The database already has such a report if a converter ended after it had stored the report, and before it
-  /// removed the dump. Only a digest of the dump's bytes is computed, piece by piece; the bytes are not parsed.
+  /// The database already has such a report if an earlier converter died after storing the report but before removing
+  /// the dump. Only a digest of the dump's bytes is computed, piece by piece; the bytes are not parsed.
   func isReported(
     _ claim: DumpClaim, in directory: borrowing Directory
   ) throws(Failure) -> Bool {
@@ -190,7 +190,8 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// True if the report with an ID is about a crash; nil if there is no such report that would survive a power cut.
+  /// Synchronizes a report to disk, and returns true if the report is about a crash; nil if the database has no
+  /// report with this ID.
   private func isReportOfCrash(_ reportID: ReportID) throws(Failure) -> Bool? {
     do throws(CrashReportDatabaseError) {
       guard try database.synchronize(reportID) else { return nil }

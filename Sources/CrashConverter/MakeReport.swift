@@ -13,7 +13,7 @@ internal import Stackwalk
 ///   - name: the name of the file that the snapshot was made from.
 ///   - path: the database's directory.
 ///   - privacy: the privacy level of the report.
-/// - Returns: the outcome, which has no summary if the report already existed.
+/// - Returns: the result, whose `summary` is nil if the report already existed.
 /// - Throws: `CrashConverterError` only if no report can be made at all.
 package func makeReport(
   of snapshot: ProcessSnapshot, named name: String, database path: String,

@@ -3,14 +3,14 @@ public import CrashReportDatabase
 public import IntermediateDump
 internal import PendingDumps
 
-/// Makes reports from the dumps in a database, and about runs that were killed or cut off before they could leave a
-/// dump.
+/// Makes reports from the dumps in a database, and reports on runs that were killed or cut off before they could
+/// leave a dump.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
 /// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once
 /// its report would survive a power cut. A dump that cannot be converted stays and is tried again at the next call.
-/// The third failure moves the dump to the quarantine directory. If the second attempt ended its process, the third
-/// attempt moves the dump to quarantine without reading it.
+/// The third failure moves the dump to the quarantine directory. If a process dies during the second attempt, the
+/// third attempt moves the dump to quarantine without converting it.
 ///
 /// If root calls this function for another user's database, a separate thread converts the dumps with that user's
 /// file permissions. This thread also calls `userStreams` and `progress`.
@@ -24,7 +24,7 @@ internal import PendingDumps
 ///   - limit: the maximum number of converted dumps of other programs; there is no limit without an identifier.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files
 ///     that are on this machine now. Finding them takes at most about 2 seconds per dump, and 4 seconds per call.
-///   - userStreams: add streams to every report.
+///   - userStreams: the sources of streams that are added to every report.
 ///   - pruning: which reports are removed from the database afterward, whatever their program is and whether they
 ///     were uploaded or not.
 ///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
@@ -84,8 +84,9 @@ package func processIntermediateDumps(
       workedOn += 1
       unpruned = unpruned.clampedAdding(max(0, file.size))
       // Pruning between dumps keeps the reports of many dumps from accumulating. In this way, even a program that
-      // runs only for a second removes old reports. Pruning reads all reports, so it runs only after the first 20
-      // dumps, when the dumps since the last pruning exceed a quarter of the maximum size, and at the end.
+      // runs only for a second removes old reports. Pruning reads all reports, so it does not run after every dump.
+      // It runs after the 20th dump, each time the dumps since the last pruning exceed a quarter of the maximum size,
+      // and once at the end.
       if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
         prune(database, pruning)
         unpruned = 0
@@ -115,7 +116,7 @@ func openPendingDirectory(
   }
 }
 
-/// Claims a file of the pending directory and makes its report; returns nil if there was nothing to claim.
+/// Claims a file in the pending directory and makes its report; returns nil if there was nothing to claim.
 func process(
   _ file: PendingDirectory.File, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingDirectory
@@ -150,7 +151,7 @@ private func process(
 ) -> (ProcessedDump.Outcome?, ReportID?, ProcessedDump.Summary?) {
   do throws(DumpConversion.Failure) {
     // This check runs only in the last attempt, after an earlier converter died on this dump. If this process also
-    // dies during the check, the next one moves the dump to quarantine without the check.
+    // dies during the check, the next process moves the dump to quarantine without the check.
     if claim.isSetAside, claim.attempt == PendingDirectory.maximumAttempts,
       try conversion.isReported(claim, in: pending.directory)
     {
@@ -248,7 +249,7 @@ extension ProcessedDump.Outcome {
   }
 }
 
-/// Opens the database of a conversion.
+/// Opens the database for a conversion.
 func openDatabase(_ path: String) throws(CrashConverterError) -> CrashReportDatabase {
   do throws(CrashReportDatabaseError) {
     return try CrashReportDatabase(path: path)

@@ -31,8 +31,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     ///
     /// If the kind is `ended`, the reason is the verdict; if it is `complete`, the reason is empty.
     public let reason: String
-    /// The latest time at which a dump that is `left` can be converted; nil if the time depends only on the other
-    /// process.
+    /// The time by which a dump that is `left` can be converted at the latest; nil if the time depends only on the
+    /// other process.
     public let until: Timestamp?
 
     package static let complete = Outcome(kind: .complete, reason: "", until: nil)

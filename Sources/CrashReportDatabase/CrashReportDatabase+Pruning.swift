@@ -43,7 +43,7 @@ extension CrashReportDatabase {
     return removed
   }
 
-  /// Starts the ages of reports that were created while the clock was not set.
+  /// Makes the age of each report that was created while the clock was not set count from now.
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let database = try open()
@@ -142,7 +142,8 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Removes leftovers of dead processes from a directory: regular files, and subdirectories of regular files.
+  /// Removes leftovers of dead processes from a directory: regular files, and subdirectories that contain only
+  /// regular files.
   ///
   /// Only leftovers that have not changed since `time` are removed.
   ///

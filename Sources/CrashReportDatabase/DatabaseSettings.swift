@@ -103,7 +103,7 @@ extension CrashReportDatabase {
       .notARegularFile, "\(path)/\(name) does not stay what it is; remove it")
   }
 
-  /// Renames damaged settings, unless another process has replaced them in the meantime.
+  /// Renames and removes damaged settings, unless another process has replaced them in the meantime.
   private func setAside(
     _ name: String, _ damaged: FileStatus, _ database: borrowing Directory
   ) throws(CrashReportDatabaseError) {
@@ -132,7 +132,7 @@ extension CrashReportDatabase {
 
   /// Enables or disables uploads for every process that shares the database.
   ///
-  /// The change has an effect immediately, and is synchronized to disk.
+  /// The change takes effect immediately, and is synchronized to disk.
   ///
   /// If two processes change this setting at the same moment, one of them wins. Nothing else enables uploads, and no
   /// other change of the settings undoes this change.

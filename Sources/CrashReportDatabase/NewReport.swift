@@ -3,10 +3,10 @@ package import IntermediateDump
 
 /// A report that is being written.
 ///
-/// It is invisible until `finish()`, and is removed if `finish()` is not called.
+/// The report is invisible until it is finished, and is removed if it is not finished.
 ///
-/// A process that ends before `finish()` leaves a file in `new/`, which is never read. The first `prune` after three
-/// days removes this file.
+/// A process that dies before it finishes the report leaves a file in `new/`, which is never read. The first `prune`
+/// after three days removes this file.
 package struct NewReport: ~Copyable, Sendable {
   package let id: ReportID
   /// The descriptor of an empty file that is open for reading and writing.
@@ -102,8 +102,8 @@ package struct NewReport: ~Copyable, Sendable {
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // Since the check in `make`, the report of another writer may have moved, and an uploader may have moved this
-    // report.
+    // Since the check in `make`, another writer's report with this ID may have moved to the other directory, or an
+    // uploader may have moved this report there.
     if let found = try elsewhere.status(of: name), !found.isSameFile(as: own) {
       try target.remove(name)
       try target.remove(metadataName)

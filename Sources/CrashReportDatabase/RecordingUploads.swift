@@ -32,7 +32,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Delays a pending report until a time, and records the reason.
+  /// Delays the upload of a pending report until a time, and records the reason.
   package func delayUpload(
     _ id: ReportID, until time: Int64, because note: String
   ) throws(CrashReportDatabaseError) {
@@ -42,7 +42,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Leaves out more parts of a pending report in all later uploads of it.
+  /// Records that all later uploads of a pending report leave out more of its parts.
   package func reduceUpload(
     _ id: ReportID, to reduction: UploadReduction
   ) throws(CrashReportDatabaseError) {

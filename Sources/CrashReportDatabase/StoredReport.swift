@@ -16,7 +16,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let state: State
   /// The minidump's path.
   public var path: String { "\(directory)/\(Self.fileName(id))" }
-  /// The time in the metadata, in whole seconds.
+  /// The time of creation in the metadata, in whole seconds.
   ///
   /// If the metadata is lost, this is the time of the minidump's last change.
   public let creationTime: Timestamp

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A place in the file: MINIDUMP_LOCATION_DESCRIPTOR.
+/// A location in the file: MINIDUMP_LOCATION_DESCRIPTOR.
 struct MinidumpLocation {
   var size: UInt32
   var rva: UInt32
@@ -56,12 +56,12 @@ struct MinidumpBuffer {
     }
   }
 
-  /// The place of the bytes that were appended since the buffer ended at `start`.
+  /// The location of the bytes from `start` to the end of the buffer.
   func location(from start: UInt32) -> MinidumpLocation {
     MinidumpLocation(size: rva &- start, rva: start)
   }
 
-  /// Appends a whole stream and returns its place.
+  /// Appends a whole stream and returns its location.
   mutating func appendStream(_ contents: [UInt8]) -> MinidumpLocation {
     align(to: 4)
     let start = rva
@@ -69,7 +69,7 @@ struct MinidumpBuffer {
     return location(from: start)
   }
 
-  /// Appends a 32-bit count and the entries, and returns their place.
+  /// Appends a 32-bit count and the entries, and returns their location.
   mutating func appendList<Element>(
     _ elements: [Element], entry: (inout MinidumpBuffer, Element) -> Void
   ) -> MinidumpLocation {

@@ -9,7 +9,7 @@ struct MinidumpEncoder {
   private(set) var modules: [ModuleSnapshot] = []
   let plan: MemoryPlan
   var buffer = MinidumpBuffer()
-  /// The place of the crashing thread's context, which the exception stream refers to as well.
+  /// The location of the crashing thread's context, which the exception stream refers to as well.
   var crashedContext: MinidumpLocation?
 
   private typealias Stream = (
@@ -104,7 +104,7 @@ struct MinidumpEncoder {
   }
 
   private mutating func appendHeader(streamCount: Int) {
-    // The place of the signature, which is written last.
+    // A placeholder for the signature, which is written last.
     buffer.append(UInt32(0))
     buffer.append(MinidumpFormat.version)
     buffer.append(UInt32(truncatingIfNeeded: streamCount))

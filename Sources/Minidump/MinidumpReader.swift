@@ -82,7 +82,8 @@ struct MinidumpDecoder {
 
   /// Reads descriptions of the process and the system.
   ///
-  /// These are rounded or composed values, and are used only where exact values are missing.
+  /// These values are rounded, or put together from several facts. They are read only if this package's own stream
+  /// cannot be used.
   private mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()

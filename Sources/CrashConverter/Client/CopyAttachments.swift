@@ -3,13 +3,13 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension DumpConversion {
-  /// The maximum number of bytes that are kept of one file, and of all files of a report.
+  /// The maximum number of bytes that are copied from one file, and from all files of a report together.
   static let maximumAttachmentSize: Int64 = 4 << 20
   static let maximumAttachmentTotal: Int64 = 16 << 20
   /// The maximum number of files of one report; a handler does not register more.
   static let maximumAttachments = 16
 
-  /// Copies the attachments that the program registered into the database, and records the result for each.
+  /// Copies the program's registered attachments into the database, and records the result for each.
   ///
   /// - Throws: an error that the file did not cause, such as a lack of descriptors. The next attempt may then be
   ///   able to copy the file. In the last attempt, a failed copy is only noted: the report is more important than its

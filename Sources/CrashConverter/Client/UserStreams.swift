@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// Collects the streams of the program's sources.
+/// Collects the streams from the program's instances of `UserStreamDataSource`.
 struct UserStreams {
   static let maximumCount = 16
   static let maximumSize = 16 << 20

@@ -40,7 +40,7 @@ struct EndEvidence: Sendable {
 
   /// How the run ended.
   ///
-  /// The verdict is nil if the process ended itself or on request, or if nothing shows that it did not end itself.
+  /// The verdict is nil if the process ended itself or on request, or if the evidence does not rule this out.
   var verdict: RunEnd? {
     // Without the boot ID in the run's record, it is unknown whether the machine's counters cover the time of the
     // run.
@@ -48,8 +48,8 @@ struct EndEvidence: Sendable {
       return nil
     }
     if case .ended(let status) = process {
-      // The wait status that the kernel shows is certain: a status without a signal is an exit. SIGHUP, SIGINT,
-      // SIGPIPE and SIGTERM ask the program to end, so an end by them is not reported.
+      // The wait status is certain evidence, and a status without a signal means that the process exited. SIGHUP,
+      // SIGINT, SIGPIPE and SIGTERM ask the program to end, so an end by them is not reported.
       let signal = status & 0x7F
       return [0, 1, 2, 13, 15].contains(signal) ? nil : killed(course, by: signal)
     }
@@ -139,7 +139,7 @@ struct EndEvidence: Sendable {
   private func stopTimeout(_ course: RunCourse) -> RunEnd? {
     guard let termination = course.notes.termination else { return nil }
     let last = course.heartbeat.map { $0.time.subtractingReportingOverflow(termination.time) }
-    // If the handler may not read clocks, the time of the signal is unknown.
+    // If the handler was not allowed to read clocks, the time of the signal is unknown.
     let livedOn =
       termination.time != 0
       && last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false

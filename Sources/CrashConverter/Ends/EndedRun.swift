@@ -131,8 +131,8 @@ extension PendingDirectory {
     return .replaced(by: SystemFile.target("/proc/\(record.processID)/exe"))
   }
 
-  /// True if the same process has started another run since then; exec changes neither the process ID nor the start
-  /// time.
+  /// True if the same process began another run after the run of `record`; exec changes neither the process ID nor
+  /// the start time.
   private func hasLaterRun(
     than record: RunRecord, of name: PendingDumpName
   ) throws(CrashReportDatabaseError) -> Bool {

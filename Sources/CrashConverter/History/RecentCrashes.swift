@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
+/// Returns the last crashes of one program, newest first, from reports and from dumps that are not processed yet.
 ///
 /// The list is for decisions at start-up. For example, a program that crashed three times in a row within seconds of
 /// its launch may start without its plug-ins. Runs that ended without a crash are not in the list. The call reads the
@@ -11,7 +11,7 @@ internal import ProcessSnapshot
 /// The call changes nothing, and any thread can make it.
 ///
 /// - Parameters:
-///   - path: the database's directory. A missing database has no crashes.
+///   - path: the database's directory. If the database does not exist, there are no crashes.
 ///   - identifier: the program whose crashes are returned, as passed to `startHandler`.
 ///   - limit: the maximum number of crashes to return.
 /// - Returns: each crash once, even while its dump is being processed. Dumps that were taken without a crash, reports
@@ -39,7 +39,7 @@ public func recentCrashes(
 
 /// Finds earlier crashes in pending dumps and in reports.
 private enum CrashHistory {
-  /// The maximum number of bytes that are read of a dump.
+  /// The maximum number of bytes that are read from a dump.
   ///
   /// By default, these bytes contain everything before the threads that did not crash.
   static let prefixSize = 4 << 20

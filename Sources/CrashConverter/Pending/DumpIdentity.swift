@@ -2,8 +2,8 @@ internal import IntermediateDump
 
 /// Distinguishes two dumps with the same report ID.
 ///
-/// This identity protects against accidents, but not against users who craft dumps. Such users may write to the
-/// database anyway.
+/// This identity protects against accidents, but not against users who craft dumps, because these users can write to
+/// the database anyway.
 struct DumpIdentity {
   private let bytes: DumpBytes
   /// A digest of all bytes.

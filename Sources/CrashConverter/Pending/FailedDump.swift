@@ -6,8 +6,8 @@ internal import PendingDumps
 extension PendingDirectory {
   /// The maximum number of attempts at a dump.
   ///
-  /// The dump goes to quarantine when the last attempt fails. The dump goes to quarantine unread if the attempt
-  /// before the last one ended its converter by a trap, a kill or a hang.
+  /// The dump goes to quarantine when the last attempt fails. If a converter died by a trap, a kill or a hang in the
+  /// attempt before the last one, the last attempt does not parse the dump, but only moves it to quarantine.
   static let maximumAttempts: UInt32 = 3
   /// The maximum number of all attempts, including those that ended because their converter crashed on another
   /// thread.

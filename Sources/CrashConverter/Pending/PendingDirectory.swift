@@ -29,7 +29,7 @@ struct PendingDirectory: ~Copyable {
   let observedEnd: ObservedEnd?
   /// The error that kept the host's identity from being read; nil if it was read.
   private let hostFailure: CrashReportDatabaseError?
-  /// The FIFO that shows other processes that this process's claims in this directory are valid.
+  /// The FIFO from which other processes can tell that this process's claims in this directory are valid.
   private let witness = ClaimWitness()
 
   /// Opens the directory; creates it if it is missing.
@@ -57,7 +57,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Throws if the system has refused to read something since `refusals` was taken.
+  /// Throws if the system has refused a read since `refusals` was taken.
   func checkRefusals(since refusals: SystemRefusals.Point) throws(CrashReportDatabaseError) {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
@@ -81,7 +81,7 @@ struct PendingDirectory: ~Copyable {
 
   /// The dumps among the files, in the order of conversion.
   ///
-  /// The dumps of this program come first, and older dumps come before newer ones.
+  /// The dumps of the program `identifier` come first, and older dumps come before newer ones.
   func dumps(among files: [File]) -> [File] {
     files.filter {
       switch $0.name.role {
@@ -212,7 +212,7 @@ struct PendingDirectory: ~Copyable {
     return .taken(claim)
   }
 
-  /// True for an empty file whose run can never get a verdict.
+  /// True for an empty dump file if nothing is left that could show how its owner ended.
   ///
   /// The owner of such a file could not note its end in the run record, and therefore removed the record. No process
   /// holds the owner's FIFO.
@@ -275,7 +275,8 @@ struct PendingDirectory: ~Copyable {
   /// True for the run record or FIFO of a dead owner that has left no dump.
   ///
   /// An owner creates its FIFO first, then its run record, then its dump. So if a dead owner has a record and no
-  /// dump, no dump will come. Without a record, it is not known who the FIFO's owner is.
+  /// dump, no dump will come. Without a record, the FIFO's owner is not known, so a FIFO must reach a minimum age
+  /// first.
   private func isOrphan(_ file: File) throws(CrashReportDatabaseError) -> Bool {
     let status = try file.status.get()
     let age = age(of: file.name, status, since: [status.changeTime])
@@ -292,8 +293,8 @@ enum Taking: Sendable {
   case gone
   /// Another process may still need the dump.
   ///
-  /// The values are the reason, and the latest time, in nanoseconds since 1970, at which the dump may be taken. The
-  /// time is nil if taking the dump depends only on the other process.
+  /// The values are the reason, and the time by which the dump may be taken at the latest, in nanoseconds since 1970.
+  /// The time is nil if it depends only on the other process.
   case left(String, until: Int64?)
 }
 
@@ -320,7 +321,7 @@ struct DumpClaim: Sendable {
 
   /// False if a converter has ended while it worked on the dump.
   ///
-  /// If the value is false, only the necessary steps are done.
+  /// If the value is false, steps that a report does not need, such as finding names, are skipped.
   var isHarmless: Bool {
     switch preceding {
     case .none, .failed: true
@@ -328,7 +329,7 @@ struct DumpClaim: Sendable {
     }
   }
 
-  /// True if the dump must not be read again: it is moved to quarantine unread.
+  /// True if the dump must not be parsed again, and is moved to quarantine instead.
   var isSetAside: Bool {
     switch preceding {
     case .none: false

@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 
 /// The report that the database has under a dump's ID.
 ///
-/// The report may be from the same dump, if an earlier converter ended after it finished the report and before it
+/// The report may be from the same dump, if an earlier converter died after it finished the report but before it
 /// removed the dump. But the report may also be about something else. For example, a process that was wrongly treated
 /// as dead got a report on its supposed end, and crashed later with the same ID. Another example is files that have
 /// been restored from a backup. Only a report made from the same dump counts as the dump's report.

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A failure that the C library or an assertion reports before it ends the process.
+/// A failure, such as a failed assertion, that the C library reports before it aborts the process.
 package enum LibraryFailure: String, Sendable {
   case assertion = "c-assertion"
   case stackSmashing = "stack-smashing"
@@ -57,7 +57,8 @@ struct AbortFinding {
     if hasFrame("__cxa_pure_virtual") {
       return Finding(cause: .pureVirtualCall, evidence: [.ownAbort, .pureVirtualOnStack])
     }
-    // If the dump has an exception but not its type, the cause is only `abort`, not `terminate`.
+    // The cause `terminate` means that there was no C++ exception. If the dump has an exception but not its type, the
+    // cause is only `abort`.
     if hasTerminate, snapshot.cxxException == nil {
       return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack])
     }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the cause of a crash in the dump, with its evidence.
+/// Finds the cause of a crash, and the evidence for the cause, in the dump.
 ///
 /// `CauseFinder` names no cause without evidence, because a wrong cause costs the reader more time than no cause.
 struct CauseFinder {
@@ -15,7 +15,7 @@ struct CauseFinder {
     self.trace = trace ?? StackTrace()
   }
 
-  /// The first of these that exists: the Swift runtime's message, the C library's, or one about an uncaught C++
+  /// The Swift runtime's message; if there is none, the C library's message, or else a message about an uncaught C++
   /// exception.
   var message: String? {
     let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)

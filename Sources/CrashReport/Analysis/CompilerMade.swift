@@ -28,7 +28,7 @@ enum CompilerMade {
     "block copy helper for ", "block destroy helper for ", "implicit closure wrapper ",
   ]
 
-  /// Words that precede " for ", " from " or a type in the names of generated functions.
+  /// Phrases that precede the first declaration in the names of generated functions.
   private static let phrases = [
     "reabstraction thunk", "value witness for ", "metadata accessor for ",
     "metadata completion function for ", "metadata instantiation function for ",

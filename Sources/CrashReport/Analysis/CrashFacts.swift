@@ -4,7 +4,8 @@ package import Stackwalk
 
 /// Results of a quick analysis of a crash, for the program that converts the dump.
 ///
-/// Only the crashing thread is walked, and modules' files are not read.
+/// For a crash, only the crashing thread's stack is walked. Files of modules are read only if the caller passes a
+/// symbol source that reads them.
 package struct CrashFacts: Sendable {
   /// The signal's name; nil if nothing crashed, or if a truncated dump lacks the signal.
   package let signal: String?

@@ -119,7 +119,7 @@ package enum Evidence: Sendable, Equatable {
   case processorTimeSignal
   case fileSizeSignal
   case systemCallSignal(ExceptionSnapshot.TrappedSystemCall)
-  /// The page-fault error code of an x86 processor, and the access that it shows.
+  /// The page-fault error code of an x86 processor, and the kind of access that the code indicates.
   case pageFault(UInt64, MemoryAccess)
   case faultSyndrome(UInt64, MemoryAccess)
   case register(Cause.Register)
@@ -141,7 +141,7 @@ package enum Evidence: Sendable, Equatable {
   /// A reference-counting function of the runtime faulted on a number that is too small to be the address of an
   /// object.
   case countedNoValue(function: String, Address)
-  /// A reference-counting function of the runtime got an object that the C library's allocator has freed.
+  /// A reference-counting function of the runtime was called with an object that the C library's allocator had freed.
   case countedFreedObject(Address)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)

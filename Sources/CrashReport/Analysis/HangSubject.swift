@@ -115,7 +115,8 @@ extension HangSubject {
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) -> HangSubject? {
-    // A thread that is known only as the last one to answer the monitor may be waiting for other work.
+    // Unless the thread `threadID` is in the program's own code, or its waits lead to a deadlock, the thread may just
+    // be idle. Its waits then explain nothing, so the first deadlock in the dump is used instead.
     let chain = threadID.map { waits.chain(from: $0) } ?? []
     let circle = chain.last.flatMap { waits.deadlock(with: $0) }
     let isKnown = circle != nil || hasPlace

@@ -39,7 +39,7 @@ package enum MainThreadActivity: Sendable, Equatable {
     }
   }
 
-  /// Determines from the code which system call a signal interrupted.
+  /// Determines from the machine code whether a signal interrupted a system call, and which one.
   ///
   /// After the handler, the kernel either returns to the call's instruction to repeat the call, or lets the call
   /// return EINTR.

@@ -10,7 +10,8 @@ struct MemoryFault {
 
   /// Addresses below this address are usually never mapped, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
-  /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack.
+  /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack without further
+  /// evidence.
   ///
   /// Guard regions have sizes between one page and 1 MiB.
   private static let guardSize: UInt64 = 1 << 20
@@ -19,7 +20,7 @@ struct MemoryFault {
   /// A signal frame takes the red zone and AT_MINSIGSTKSZ bytes. AT_MINSIGSTKSZ is 11 KiB with the largest registers
   /// of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// One byte more than the longest x86_64 instruction.
+  /// The length of the longest x86_64 instruction, which is 15 bytes, plus one byte.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
@@ -152,7 +153,7 @@ struct MemoryFault {
     trace.frames.prefix(4).compactMap(\.linkageName).first(where: Self.allocatorFunctions.contains)
   }
 
-  /// True for canonical addresses of 48 bits, both of user memory and of kernel memory.
+  /// True for a canonical 48-bit address, whether of user memory or of kernel memory.
   static func isCanonical(_ address: UInt64) -> Bool {
     let high = address >> 47
     return high == 0 || high == 0x1_FFFF
@@ -321,7 +322,7 @@ package enum MemoryAccess: String, Sendable {
   /// Source: Arm ARM, D24.2.40 (ESR_EL1).
   ///
   /// The class of the exception is in bits 26 to 31. In a data abort, bit 6 means a write, unless bit 8 is set. Bit 8
-  /// means maintenance of a cache.
+  /// means cache maintenance.
   private init?(syndrome: UInt64) {
     switch syndrome >> 26 & 0x3F {
     case 0x20, 0x21: self = .execute

@@ -10,8 +10,8 @@ struct MessageOwner {
     case crashingThread
     /// The stack is missing, or its frames have no function names.
     case unknown
-    /// This thread is not in code that writes a message, so another thread wrote the message, or this thread wrote it
-    /// earlier.
+    /// The crashing thread is not in code that writes a message, so another thread wrote the message, or the crashing
+    /// thread wrote it earlier.
     case other
   }
 
@@ -64,7 +64,7 @@ struct MessageOwner {
 
   /// Beginnings of messages, each with a part of the name of the only function that writes such a message.
   ///
-  /// Each of these functions writes no other messages.
+  /// These functions write no other messages.
   private static let pairs = [
     ("Error raised at top level", "rrorInMain"),
     ("'try!' expression unexpectedly raised", "nexpectedError"),

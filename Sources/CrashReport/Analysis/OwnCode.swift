@@ -11,13 +11,14 @@ internal import Synchronization
 /// wherever the library is installed. Swift code in the toolchain's libraries does not count as the program's own.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
-  /// For each index of a module, true if the module is one of the program's own.
+  /// For each module index, true if the module is one of the program's own.
   private let areOwn: [Bool]
   /// The indices of modules that have at least one frame with a source file.
   private let withLines: Set<Int>
   /// True if the program's own files are known not to be in a directory named `checkouts`.
   private let isOutsideCheckouts: Bool
-  /// True if Swift's runtime is a separate module, and no other module contains its C functions.
+  /// True if Swift's runtime is loaded as a shared library, so that no other module contains the runtime's C
+  /// functions.
   private let isRuntimeShared: Bool
   private let functions = KnownFunctions()
 
@@ -161,8 +162,8 @@ package struct OwnCode: Sendable {
   /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if no such
   /// call has a name.
   ///
-  /// - Parameter thrown: the call stack at the throw of the uncaught error. These frames are used if the only own
-  ///   function in `frames` is the program's first function.
+  /// - Parameter thrown: the call stack at the throw of the uncaught error. These frames are used if `frames` has no
+  ///   function of the program except possibly its first one.
   func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
     if let own, !isEntry(own) { return line(of: own) }
@@ -171,8 +172,8 @@ package struct OwnCode: Sendable {
 
   /// The result of `place(in:thrown:)`, or a replacement if that result is nil.
   ///
-  /// The replacement is the offset in a module without names, or the innermost call of a dependency that is linked
-  /// into one of the program's own modules.
+  /// The replacement is the innermost call without a name, as an offset in its module. If there is no such call, the
+  /// replacement is the innermost call of a dependency that is linked into one of the program's own modules.
   func crashPlace(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     if let own = place(in: frames, thrown: thrown) { return own }
     let other = nameless(in: frames) ?? frames.first { isInOwnModule($0) && isOfDependency($0) }

@@ -9,8 +9,8 @@ enum PrivilegedInstruction {
   private static let opcodes: Set<UInt8> = [
     0x6C, 0x6D, 0x6E, 0x6F, 0xE4, 0xE5, 0xE6, 0xE7, 0xEC, 0xED, 0xEE, 0xEF, 0xCD, 0xF4, 0xFA, 0xFB,
   ]
-  /// Instructions with an opcode after the byte 0F: clts, sysret, invd, wbinvd, moves of control and debug registers,
-  /// wrmsr, rdmsr, rdpmc and sysexit.
+  /// Instructions with an opcode after the byte 0F: clts, sysret, invd, wbinvd, moves to and from control and debug
+  /// registers, wrmsr, rdmsr, rdpmc and sysexit.
   private static let longOpcodes: Set<UInt8> = [
     0x06, 0x07, 0x08, 0x09, 0x20, 0x21, 0x22, 0x23, 0x30, 0x32, 0x33, 0x35,
   ]

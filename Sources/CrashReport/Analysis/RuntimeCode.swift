@@ -1,8 +1,8 @@
 /// Recognizes code of Swift's libraries, of the C and C++ libraries, and of the handler, by module and function
 /// names.
 ///
-/// Names are compared as a whole, because a program may have, for example, a `libswiftshop.so`, a `dispatch_order`
-/// and a `pm_total`.
+/// Most names are compared as a whole, because a program may have, for example, a `libswiftshop.so`, a
+/// `dispatch_order` and a `pm_total`.
 enum RuntimeCode {
   // MARK: - Modules
 
@@ -50,7 +50,8 @@ enum RuntimeCode {
   ///
   /// - Parameters:
   ///   - function: the demangled name.
-  ///   - isCNameOwn: true if a C function belongs to the program, as its source file or the loaded libraries show.
+  ///   - isCNameOwn: true if a C function with a name such as `swift_total` must be the program's own, because of its
+  ///     source file or because Swift's runtime is a separate library.
   static func isFunction(_ function: String, isCNameOwn: Bool) -> Bool {
     if isOwnExtension(function) { return false }
     let name = SignatureName(function).text

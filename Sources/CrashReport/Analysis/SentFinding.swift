@@ -40,8 +40,8 @@ struct SentFinding {
 
   /// The interval in nanoseconds of the service manager's watchdog, if the watchdog may have sent the signal.
   ///
-  /// The service manager also sends SIGABRT on an operator's request, or if stopping the service takes too long. The
-  /// dump cannot distinguish these cases from the watchdog.
+  /// The service manager also sends SIGABRT on an operator's request, or if stopping the service takes too long. From
+  /// the dump alone, these cases cannot be distinguished from the watchdog.
   ///
   /// Source: systemd.service(5), WatchdogSec and TimeoutAbortSec; systemd.kill(5), WatchdogSignal.
   private func watchdogInterval(

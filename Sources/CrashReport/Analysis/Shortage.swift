@@ -42,8 +42,8 @@ extension Resources {
 extension ProcessSnapshot {
   /// The resources that were used up.
   ///
-  /// The list is empty if nothing crashed, or if another process ended this one. A used-up resource is then no
-  /// evidence for a cause.
+  /// The list is empty if nothing crashed, or if another process ended this one. In these cases, a used-up resource
+  /// is no evidence for a cause.
   var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)

@@ -24,7 +24,8 @@ package struct Signature: Sendable {
   /// - Parameters:
   ///   - trace: the stack of the crashing thread.
   ///   - finding: the cause, which shows whether the crash is a stack overflow.
-  ///   - thrown: the call stack at the throw of an uncaught error, which is used if the stack has only `main`.
+  ///   - thrown: the call stack at the throw of an uncaught error, used if the names on the crashing thread's stack,
+  ///     such as `main` alone, do not distinguish crashes.
   ///   - hang: the thread that hangs, if the report is about a hang.
   static func text(
     of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?,
@@ -70,7 +71,7 @@ package struct Signature: Sendable {
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
     // Frames of tail calls are left out, because they can only be inferred if the module's file exists.
     let frames = frames.filter { $0.trust != .tailCall }
-    // A frame that was found after a gap or by a scan may be left over from another call.
+    // A frame that was found after a gap or by a scan may be left over from an earlier call.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
       let own = frames.filter(ownCode.contains).compactMap(\.function).map(SignatureName.init)
@@ -104,7 +105,7 @@ package struct Signature: Sendable {
   /// The names of the functions that called each other until the stack was full; nil if none of them is the program's
   /// own.
   ///
-  /// All functions of one round are named, because chance decides which of them overflows the stack.
+  /// All functions of one round of the recursion are named, because chance decides which of them overflows the stack.
   private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {
     var depth = 0
     var names: Set<String> = []

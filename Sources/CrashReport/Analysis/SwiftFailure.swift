@@ -49,7 +49,7 @@ package enum SwiftFailure: String, Sendable {
     ("failed to allocate", .outOfMemory),
   ]
 
-  /// Classifies a message only by its beginning, because a program may add any text.
+  /// Classifies a message only by its beginning, because the rest may be any text of the program.
   ///
   /// The file, the line and "Fatal error: " may precede the text that is compared.
   init(message: String) {
@@ -79,7 +79,8 @@ package enum SwiftFailure: String, Sendable {
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "
 
-  /// The description of the failed check, if the innermost frame is such an artificial function; otherwise nil.
+  /// The description of the failed check; nil unless the name of the innermost frame's function begins with
+  /// `trapPrefix`.
   static func trapMessage(of frames: [StackFrame]) -> String? {
     guard let frame = frames.first, frame.isInlined, let function = frame.function,
       function.hasPrefix(trapPrefix)

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension HTMLReport {
-  /// Adds the registers, each with the place to which it points.
+  /// Adds the registers, each with a description of what it points to.
   func addRegisters(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }

@@ -94,7 +94,7 @@ extension HTMLReport {
 
   private func anchor(of thread: CrashReport.Thread) -> String { "thread-\(thread.id)" }
 
-  /// - Parameter group: the threads that share this stack; the thread is named if there are several.
+  /// - Parameter group: the threads that share this stack; if there are several, the thread's ID is added first.
   private func addContexts(
     of thread: CrashReport.Thread, in group: ThreadGroup, to html: inout HTMLWriter
   ) {
@@ -150,8 +150,8 @@ extension HTMLReport {
         if let doubt = frame.doubt { html.element("i", text: doubt) }
         html.element("p") { html in
           if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
-          // The place of an inlined call is left out, because the frame that contains the call has the same offset in
-          // the module.
+          // An inlined call is shown without its offset in the module, because the frame that contains the call has
+          // the same offset.
           if !frame.isInlined { addPlace(of: frame, to: &html) }
         }
         if let excerpt {

@@ -10,7 +10,8 @@ package struct HTMLReport: Sendable {
   /// The maximum number of bytes of HTML for the threads that did not crash; threads beyond this limit are listed
   /// without frames.
   private let threadsSize: Int
-  /// The maximum number of bytes of HTML for the modules, and for the sections; rows beyond this limit are left out.
+  /// The maximum number of bytes of HTML for the list of modules, and also for all instances of `ReportSection`
+  /// together; rows beyond this limit are left out.
   private let sectionsSize = 2 << 20
 
   let report: CrashReport

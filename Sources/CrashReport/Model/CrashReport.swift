@@ -5,7 +5,7 @@ package import Stackwalk
 /// A crash report, which consists of the snapshot and the results of its analysis.
 ///
 /// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. The
-/// other properties have the results of the stack walk and the analysis.
+/// other properties contain the results of the stack walk and the analysis.
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
   /// The threads, the crashing thread first.
@@ -20,7 +20,7 @@ package struct CrashReport: Sendable {
   package var message: String?
   /// Messages of the runtimes that the crashing thread wrote earlier, or that other threads wrote.
   package var otherMessages: [String]
-  /// The cause of the crash; nil if the dump does not show it or nothing crashed.
+  /// The cause of the crash or, in a dump without a crash, the deadlock; nil if the dump shows neither.
   package var cause: Finding?
   /// A line of text that is the same for crashes with the same cause; the rules are in
   /// `Docs/Reference/Signatures.md`.
@@ -40,7 +40,7 @@ package struct CrashReport: Sendable {
   package var words: [NotedWord] = []
   /// Sentences about objects that are evidence for the cause; words of the crashed thread point to these objects.
   package var objectSentences: [String] = []
-  /// Lines of source code around places of the crashing thread, if the source files were read.
+  /// Lines of source code around the source locations of the crashing thread's frames, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
   /// What the log says about the dump; nil if the report was made from a dump instead of a log.
@@ -58,7 +58,7 @@ package struct CrashReport: Sendable {
 
     /// The runtime's functions that end a process because of an error.
     ///
-    /// These functions are needed for a private dump, because such a dump has no message.
+    /// A private dump has no message, so only these functions on the stack show that an error ended the process.
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the stack of the crashing thread.

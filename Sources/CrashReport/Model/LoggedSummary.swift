@@ -152,7 +152,7 @@ extension LoggedSummary {
     }
   }
 
-  /// Records that a line occurs a second time; each summary has this line only once.
+  /// Records a contradiction if a line occurs a second time; a correct summary contains such a line only once.
   ///
   /// - Parameters:
   ///   - known: the text of the first such line; nil if this line is the first.

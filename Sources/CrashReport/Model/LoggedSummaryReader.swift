@@ -19,12 +19,13 @@ package struct LoggedSummaryReader {
     /// True after a second line with the same origin; from then on, lines with other origins belong to other
     /// processes.
     var isSteady = false
-    /// True after a line of a similar origin was treated as a line of this process.
+    /// True after a line with a similar origin was treated as a line of this summary.
     var isChanging = false
     /// True if this summary began before the previous summary of its origin had ended.
     let hasInterrupted: Bool
 
-    /// True if a new summary from `other` can come from the same process, which means that this summary has ended.
+    /// True if `other` is this summary's origin, or may be, because the text before the process ID changes from line
+    /// to line.
     func isReplaced(by other: LogOrigin) -> Bool {
       origin == other || isChanging && !isSteady && origin.isSimilar(to: other)
     }
@@ -50,7 +51,7 @@ package struct LoggedSummaryReader {
     let (word, rest) = Self.split(words)
     // In version 1, a summary began with another word.
     if word == "crash-summary" || word == "last-words" {
-      // This summary is from another process in the same log, so it ends any open summary with the same origin.
+      // The new summary comes from another process with the same origin, so it ends the open summary of this origin.
       let hasInterrupted = close(origin)
       let (version, architecture) = Self.split(rest)
       guard version == (word == "last-words" ? "1" : "2") else { return }

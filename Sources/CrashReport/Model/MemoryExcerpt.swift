@@ -64,7 +64,7 @@ extension ProcessSnapshot {
     return (mapping.path.isEmpty ? "anonymous memory" : mapping.path.shortMappingName) + rights
   }
 
-  /// The maximum number of mappings that a report lists; a program at the limit `vm.max_map_count` has 65,530.
+  /// The maximum number of mappings that a report lists; by default, a program can have 65,530 (`vm.max_map_count`).
   private static let maximumMappings = 4096
 
   /// The mappings that a report lists.

@@ -24,7 +24,7 @@ package struct Resources: Sendable, Equatable {
   package var cgroupMemory: Usage
   /// The number of threads in the cgroup, and the cgroup's limit.
   package var cgroupTasks: Usage
-  /// The soft limit of RLIMIT_STACK in bytes; nil for no limit.
+  /// The soft limit of RLIMIT_STACK in bytes; nil if the limit is not known or there is no limit.
   package var stackLimit: UInt64?
   /// The average load of the machine over 1, 5 and 15 minutes.
   package var loadAverage: [Double]?

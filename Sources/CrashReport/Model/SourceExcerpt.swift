@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 package import Stackwalk
 
-/// The lines of source code around a place, with a mark under the column of the place.
+/// The lines of source code around a location, with a mark under the location's column.
 package struct SourceExcerpt: Sendable, Equatable {
-  /// The number of lines that are shown before the place, and after it.
+  /// The number of lines that are shown before the location's line, and after it.
   private static let context = 2
   /// The maximum width of a line in columns; a longer line is cut, because generated code can have lines of
   /// megabytes.
@@ -11,7 +11,7 @@ package struct SourceExcerpt: Sendable, Equatable {
 
   /// A line of source code, or the line with the mark.
   ///
-  /// `isMarked` is true for the line of the place and for the line with the mark.
+  /// `isMarked` is true for the location's line and for the line with the mark.
   package struct Line: Sendable, Equatable {
     package let text: String
     package let isMarked: Bool
@@ -19,7 +19,8 @@ package struct SourceExcerpt: Sendable, Equatable {
 
   package let lines: [Line]
 
-  /// Takes the lines around a place from the text of a file; nil if the file does not have the line of the place.
+  /// Takes the lines around a location from the text of a file; nil if the location has no line, or if the file is
+  /// too short to contain that line.
   ///
   /// - Parameter text: the whole file.
   package init?(of location: SourceLocation, in text: [UInt8]) {
@@ -52,10 +53,10 @@ package struct SourceExcerpt: Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The maximum number of places for which source code is shown.
+  /// The maximum number of source locations for which source code is shown.
   private static var placeCount: Int { 12 }
 
-  /// The places of the calls of the program's own code on the crashing thread, innermost first.
+  /// The source locations of the calls of the program's own code on the crashing thread, innermost first.
   package var ownPlaces: [SourceLocation] {
     let ownCode = ownCode
     var places: [SourceLocation] = []

@@ -102,8 +102,8 @@ extension ObjectReader {
 }
 
 extension CrashReport {
-  /// The object to which a register of the crashed thread points, or the pattern that it contains; nil if neither is
-  /// known.
+  /// The object to which a register of the crashed thread points, or the pattern that the register contains; nil if
+  /// neither is known.
   func word(inRegister name: String) -> NotedWord? {
     words.first { $0.place == .register(name) }
   }

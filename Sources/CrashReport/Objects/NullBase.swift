@@ -1,12 +1,11 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// A register that contains null and that an instruction uses as an address, with the offset that the instruction
-/// adds.
+/// A null register that the faulting instruction used as a base address, with the offset that the instruction added.
 ///
 /// Only instructions that add a constant to one register are decoded, because code reads a property of an object with
 /// such an instruction. If the register is null, the constant must be the faulting address. If the constant is
-/// another number, the bytes belong to another instruction.
+/// another number, the decoded bytes are not the instruction that faulted.
 struct NullBase: Equatable {
   let register: String
   let offset: UInt64

@@ -4,7 +4,7 @@ internal import Stackwalk
 extension CrashReport {
   /// Sets `words` from the crashed thread's registers and stack.
   ///
-  /// Sets `objectSentences` to the evidence for the cause that objects give.
+  /// Also sets `objectSentences` if one of the objects is evidence for the cause.
   mutating func noteWords(_ symbols: SymbolSource) {
     // For a crash, use the registers of the signal; for a dump without a crash, those of the thread that the dump is
     // about.
@@ -54,7 +54,7 @@ extension CrashReport {
 }
 
 extension Finding {
-  /// True for causes that an invalid object can have, such as a faulting memory access.
+  /// True for causes that can result from the use of an invalid object, such as a faulting memory access.
   fileprivate var isOfMemory: Bool {
     switch cause {
     case .nullDereference, .nullCall, .impossibleAddress, .protectedMemory, .guardRegion,

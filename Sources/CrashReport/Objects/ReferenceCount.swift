@@ -54,8 +54,8 @@ package struct ReferenceCount: Sendable, Equatable {
       self.init(state: .immortal)
       return
     }
-    // Every native Swift object has bit 0 set, and has one unowned reference that stands for all strong ones. Counts
-    // above these limits are not plausible.
+    // In every native Swift object, bit 0 is set, and the unowned count includes one reference that stands for all
+    // strong ones. Counts above these limits are not plausible.
     let extra = word >> 33
     let unowned = UInt64(low >> 1)
     guard word >> 63 == 0, low & 1 == 1, unowned > 0, extra < 1 << 24, unowned < 1 << 20 else {

@@ -9,8 +9,8 @@ internal import Stackwalk
 extension TypeReader {
   /// The types of the captured variables, in order.
   ///
-  /// The list is empty if the program contains no such description, for example because it was built without
-  /// reflection metadata.
+  /// The list is empty if the program contains no description of the captured variables, for example because the
+  /// program was built without reflection metadata.
   func captures(at description: Address) -> [TypeName] {
     guard let count = reader.constant(description), count <= Self.maximumCount else { return [] }
     // The references to the types come after three counts: of captures, of metadata sources and of bindings.
@@ -115,7 +115,7 @@ extension TypeReader {
 extension String {
   /// A demangled type without the names of modules.
   ///
-  /// A module's name is the first of the parts that dots join to a name.
+  /// In a dotted name, the first part is the module's name.
   fileprivate var withoutModules: String {
     replacing(/(^|[^\w.>)])\w+\.(?=\w)/) { $0.output.1 }
   }

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Names types without a declaration that consist of other types, such as tuples, functions and protocol types.
+/// Names types that consist of other types and have no declaration, such as tuples, functions and protocol types.
 ///
 /// A type gets no name if a missing part could make it a different type.
 extension TypeReader {

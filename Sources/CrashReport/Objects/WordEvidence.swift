@@ -2,9 +2,9 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension MemoryFault {
-  /// The evidence that the words involved in the fault give for the cause.
+  /// Finds evidence for the cause in the words that were involved in the fault.
   ///
-  /// Such words are the faulting address, registers with impossible addresses, and the object that was passed to a
+  /// These words are the faulting address, registers with impossible addresses, and the object that was passed to a
   /// function of the Swift runtime.
   func wordEvidence(of cause: Cause) -> [Evidence] {
     var evidence: [Evidence] = []

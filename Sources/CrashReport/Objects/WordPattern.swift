@@ -5,7 +5,7 @@ package import ProcessSnapshot
 ///
 /// Allocators, the Swift runtime and debuggers, for example, leave such values in unused memory.
 ///
-/// A program may use any of these values itself, so none of them is a proof.
+/// A program may use any of these values itself, so none of them is proof.
 package enum WordPattern: Sendable, Equatable {
   /// The word that replaces data in a private report.
   case leftOut
@@ -28,7 +28,7 @@ package enum WordPattern: Sendable, Equatable {
   /// A value that cannot be an address in a user process.
   case impossibleAddress
 
-  /// Recognizes the pattern of a word; nil for a word that may be a pointer or any number.
+  /// Recognizes the pattern of a word; nil for a word that may be a pointer or an ordinary number.
   package init?(_ word: UInt64, _ architecture: ProcessSnapshot.Architecture = .x86_64) {
     // Null and small numbers need no explanation.
     guard word >= 0x1_0000 else { return nil }
@@ -158,7 +158,7 @@ extension WordPattern {
     }
   }
 
-  /// True for a pattern that shows that memory was freed or never written.
+  /// True for a fill pattern, which is evidence that memory was freed or never written.
   package var isFill: Bool {
     switch self {
     case .swiftFreedObject, .jemallocFreed, .jemallocNew, .repeatedByte, .spelledNumber: true
@@ -166,7 +166,7 @@ extension WordPattern {
     }
   }
 
-  /// A sentence about what a pointer with this value means; nil if it means nothing.
+  /// A sentence about how a pointer can have got this value; nil for a pattern that explains nothing.
   ///
   /// - Parameter subject: the value's name, such as "The address".
   func sentence(_ subject: String) -> String? {

@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension CrashReport {
-  /// One or more sentences that explain the report; nil if the dump shows nothing.
+  /// One or more sentences that explain the report; nil if the dump gives no explanation.
   ///
   /// The sentences describe why the dump was taken, how the run ended, or the cause of the crash and the used-up
   /// resources.
@@ -12,7 +12,7 @@ extension CrashReport {
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
 
-  /// The sentences of the explanation, starting with the event; empty if the dump shows nothing.
+  /// The sentences of the explanation, starting with the event; empty if the dump gives no explanation.
   var explanationSentences: [String] {
     if let request = snapshot.request {
       let place =

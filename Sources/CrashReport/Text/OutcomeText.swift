@@ -102,13 +102,13 @@ extension RunEnd {
 }
 
 extension Survival {
-  /// Describes what followed the dump; nil if the crash ended the process.
+  /// Describes what followed the dump; nil if the process ended right after the dump.
   ///
   /// - Parameter module: the file name of the module that contains the previous handler.
   func outcomeText(handlerIn module: String?) -> String? {
-    // If a previous handler ran and then the default action ended the process, that handler is taken for Swift's
-    // backtracer, which returns. If Swift's libraries are linked statically, the handler's module is the program
-    // itself.
+    // If a previous handler ran and then the default action ended the process, that handler is assumed to be Swift's
+    // backtracer, because the backtracer returns. If Swift's libraries are linked statically, the handler's module is
+    // the program itself.
     let isSwifts =
       previousHandlerIsBacktracer || module == "libswiftCore.so"
       || outcome == nil && previousHandler != nil
@@ -132,7 +132,7 @@ extension Survival {
     }
   }
 
-  /// Describes earlier crashes; nil for the first crash.
+  /// Describes the earlier crashes that the process survived; nil if there were none.
   var earlierText: String? {
     guard let count = survivedCrashes, count > 0 else { return nil }
     let last = precedingReport.map { ", the last report \($0)" } ?? ""

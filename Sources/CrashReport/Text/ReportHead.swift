@@ -111,7 +111,7 @@ extension CrashReport {
     fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
   }
 
-  /// True for a trap signal; the address of such a signal is the address of the trapping instruction.
+  /// True for a trap signal whose address is only the address of the trapping instruction.
   private var isAddressOfTrap: Bool {
     guard let exception = snapshot.exception, let signal = exception.signal else { return false }
     return [SIGILL, SIGTRAP, SIGFPE].contains(signal)

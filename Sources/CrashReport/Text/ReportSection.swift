@@ -186,7 +186,7 @@ extension CrashReport {
     return ReportSection("Extra memory", rows: rows)
   }
 
-  /// A section that counts data that had no room or could not be added.
+  /// A section about data for which there was no room, or that could not be added.
   private var omissionSection: ReportSection? {
     let client = snapshot.client
     let counts = [

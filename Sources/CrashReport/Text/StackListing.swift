@@ -17,7 +17,7 @@ struct StackListing {
 
   private(set) var items: [Item] = []
 
-  /// - Parameter isFull: true to include the C library's functions that start a thread.
+  /// - Parameter isFull: true to include the functions that start threads.
   init(_ thread: CrashReport.Thread, isFull: Bool = true) {
     let trace = thread.trace
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
@@ -61,8 +61,8 @@ struct StackListing {
     if let task = thread.task { add(task, of: trace, isCounted: isCounted) }
   }
 
-  /// Adds the suspended functions that wait for one of the thread's functions; their numbers continue from that
-  /// function's.
+  /// Adds the suspended functions that wait for one of the thread's functions; the numbers of their frames continue
+  /// from that function's number.
   private mutating func add(_ task: CrashReport.Task, of trace: StackTrace, isCounted: Bool) {
     items.append(.note(task.title))
     guard !task.frames.isEmpty else { return }

@@ -91,7 +91,7 @@ extension CrashReport {
 }
 
 extension OpenDescriptor {
-  /// True for a file that the crash handler keeps open since its start.
+  /// True for a file that the crash handler has kept open since it started.
   ///
   /// Such files are recognized by their paths: files in the handler's directory, files of the process's cgroup, and
   /// /proc.

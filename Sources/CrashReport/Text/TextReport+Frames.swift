@@ -32,7 +32,7 @@ extension TextReport {
     report.snapshot.modules.module(of: frame)
   }
 
-  /// The parts of a frame's place: the file and line or the offset in the function, and the offset in the module.
+  /// The text after a frame's name: the file and line or the offset in the function, and the offset in the module.
   private func parts(of frame: StackFrame) -> (line: String?, places: [String]) {
     let module = module(of: frame)
     let place = module?.text(of: frame.address)
@@ -47,7 +47,7 @@ extension TextReport {
     return (line, [place, address].compactMap(\.self))
   }
 
-  /// Adds the lines of source code around a frame's place.
+  /// Adds the lines of source code around a frame's source location.
   mutating func addSource(of frame: StackFrame) {
     guard let place = frame.sourceLocation, let excerpt = report.excerpts[place] else { return }
     for line in excerpt.lines {

@@ -89,7 +89,8 @@ extension CrashReport {
     }
   }
 
-  /// A hint about files that would give names to the frames of a thread; nil if no frame lacks a name.
+  /// A hint about files that would give names to the frames of a thread; nil if no frame without a name is in a
+  /// module that was loaded from a file.
   func symbolHint(on thread: Thread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
     // Prefer a module of the program, because users usually have the files of these modules.
@@ -109,7 +110,7 @@ extension CrashReport {
       .intersection(snapshot.modules.indices)
   }
 
-  /// Sentences about threads that are not in the dump or whose state is incomplete.
+  /// Sentences about threads that are missing from the dump, or from the minidump's thread list.
   var missingThreads: [String] {
     let capture = snapshot.capture
     return [

@@ -5,7 +5,7 @@ internal import Stackwalk
 // Text about which threads wait for which. As in a `ReportSection`, the text is not escaped.
 
 extension CrashReport {
-  /// Sentences about what the report's thread waits for; empty if this is not known.
+  /// Sentences about what the crashed or hung thread waits for; empty if this is not known.
   ///
   /// If the chain of waits ends in a circle of threads, there is a sentence about the circle and one about each of
   /// its threads. Otherwise, the sentences describe the first four waits of the chain, and what the owners of the
@@ -27,8 +27,8 @@ extension CrashReport {
   /// The circle of waiting threads that the report is about; nil if there is none.
   private var shownDeadlock: Deadlock? {
     if snapshot.request != nil { return waits.deadlock(of: snapshot, hang) }
-    // A process that hangs is often ended by a signal from another process, so such a signal is explained by the
-    // first deadlock.
+    // Another process often ends a hung process by a signal, so the first deadlock in the dump is taken as the
+    // explanation for such a signal.
     switch cause?.cause {
     case .sentSignal, .watchdog, .ownSignal: return waits.deadlocks.first
     default: break

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The call of futex(2) in which a thread is blocked.
+/// The futex(2) call in which a thread is blocked.
 struct FutexCall: Sendable, Equatable {
   let word: Address
   /// True for FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
@@ -23,8 +23,7 @@ struct FutexCall: Sendable, Equatable {
       arguments.word != ProcessSnapshot.replacedWord
     else { return nil }
     word = Address(arguments.word)
-    // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME. A sanitized report does not contain the operation
-    // of the futex call.
+    // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
     isOwnedWord = [6, 13].contains(arguments.operation & 0x7F)
   }
 

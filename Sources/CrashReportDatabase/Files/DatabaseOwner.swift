@@ -10,10 +10,10 @@ package struct DatabaseOwner: Sendable, Equatable {
   package let user: UInt32
   /// The user's primary group or, if the system does not know the user, the directory's group.
   package let group: UInt32
-  /// The supplementary groups.
+  /// All groups of the user, including the primary group.
   package let groups: [UInt32]
 
-  /// The maximum number of groups that are read, which is more than a user can have by default.
+  /// The maximum number of groups that are read.
   private static let maximumGroups = 1024
   /// The user ID that stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
@@ -21,7 +21,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// The owner of a directory; nil if this process already has the owner's permissions, is not root, or the directory
   /// does not exist.
   ///
-  /// - Throws: if the system does not show the owner.
+  /// - Throws: if the status of the directory cannot be read for a temporary reason.
   package init?(of path: String) throws(CrashReportDatabaseError) {
     var status = stat()
     guard geteuid() == 0, pm_file_user() == 0 else { return nil }
@@ -49,8 +49,8 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// A child process cannot be used, because the child of a process with threads may call almost no functions. The
   /// thread blocks the program's signals, because their handlers would run with the wrong permissions.
   ///
-  /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without CAP_SETUID,
-  ///   or if a thread cannot be created. After such an error, the closure was not run.
+  /// - Throws: `CrashReportDatabaseError` if root is not allowed to change its rights, as in a container without
+  ///   CAP_SETUID, or if a thread cannot be created. After such an error, the closure was not run.
   package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
     try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
       var result: Swift.Result<Value, CrashReportDatabaseError>?
@@ -101,7 +101,7 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// Blocks all signals except those of faults, and those with which a crash handler stops threads.
+  /// Blocks all signals except those that faults raise and those with which a crash handler stops threads.
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

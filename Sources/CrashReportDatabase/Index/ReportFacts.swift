@@ -20,7 +20,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var end: String?
   /// The time of the crash; nil if the dump lacks it.
   package var time: Timestamp?
-  /// True if names were searched without a time limit, so that signature and place are final.
+  /// True if names were searched and the time did not run out, so that signature and place are final.
   package var isNamed = false
   /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had no details.
   package private(set) var detailBytes: [UInt8]?
@@ -45,7 +45,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   private static let noText = UInt16.max
   private static let noTime = Int64.min
 
-  /// True if a text in a record was cut.
+  /// True if a record cuts at least one of the texts.
   package var isTooLong: Bool {
     Self.texts.contains { self[keyPath: $0].map { $0.utf8.count > Self.maximumTextSize } ?? false }
   }

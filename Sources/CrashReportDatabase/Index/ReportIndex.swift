@@ -5,7 +5,7 @@ package import IntermediateDump
 /// The index is only a cache: each record can be created again from its minidump. A record is used only if the
 /// minidump's size and time of last change are the same as in the record. File errors are never reported to a caller.
 /// Each record is appended by one write, so that converters need no lock. A record that does not match its digest is
-/// ignored. Reading ends at the first place where no record begins, and `isWorn` then says that the file must be
+/// ignored. Reading ends at the first offset where no record begins, and `isWorn` then says that the file must be
 /// written again.
 ///
 /// A record is little-endian. A record's head has a magic number (4 bytes), the size of the rest (4 bytes) and the
@@ -79,7 +79,7 @@ package final class ReportIndex: Sendable {
     facts(of: Key(of: report), withDetails: withDetails)
   }
 
-  /// The facts of the minidump that has an ID and a status.
+  /// The facts of the minidump that `key` identifies; nil if the index lacks them.
   package func facts(of key: Key, withDetails: Bool = true) -> ReportFacts? {
     guard let place = place(of: key.id), let bytes = bytes(at: place),
       bytes.littleEndian(at: 16, as: Int64.self) == key.size,

@@ -29,7 +29,8 @@ extension MinidumpEncoder {
       context.r14, context.r15, context.rip,
     ] { buffer.append(register) }
     if area.isEmpty { buffer.appendZeros(512) } else { buffer.append(Array(area[..<512])) }
-    // A signal frame does not have the vector registers and their control, the debug control, and the last branches.
+    // These are the vector registers and their control, the debug control, and the last branches. They stay zero,
+    // because a signal frame has no such fields.
     buffer.appendZeros(416 + 6 * 8)
   }
 }

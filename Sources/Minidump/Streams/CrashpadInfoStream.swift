@@ -79,7 +79,7 @@ extension MinidumpDecoder {
     return (0..<Int(clamping: min(count, UInt64(fitting)))).map { list.lowerBound + 4 + $0 * size }
   }
 
-  /// The text to which the RVA at a place in the file refers.
+  /// The text to which the RVA at an offset in the file refers.
   ///
   /// If the text is damaged, the result is nil, and the damage is noted.
   mutating func annotationText(at place: Int) -> String? {

@@ -27,7 +27,8 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// The PAGE_ constant for a protection; none exists for memory that is writable but not readable.
+  /// The PAGE_ constant for a protection; writable memory counts as readable, because no constant means writable
+  /// only.
   private static func pageProtection(_ protection: MemoryMapping.Protection) -> UInt32 {
     let isWritable = protection.contains(.write)
     if protection.contains(.execute) {

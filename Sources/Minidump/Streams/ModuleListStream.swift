@@ -37,7 +37,8 @@ extension MinidumpEncoder {
 
   /// The modules to write: at most 2,048 that do not overlap.
   ///
-  /// If there are more, the modules that a thread executes come first, then those with the lowest addresses.
+  /// If there are more, the main module has priority, then the modules that a thread executes, then those with the
+  /// lowest addresses.
   func listedModules() -> [ModuleSnapshot] {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })

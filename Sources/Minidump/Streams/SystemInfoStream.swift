@@ -82,7 +82,7 @@ extension MinidumpDecoder {
     return sizes.contains(Int(clamping: size)) ? .arm64 : .x86_64
   }
 
-  /// Reads MINIDUMP_SYSTEM_INFO, if there is no other description of the system.
+  /// Reads MINIDUMP_SYSTEM_INFO, for a minidump without this package's own stream.
   mutating func decodeSystemInfo() {
     guard let stream = file.streams[.systemInfo], stream.count >= 28 else { return }
     let start = stream.lowerBound

@@ -42,8 +42,8 @@ extension MinidumpEncoder {
 
   /// Appends a context, which has only the instruction and stack pointers if the thread was not stopped.
   ///
-  /// - Returns: the place of the context; an empty place if no pointers of the thread are known, because readers
-  ///   would otherwise show the thread at address 0.
+  /// - Returns: the location of the context; an empty location if no pointers of the thread are known, because
+  ///   readers would otherwise show the thread at address 0.
   mutating func encodeContext(
     _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
   ) -> MinidumpLocation {
@@ -150,7 +150,7 @@ struct ThreadPriority {
     niceValue = thread.niceValue
   }
 
-  /// Reads the field; a field that is 0, or that holds another system's priority, gives no values.
+  /// Reads the field; both values are nil if the field is 0 or holds another system's priority.
   init(field: UInt32) {
     let rank = Int(field >> 8 & 0xFF)
     guard (1...Self.ranked.count).contains(rank), field >> 16 <= 99 else {

@@ -70,7 +70,7 @@ package struct Field<Root>: Sendable {
 
   /// A value that is always written.
   ///
-  /// If a map that is read lacks the value, the old value stays.
+  /// If the map lacks the key when it is read, the property keeps its old value.
   package static func value<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {
@@ -117,7 +117,7 @@ package struct Field<Root>: Sendable {
 
   // MARK: - Maps and arrays
 
-  /// Fields of the same type that are stored together in a nested map.
+  /// Fields of `Root` that are stored together in a nested map.
   ///
   /// If there are several such maps, all are read, and values of later maps replace those of earlier ones.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
@@ -170,7 +170,8 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// An optional part whose keys are in the same map; nil unless the map has the part's required keys.
+  /// An optional part of `Root` whose keys are in the map of `Root` itself; nil unless the map has the part's
+  /// required keys.
   package static func part<Value>(_ path: Path<Value?>, _ fields: MapFields<Value>) -> Field {
     Field(keys: fields.keys, isRequired: false) { map, root in
       guard let value = fields.value(of: map) else { return false }
@@ -181,7 +182,7 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// The fields of a part that is never nil and whose keys are in the same map.
+  /// The fields of a part of `Root` that is never nil and whose keys are in the map of `Root` itself.
   package static func within<Value>(_ path: Path<Value>, _ fields: MapFields<Value>) -> [Field] {
     fields.all.map { field in
       var part = Field(keys: field.keys, isRequired: field.isRequired) { map, root in
@@ -217,7 +218,9 @@ package struct MapFields<Value: Sendable>: Sendable {
     return read(map, into: &value) ? value : nil
   }
 
-  /// Reads the values that a map contains and keeps the others; returns false if a required key is missing.
+  /// Replaces the properties whose keys are in the map, and leaves the other properties unchanged.
+  ///
+  /// Returns false if a required key is missing.
   @discardableResult
   package func read(_ map: IntermediateDumpMap, into value: inout Value) -> Bool {
     var isWhole = true

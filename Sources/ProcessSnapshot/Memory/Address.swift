@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// A place in the address space of a process or of a module's file.
+/// A location in the address space of a process or of a module's file.
 ///
 /// The number comes from a dump or a file, and can have any value. `+` and `-` would trap at the ends of the address
 /// space, so the type does not have them. No operation of `Address` traps.
@@ -118,7 +118,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 
   /// True if this range contains all bytes of another range.
   ///
-  /// An empty range is contained if it starts in this range or right after it.
+  /// An empty range counts as contained if it starts in this range or right after it.
   public func contains(_ other: AddressRange) -> Bool {
     guard let distance = other.start.distance(above: start), distance <= byteCount else {
       return false

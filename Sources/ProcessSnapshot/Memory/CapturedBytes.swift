@@ -47,7 +47,7 @@ package struct CapturedBytes: Sendable {
 
   init(_ bytes: [UInt8]) { self.init(of: DumpBytes(bytes), 0..<bytes.count) }
 
-  /// Refers to a range of bytes of a dump, which must be within the dump.
+  /// Refers to a range of a dump's bytes; the range must be within the dump.
   package init(of source: DumpBytes, _ range: Range<Int>) {
     pieces = [Piece(source: source, range: range, start: 0)]
     count = range.count
@@ -116,7 +116,7 @@ package struct CapturedBytes: Sendable {
     try forEachPiece(of: range) { (piece) throws(Failure) in try piece.forEachSlice(body) }
   }
 
-  /// Passes the pieces of a range to a closure until it returns false.
+  /// Passes the pieces of a range to a closure until the closure returns false.
   @discardableResult
   private func forEachPiece<Failure: Error>(
     of range: Range<Int>, _ body: (Piece) throws(Failure) -> Bool

@@ -77,7 +77,7 @@ extension MemoryMapping {
 
   /// Returns the mappings sorted by address.
   ///
-  /// The kernel lists no overlapping mappings; if a dump has overlapping mappings, the first one is used.
+  /// The kernel lists no overlapping mappings; if mappings in a dump overlap, the one with the lower start is used.
   package static func inOrder(_ mappings: [MemoryMapping]) -> [MemoryMapping] {
     var sorted: [MemoryMapping] = []
     sorted.reserveCapacity(mappings.count)

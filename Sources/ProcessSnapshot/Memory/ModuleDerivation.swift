@@ -91,8 +91,8 @@ struct ModuleDerivation {
 
   /// True if the process could execute the image.
   ///
-  /// The mappings with the image's path decide this. Without such mappings, any overlapping mappings decide, and
-  /// without any mappings, the program headers.
+  /// The mappings with the image's path decide this. If there are no such mappings, any mappings that overlap the
+  /// image decide. If there are none of these either, the program headers decide.
   private func isExecutable(_ candidate: Candidate) -> Bool {
     if candidate.source != nil { return true }
     let image = AddressRange(start: candidate.address, byteCount: candidate.size)
@@ -136,7 +136,7 @@ extension ModuleSnapshot {
     writer.end()
   }
 
-  /// The name of the kernel's image in the maps file.
+  /// The name of the vDSO, which is an image that the kernel provides, in the maps file.
   ///
   /// `kernelImageName` is the name that Breakpad, Crashpad and symbol servers use.
   static var kernelImagePath: String { "[vdso]" }

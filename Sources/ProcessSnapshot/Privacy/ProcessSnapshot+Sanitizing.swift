@@ -77,7 +77,7 @@ extension ProcessSnapshot {
     return mapping.range.intersection(window).map(stacks.gaps) ?? []
   }
 
-  /// The captured unwind tables of modules, each with the ELF headers that refer to it.
+  /// The captured unwind tables of modules, together with the ELF headers that refer to them.
   ///
   /// The handler captures such tables for modules whose files are lost. The tables are read-only contents of a file,
   /// and stack walks need them to find the same frames.
@@ -102,8 +102,8 @@ extension MemorySnapshot {
     guard let magic = word(at: module), magic & 0xFFFF_FFFF == 0x464C_457F,
       let offset = word(at: module &+ 32), let counts = word(at: module &+ 56)
     else { return nil }
-    // Offset 56 has the number of program headers, each of which has 56 bytes. Linkers write about a dozen program
-    // headers.
+    // The number of program headers is at offset 56, and each program header takes 56 bytes. Linkers write about a
+    // dozen program headers.
     let count = min(counts & 0xFFFF, 64)
     var lowest: UInt64?
     var tables: UInt64?
@@ -222,7 +222,7 @@ extension CPUContext {
   /// Replaces values of registers except the stack pointer, the instruction pointer and the flags; removes vector
   /// registers.
   ///
-  /// The frame pointer is replaced too unless it points to a known place, because code without frame pointers may
+  /// The frame pointer is replaced too, unless the filter keeps its value, because code without frame pointers may
   /// have any value in this register.
   fileprivate mutating func sanitize(_ filter: WordFilter) {
     switch self {

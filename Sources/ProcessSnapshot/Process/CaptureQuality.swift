@@ -7,7 +7,8 @@ public struct CaptureQuality: Sendable, Equatable {
   /// Why a truncated dump could not be read to its end, and from which offset.
   public var damage: String?
 
-  /// Records that a dump is truncated because the kernel killed the process while the dump was written.
+  /// Records that a dump is truncated because the kernel killed the process for lack of memory while the dump was
+  /// written.
   package mutating func noteMemoryKill(isCertain: Bool) {
     let kill =
       "the kernel \(isCertain ? "" : "probably ")killed the process for want of memory during the capture"
@@ -25,7 +26,7 @@ public struct CaptureQuality: Sendable, Equatable {
   /// Bits for the parts that the handler could not read from `/proc`: bit 0 the mappings, 1 the threads, 2 the open
   /// descriptors.
   ///
-  /// For example, a filter of system calls can forbid reading these parts.
+  /// For example, a seccomp filter can forbid reading these parts.
   ///
   /// A part that could not be read is unknown, not empty. `notShown` is nil if the handler could read all parts.
   public var notShown: UInt64?
@@ -39,11 +40,12 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsUnlisted: UInt64?
   /// The number of modules that are not in the minidump's module list.
   ///
-  /// The list lacks modules past the 2,048 that readers read, empty modules, and modules that overlap another one.
+  /// The list lacks empty modules, modules that overlap another one, and all modules that exceed the 2,048 that
+  /// readers accept.
   public var modulesUnlisted: UInt64?
   /// The number of memory regions that do not fit into the minidump's memory list.
   ///
-  /// Readers accept 4,096 regions, and the regions of the list can have 3 GiB in total.
+  /// Readers accept at most 4,096 regions, and the regions in the list can contain at most 3 GiB in total.
   public var regionsUnlisted: UInt64?
 
   public init() {}
@@ -72,7 +74,8 @@ extension CaptureQuality {
       .optional(.threadsUnlisted, \.threadsUnlisted),
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
-      // The handler writes this key. The key is read into `isComplete` and `damage`, which the next two keys store.
+      // Only the handler writes this key. Its value is read into `isComplete` and `damage`, which the next two keys
+      // store.
       Field(.writerError, [.signed], size: 4) { map, capture in
         guard let error = map.signed(.writerError), error != 0 else { return false }
         capture.isComplete = false

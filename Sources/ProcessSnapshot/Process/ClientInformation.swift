@@ -105,7 +105,7 @@ public struct ClientInformation: Sendable, Equatable {
   public struct Attachment: Sendable, Equatable {
     /// The path that the program gave, made absolute.
     public var path: String
-    /// The name of the copy; nil if it was not copied.
+    /// The name of the copy; nil if the file was not copied.
     public var name: String?
     /// The number of bytes that were copied; `bytesOmitted` is the number of earlier bytes that were not copied.
     public var size: UInt64?

@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// Why a dump was taken without a crash: the program's request, or a hang.
+/// Why a dump was taken without a crash, for example on the program's request or because of a hang.
 ///
 /// `ProcessSnapshot.request` is nil for a crash.
 public struct DumpRequest: Sendable, Equatable {
@@ -39,7 +39,7 @@ public struct DumpRequest: Sendable, Equatable {
   /// True if the hung thread ran during the hang; false if it waited.
   ///
   /// The result is nil if it is not known whether the thread ran. A thread that is known only as the last one to
-  /// answer the monitor may wait for other work while another thread hangs.
+  /// answer the monitor may be idle while another thread hangs.
   ///
   /// A thread counts as running if it used more than a tenth of the time of the hang. The margin is needed because
   /// the kernel counts CPU time in hundredths of a second, and because a thread that only polls is idle.

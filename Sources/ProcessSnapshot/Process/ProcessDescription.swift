@@ -33,13 +33,14 @@ public struct ProcessDescription: Sendable, Equatable {
   public var mapsText: [UInt8]?
   /// The kernel's auxiliary vector, as in `/proc/self/auxv`.
   public var auxiliaryVector: [UInt8]?
-  /// The bytes of `/proc/self/cmdline` at launch, with a NUL after each argument; nil if the program turned this off.
+  /// The bytes of `/proc/self/cmdline` at launch, with a NUL after each argument; nil if the program turned off
+  /// recording them.
   public var commandLine: [UInt8]?
   /// The text of `/proc/self/limits` at the crash.
   public var limitsText: [UInt8]?
   /// The number of file descriptors that were open at the crash, including the handler's.
   public var descriptorCount: UInt32?
-  /// The 256 open descriptors with the lowest numbers, in ascending order.
+  /// The open descriptors with the lowest numbers, at most 256, in ascending order.
   public var descriptors: [OpenDescriptor] = []
   /// The working directory at the crash.
   public var workingDirectory: String?
@@ -189,7 +190,7 @@ public struct ResourceLimit: Sendable, Equatable {
   }
 }
 
-/// The resource limits of a process that can explain crashes; each limit is nil if the text lacks it.
+/// The limits on a process's resources that can explain a crash; each limit is nil if the text lacks it.
 public struct ResourceLimits: Sendable, Equatable {
   /// RLIMIT_NOFILE: one more than the highest number that a descriptor may have.
   public var openFiles: ResourceLimit?

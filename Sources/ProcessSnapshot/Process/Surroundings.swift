@@ -5,7 +5,7 @@ extension ProcessSnapshot {
   ///
   /// The ID is nil outside of a container, and if neither the cgroup's path nor the mounts contain the ID.
   ///
-  /// Docker, containerd, CRI-O and Podman use the ID in the name of the cgroup, with and without systemd or
+  /// Docker, containerd, CRI-O and Podman put the ID into the name of the cgroup, with and without systemd or
   /// Kubernetes. Inside a cgroup namespace, the cgroup's path is `/`, but Docker and Podman mount files whose paths
   /// contain the ID. The mounts of other runtimes contain the ID of the pod's sandbox, which is not the program's
   /// container.

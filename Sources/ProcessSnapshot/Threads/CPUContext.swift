@@ -73,7 +73,7 @@ public struct X86_64Context: Sendable, Equatable {
   public var ss: UInt16 = 0
   /// The XSAVE area from the signal frame, whose first 512 bytes are the FXSAVE area; empty if it was not captured.
   ///
-  /// A snapshot read from a minidump contains only the first 512 bytes.
+  /// A snapshot that was read from a minidump may contain only the first 512 bytes.
   public var floatingPointState: [UInt8] = []
 
   public init() {}

@@ -59,7 +59,7 @@ extension ExceptionSnapshot {
   ///
   /// Faults with SI_KERNEL are, for example, an access to a non-canonical address and `int3`.
   ///
-  /// If the result is false, the bytes at the place of `si_addr` contain the sender's process ID and user ID, or
+  /// If the result is false, the bytes at the offset of `si_addr` contain the sender's process ID and user ID, or
   /// nothing.
   ///
   /// Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.

@@ -1,12 +1,12 @@
 internal import IntermediateDump
 
-/// A place at which a Swift error was thrown, with the callers of the throwing function.
+/// One throw of a Swift error, with the callers of the throwing function.
 public struct ThrowSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread that threw the error.
   public var threadID: UInt32
   /// The time of the throw, in nanoseconds of CLOCK_BOOTTIME.
   public var uptime: UInt64
-  /// The address of the box that holds the error; nil for a typed throw, and in a report without secrets.
+  /// The address of the box that holds the error; nil for a typed throw, and in a sanitized report.
   public var error: Address?
   /// Return addresses on the throwing thread's stack, innermost first.
   public var addresses: [Address]
