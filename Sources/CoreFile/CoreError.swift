@@ -1,4 +1,4 @@
-/// The reason why a file is not a core file that this package reads.
+/// Why a file cannot be read as a core file.
 package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; later versions may add more kinds.
   package struct Code: Sendable, Hashable {

@@ -73,7 +73,8 @@ final class HangWatcher: Sendable {
 /// Counts only the time in which the watching thread ran on time.
 ///
 /// While a process is stopped, is in a paused container or is on a suspended machine, nothing can answer. So an
-/// interval that took more than twice the intended time is not counted. This rule delays the report of a real hang.
+/// interval that took more than twice the intended time is not counted. As a side effect, a real hang is detected
+/// later if the watching thread itself runs late.
 struct HangClock {
   private var last: UInt64
 

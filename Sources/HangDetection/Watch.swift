@@ -11,7 +11,7 @@ final class Watch: Sendable {
   struct Answer: Sendable {
     let watch: Watch
 
-    /// Answers from a thread, by default the calling thread.
+    /// Records an answer from a thread, by default the calling thread.
     ///
     /// Pass nil if the thread does not identify the watched part.
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }

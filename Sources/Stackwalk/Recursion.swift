@@ -25,8 +25,7 @@ public struct Recursion: Sendable, Equatable {
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
 ///
 /// The finder follows one period at a time. If a frame does not continue the current recursion, the finder looks for
-/// a new period. The finder compares the latest frames with the frames at each distance at which the same function
-/// occurs.
+/// a new period. Each distance to an earlier frame of the same function is tried as a period.
 struct RecursionFinder {
   static let longestPeriod = 32
   /// The minimum number of rounds that count as a recursion.
@@ -85,7 +84,7 @@ struct RecursionFinder {
       estimatedInGap: run.inGap)
   }
 
-  /// Finds the period with the longest run of latest frames that repeat the frames one period before.
+  /// Finds the period for which the longest run of frames, up to `added`, repeats the frames one period earlier.
   ///
   /// If the runs of several periods are equally long, the shortest period is used.
   private func longestRun(endingIn added: Frame) -> Run? {

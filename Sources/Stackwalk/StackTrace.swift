@@ -47,8 +47,9 @@ public struct StackFrame: Sendable, Equatable {
   public var moduleIndex: Int?
   /// The function; nil if no name was found for it.
   public var symbol: FrameSymbol?
-  /// The line of the instruction or, if a call was inlined at the address, of this call; nil without debug
-  /// information.
+  /// The line of the instruction or, in a frame into which a call was inlined at the address, the line of this call.
+  ///
+  /// `sourceLocation` is nil without debug information.
   public var sourceLocation: SourceLocation?
   /// True if this call was inlined into the next frame.
   public var isInlined = false

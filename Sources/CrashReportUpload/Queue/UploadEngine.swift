@@ -225,9 +225,9 @@ package struct UploadClock: Sendable {
   }
 
   static let system = UploadClock(
-    // `time` is the clock that the database also uses. `time` counts the kernel's ticks, so at the beginning of a
-    // second it is up to a tick later than `Date`. With `Date`, the time of an attempt made now could be in the
-    // future (this happened in CI).
+    // `time` is the clock that the database also uses. The kernel updates `time` only at its ticks, so `time` enters
+    // a new second up to a tick later than `Date`. With `Date`, the database could consider the time of an attempt
+    // made now to be in the future (this happened in CI).
     now: { Int64(time(nil)) },
     sleep: { seconds in try? await Task.sleep(for: .seconds(seconds)) },
     random: { Double.random(in: 0...1) })

@@ -74,7 +74,8 @@ struct SampledUploads: UploadGrouping {
     guard !counted.isEmpty else { return }
     let others = Dictionary(reports.map { ($0.id, $0) }) { first, _ in first }
     for report in counted {
-      // It is not known whether a report that cannot be read was sent.
+      // It is not known whether a report that cannot be read was sent, so the reports that are counted with it stay
+      // pending.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
       // The report was deleted before it was sent.

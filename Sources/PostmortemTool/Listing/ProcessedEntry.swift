@@ -56,7 +56,7 @@ struct ProcessedEntry: Codable {
   let outcome: String
   /// The reason for the outcome, for all dumps except complete ones.
   let reason: String?
-  /// The latest time at which a dump that was left can be converted; nil if it is not known.
+  /// The time by which a dump that was left can be converted at the latest; nil if this time is not known.
   let until: String?
 
   init(_ dump: ProcessedDump) {

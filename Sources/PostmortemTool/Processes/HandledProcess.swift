@@ -29,7 +29,7 @@ struct HandledProcess {
   let signals: ThreadSignals
   /// The locked file; nil for a process without a handler, and for a forked process.
   let file: LockedFile?
-  /// The path by which this process reaches the directory of pending dumps, and whether the other process has that
+  /// The path by which this tool reaches the directory of pending dumps, and whether the examined process has that
   /// directory open.
   let directory: String?
   let holdsDirectory: Bool
@@ -65,7 +65,7 @@ struct HandledProcess {
     verdict = Self.verdict(on: file.name, record, in: path)
   }
 
-  /// The path of the database as this process reaches it; nil if the other process has no handler.
+  /// The path by which this tool reaches the database; nil if the examined process has no handler.
   var database: String? {
     guard let file, let directory else { return nil }
     let path = file.path.parent.parent

@@ -161,7 +161,8 @@ public final class SymbolSource {
   public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
     if prefersStored, let frames = storedFrames(at: frame, in: module) { return frames }
     var calls = calls(at: frame.lookupAddress, in: module)
-    // In an attacker's dump, each frame of a stack can have hundreds of inlined calls.
+    // In a crafted dump, each frame of a stack can have hundreds of inlined calls. If these would exceed the memory
+    // limit, only the outermost function is kept.
     if calls.count > 1, !limit.take(Self.frameCost * calls.count) { calls = calls.suffix(1) }
     guard calls.isEmpty else {
       return calls.map { call in

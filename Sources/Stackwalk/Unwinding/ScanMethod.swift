@@ -60,8 +60,8 @@ struct ScanMethod: UnwindMethod {
 
 /// Continues after a part of the stack that the handler left out because of its limit, as in a deep recursion.
 ///
-/// This method uses the lowest place above the gap from which frame pointers or call frame information lead through
-/// three frames in a row. The number of frames in the gap is not known.
+/// This method continues at the lowest stack address above the gap from which frame pointers or call frame
+/// information lead through three frames in a row. The number of frames in the gap is not known.
 struct GapMethod: UnwindMethod {
   /// The minimum number of frames in a row; a shorter chain could consist of stale words.
   private static let chainLength = 3
