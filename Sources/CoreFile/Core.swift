@@ -118,8 +118,8 @@ struct Core {
 
   /// Writes the exception.
   ///
-  /// If no signal ended the process, the process continued. Then the exception is written without a signal, together
-  /// with a dump request.
+  /// If no signal ended the process, the process continued after the core file was written. In this case, a dump
+  /// request is written too, and the exception has no signal.
   private func writeException(to writer: inout IntermediateDumpWriter) {
     if signal == nil {
       writer.startMap(.dumpRequest)

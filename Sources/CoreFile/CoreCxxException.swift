@@ -44,7 +44,7 @@ struct CoreCxxException {
     return libraries.isEmpty ? nil : CxxException(typeName: nil)
   }
 
-  /// The first words of `std::type_info` objects, by which classes with one base class and with several are
+  /// The first words of `std::type_info` objects, by which classes with one base class, and classes with several, are
   /// recognized.
   private struct Classes {
     private(set) var singleBase: Set<UInt64> = []

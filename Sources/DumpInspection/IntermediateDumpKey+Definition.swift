@@ -11,7 +11,7 @@ extension IntermediateDumpKey {
     package let meaning: String
     /// The words for the values of a key whose numbers are codes; empty for any other key.
     package let words: [String]
-    /// How a report shows the value; nil if the report has its own code for it, or does not show it.
+    /// How a report shows the value; nil if separate code shows the value, or if reports do not show it.
     package private(set) var fact: ReportFact?
     /// The names of the fact in the index of a database and in exports; nil if these do not contain the fact.
     package private(set) var listed: ListedFact?

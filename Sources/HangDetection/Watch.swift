@@ -60,7 +60,7 @@ final class Watch: Sendable {
     self.probe = probe
   }
 
-  // MARK: - Calls of the watched part
+  // MARK: - Calls by the watched part
 
   private func answer(_ threadID: Int32?) {
     lastThread.store(threadID ?? 0, ordering: .relaxed)
@@ -75,7 +75,7 @@ final class Watch: Sendable {
 
   func pause() { isPaused.store(true, ordering: .relaxed) }
 
-  // MARK: - Calls of the watching thread
+  // MARK: - Calls by the watching thread
 
   /// The report ID of the dump of a hang in progress; nil if there is none.
   var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }

@@ -46,7 +46,7 @@ struct SampledUploads: UploadGrouping {
       }
       return other.state == .pending
         || (other.upload.isUploaded && last.seconds > start
-          // A time in the future comes from a wrong clock.
+          // A time in the far future comes from a wrong clock, so it does not count.
           && last.seconds <= now.clampedAdding(UploadVerdict.longestDelay))
     }
     // A report whose complete upload was started or requested is sent complete.

@@ -14,7 +14,7 @@ enum SignalWait {
     private static let call = "128"
   #endif
 
-  /// - Returns: true also if the kernel does not show whether the thread waits.
+  /// - Returns: true if the thread may be waiting for the signal, or if the kernel does not show whether it waits.
   ///
   /// Source: proc_pid_syscall(5), proc_pid_wchan(5).
   static func mayWait(_ thread: Int32, of process: Int32, for signal: Int32) -> Bool {

@@ -43,7 +43,7 @@ public final class SymbolSource {
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
-  /// The modules in which a frame got no name.
+  /// The modules that contain a frame for which no name was found.
   private var nameless: Set<Key> = []
   /// The base addresses of modules that were on a stack and whose unwind tables are missing.
   private var modulesWithoutTables: Set<Address> = []

@@ -28,7 +28,7 @@ struct CFIProgram {
 
   /// Computes the rules for a whole FDE, one address range after another, up to the first damaged instruction.
   ///
-  /// - Parameter body: gets each range with its rules; nil for a range without rules.
+  /// - Parameter body: receives each range with its rules; nil for a range without rules.
   static func visitRows(
     of fde: FDE, registerCount: Int, _ limit: WorkLimit, _ body: (AddressRange, CFIRow?) -> Void
   ) {
