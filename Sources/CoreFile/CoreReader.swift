@@ -5,8 +5,8 @@ internal import Stackwalk
 /// Reads ELF core files written by the kernel or by debuggers.
 ///
 /// The notes are converted to the tokens of an intermediate dump, and the reader of dumps makes a snapshot from these
-/// tokens. A core file and a dump of the same crash are therefore read by the same rules. Memory stays in the file
-/// and is read only when it is used.
+/// tokens. A core file and a dump of the same crash are therefore read by the same rules. The contents of memory stay
+/// in the file and are read only when they are used.
 package enum CoreReader {
   /// Returns true if a file begins like an ELF core file.
   package static func isCore(_ start: ArraySlice<UInt8>) -> Bool { CoreImage.isCore(start) }

@@ -103,9 +103,10 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
 
   /// The thread's registers, so the frame is certain.
   public static let context = FrameTrust(rawValue: "context")
-  /// Call frame information; certain if the callee's frame is certain and the stack is not damaged.
+  /// Call frame information; the frame is certain if the callee's frame is certain and the stack is not damaged.
   public static let callFrameInformation = FrameTrust(rawValue: "call-frame-information")
-  /// The registers that the kernel saved for a signal handler; certain if the handler's frame is certain.
+  /// The registers that the kernel saved for a signal handler; the frame is certain if the handler's frame is
+  /// certain.
   public static let signalFrame = FrameTrust(rawValue: "signal-frame")
   /// A return address on top of the stack or in the link register, because the callee has not set up a frame.
   public static let returnAddress = FrameTrust(rawValue: "return-address")

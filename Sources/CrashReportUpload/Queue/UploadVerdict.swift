@@ -49,7 +49,7 @@ enum UploadVerdict: Sendable, Equatable {
         return .retry(after: after, reason: "\(status), \(words)", holdsAll: false)
       }
     case 300..<400:
-      // A captive portal also gives such an answer, so the answer does not count as a refusal of the report.
+      // A captive portal also answers with a redirect, so a redirect does not count as a refusal of the report.
       let target = response.location.map { " to \(UploadReceipt.printable($0, limit: 200))" } ?? ""
       return .retry(
         after: after,

@@ -4,8 +4,8 @@ internal import PendingDumps
 /// The database of the program that `postmortem run` runs, and the owner of this database.
 ///
 /// A command that starts as root and gives up its permissions can use neither root's files nor files that it created
-/// as root. If such a mistake is found before the command runs, it is an error of the command line. If the mistake is
-/// found later, only a message is printed.
+/// as root. If it is clear before the command runs that the command cannot use the database, the command line is
+/// rejected. If this becomes clear only after the command has ended, a message is printed.
 struct RunDatabase {
   let path: String
 
