@@ -114,8 +114,8 @@ struct RecursionFinder {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer
     let period = run.period
-    // The number of frames from the first one after the first round, whose stack pointer is `startPointer`, to the
-    // last one.
+    // The number of frames between the stack pointers `startPointer`, of the first frame after the first round, and
+    // `lastPointer`.
     let frames = run.count - period - 1
     guard run.count >= period * Self.fewestRounds, frames > 0,
       let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PendingDumps
 
-/// The database of the program that `postmortem run` runs, and the owner of this database.
+/// The database of the program that `postmortem run` runs, with checks that the program's user can use it.
 ///
 /// A command that starts as root and gives up its permissions can use neither root's files nor files that it created
 /// as root. If it is clear before the command runs that the command cannot use the database, the command line is

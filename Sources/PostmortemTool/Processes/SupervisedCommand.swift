@@ -105,8 +105,8 @@ enum SupervisedCommand {
 
   /// False for a signal that the program has already received.
   ///
-  /// The terminal sends a signal to the whole foreground process group, and the signal's code shows this. But the
-  /// terminal sends SIGHUP only to the leader of the session.
+  /// The terminal sends a signal to the whole foreground process group, and such a signal has a positive code. But
+  /// the terminal sends SIGHUP only to the leader of the session.
   private static func isForCommand(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || (signal == SIGHUP && getsid(0) == getpid())
   }

@@ -85,7 +85,7 @@ struct GapMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Checks, by the frame pointer or call frame information, whether the return address is in the gap.
+  /// Checks, by the frame pointer or call frame information, whether the frame's return address is stored in the gap.
   private func leadsIntoGap(
     _ state: UnwindState, below end: Address, in process: UnwindProcess
   ) -> Bool {
