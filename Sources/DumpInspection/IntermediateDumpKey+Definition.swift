@@ -6,7 +6,7 @@ extension IntermediateDumpKey {
     package let kind: IntermediateDumpKeyKind
     /// The number of bytes of the value as it is written; nil for any size.
     ///
-    /// Readers accept values of 1, 2, 4 and 8 bytes.
+    /// Readers accept numbers of 1, 2, 4 and 8 bytes.
     package let size: Int?
     package let meaning: String
     /// The words for the values of a key whose numbers are codes; empty for any other key.

@@ -28,7 +28,8 @@ struct UploadEngine: Sendable {
 
   /// Sends one pending report, and records the outcome in the database at once.
   ///
-  /// If the server finds the report too large, the report is sent again immediately, with parts left out.
+  /// If the server finds the report too large, the report is sent again with parts left out: immediately, or after
+  /// the time that the server names.
   ///
   /// - Parameters:
   ///   - claim: the right to upload; it also shows other processes which report is being sent.

@@ -5,7 +5,7 @@ internal import IntermediateDump
 struct SampledUploads: UploadGrouping {
   /// The limit on complete reports of a signature; nil for no limit.
   ///
-  /// Reports that were already counted with another report are not sent again.
+  /// Even without a limit, reports that were already counted with another report are not sent separately.
   let sampling: UploadSampling?
 
   private var omission: String {

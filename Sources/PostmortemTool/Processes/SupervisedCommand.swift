@@ -45,7 +45,7 @@ enum SupervisedCommand {
     var child = pid_t()
     let failure = unsafe posix_spawnp(&child, command[0]!, nil, &attributes, command, environ)
     guard failure == 0 else {
-      // env(1) and the shells end with the same status.
+      // env(1) and the shells use the same exit statuses for these failures.
       throw ToolError(
         path: unsafe String(cString: command[0]!), ToolError.text(failure),
         exitStatus: failure == ENOENT ? 127 : 126)
