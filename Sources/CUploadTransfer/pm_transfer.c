@@ -448,8 +448,8 @@ static pm_transfer_answer run(
       .body = transfer->kept,
       .reason = transfer->reason,
   };
-  // The transfer's thread blocks the program's signals, because they are meant for the program's own threads. A
-  // server that closes the connection must not end the program by SIGPIPE.
+  // The transfer's thread blocks the program's signals, because they are meant for the program's own threads. SIGPIPE
+  // is one of these signals, so a server that closes the connection does not end the program.
   sigset_t signals, before;
   sigemptyset(&signals);
   for (int signal = 1; signal <= 31; signal++) {

@@ -1,14 +1,15 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The program's arguments, as the kernel put them on the stack of the main thread.
+/// Finds the program's arguments, which the kernel put on the stack of the main thread.
 ///
 /// Source: System V ABI AMD64 supplement, 3.4.1 (initial process stack); Linux fs/binfmt_elf.c,
 /// create_elf_tables().
 struct CommandLineFinder {
   /// The maximum number of bytes that a search examines.
   ///
-  /// Arguments and environment strings take up to 128 KiB by default, and the pointers to them take as much again.
+  /// With the usual stack limit of 8 MiB, the kernel accepts at most 2 MiB of arguments and environment strings
+  /// (execve(2)).
   private static let reach: UInt64 = 2 << 20
   private static let maximumCount: UInt64 = 1 << 16
   private static let maximumSize = 4096
@@ -27,7 +28,7 @@ struct CommandLineFinder {
       .map(Array.init)
   }
 
-  /// The words of `argv`, without the null pointer after them.
+  /// The address range of the pointers in `argv`, without the null pointer at the end; nil if it is not found.
   private var argumentPointers: AddressRange? {
     guard let vector = vectorOnStack else { return nil }
     // Downward from the auxiliary vector, the stack holds a null pointer, the environment's pointers, another null

@@ -19,7 +19,7 @@ struct Core {
   private static let maximumStateSize = 1 << 14
   private static let legacyStateSize = 512
   private static let chunkSize = 1 << 20
-  /// The maximum number of pieces of one stack.
+  /// The maximum number of memory pieces that are written for one stack.
   private static let maximumPieces = 256
 
   init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot) {
@@ -39,7 +39,7 @@ struct Core {
     commandLine = CommandLineFinder(process: process, memory: memory).bytes
   }
 
-  /// The crashed thread, which is the first one that the kernel and gdb write.
+  /// The crashed thread, whose notes the kernel and gdb write before those of the other threads.
   private var first: CoreThread { process.threads[0] }
 
   /// The signal that ended the process; nil if no signal did.
@@ -56,10 +56,9 @@ struct Core {
   /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
   private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]
 
-  /// The report's ID, from a digest of the core file.
+  /// The report's ID, derived from a digest of the core file's notes.
   ///
-  /// The digest is the same for a copy of the core file, a compressed copy, and a copy that is cut off after the
-  /// notes.
+  /// A copy of the core file, a compressed copy, and a copy that is cut off after the notes have the same digest.
   private var reportID: ReportID? {
     var digest = DumpDigest()
     for note in image.notes {
@@ -119,7 +118,8 @@ struct Core {
 
   /// Writes the exception.
   ///
-  /// If no signal ended the process, only the exception's thread is written, because such a process continued.
+  /// If no signal ended the process, the process continued after the core file was written. In this case, a dump
+  /// request is written too, and the exception has no signal.
   private func writeException(to writer: inout IntermediateDumpWriter) {
     if signal == nil {
       writer.startMap(.dumpRequest)

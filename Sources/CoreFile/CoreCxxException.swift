@@ -39,12 +39,13 @@ struct CoreCxxException {
       }
       return header == 0 ? nil : exception(Address(header), Classes(symbols, libraries + program))
     }
-    // Without libstdc++'s file, it is not known whether an exception was caught, so an exception without a type is
-    // assumed.
+    // If libstdc++ is loaded but its symbols are not available, it is not known whether an exception was caught. In
+    // this case, an exception without a type is assumed.
     return libraries.isEmpty ? nil : CxxException(typeName: nil)
   }
 
-  /// The first words of the type descriptions of classes with one base class, and of classes with several.
+  /// The first words of `std::type_info` objects, by which classes with one base class, and classes with several, are
+  /// recognized.
   private struct Classes {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []
@@ -56,7 +57,7 @@ struct CoreCxxException {
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
       )
       for module in modules {
-        // The first word of a type description points to the third word of the vtable of the description's class.
+        // The first word of a `std::type_info` object points to the third word of its own class's vtable.
         for (name, address) in symbols.addresses(of: [single, several], in: module) {
           if name == single { singleBase.insert(address.value &+ 16) }
           if name == several { severalBases.insert(address.value &+ 16) }
@@ -96,7 +97,7 @@ struct CoreCxxException {
 
   private func exception(_ header: Address, _ classes: Classes) -> CxxException {
     let unknown = CxxException(typeName: nil)
-    // The exception class: "GNUCC++" and a zero byte, or a one for an exception that refers to another exception.
+    // The exception class is "GNUCC++" followed by a byte: 0, or 1 for an exception that refers to another exception.
     let object: UInt64
     switch memory.word(at: header &+ 80) {
     case 0x474E_5543_432B_2B00: object = header.value &+ Self.headerSize
@@ -129,7 +130,8 @@ struct CoreCxxException {
     return standardError(in: type, classes, depth: 0).flatMap { text(at: object &+ $0 &+ 8) }
   }
 
-  /// The offset of std::runtime_error or std::logic_error in an object of a class derived from it.
+  /// The offset of the std::runtime_error or std::logic_error base in an object of a derived class; nil if there is
+  /// none.
   private func standardError(
     in type: UInt64, _ classes: Classes, depth: Int
   ) -> UInt64? {

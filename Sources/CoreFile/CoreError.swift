@@ -1,4 +1,4 @@
-/// The reason why a file is not a core file that this package reads.
+/// Why a file cannot be read as a core file.
 package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; later versions may add more kinds.
   package struct Code: Sendable, Hashable {
@@ -8,7 +8,7 @@ package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The processor is neither x86_64 nor arm64.
     package static let unsupportedArchitecture = Code(
       text: "a core file of a processor that this program does not read")
-    /// The file ends before its notes do, so threads and registers are missing.
+    /// The file has no notes about threads, for example because it ends before its notes do.
     package static let noThreads = Code(text: "a core file without threads")
   }
 

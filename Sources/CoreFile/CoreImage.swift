@@ -1,9 +1,10 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The headers of an ELF core file, which contain the places of the memory segments and the notes.
+/// The headers of an ELF core file, which give the file offsets of the memory segments and the notes.
 ///
-/// `CoreImage` reads nothing but headers. All offsets and sizes in the file are checked only once, in `CoreImage`.
+/// `CoreImage` reads only the headers. It checks all offsets and sizes in them, so other code need not check these
+/// again.
 ///
 /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`); elf(5), PN_XNUM; Linux
 /// fs/binfmt_elf.c, elf_core_dump().
@@ -14,7 +15,7 @@ struct CoreImage {
     let protection: MemoryMapping.Protection
     /// The range of the segment's bytes in the file; empty if the file has none.
     let contents: Range<Int>
-    /// The number of bytes that the header announces and the file does not have.
+    /// The number of bytes that the header announces but the file lacks.
     let missingCount: UInt64
   }
 
@@ -28,13 +29,13 @@ struct CoreImage {
   /// The segments, in the file's order.
   private(set) var segments: [Segment] = []
   private(set) var notes: [Range<Int>] = []
-  /// The number of bytes of notes that the file does not have.
+  /// The number of bytes of notes that the headers announce but the file lacks.
   private(set) var missingNoteCount: UInt64 = 0
   /// The number of headers that were not read, because there are more than any process needs or the file ends before
   /// them.
   private(set) var missingHeaders = 0
 
-  /// True for the first bytes of a core file, whatever the processor is.
+  /// Returns true if a file begins like an ELF core file, for any processor.
   static func isCore(_ start: ArraySlice<UInt8>) -> Bool {
     start.starts(with: [0x7F, 0x45, 0x4C, 0x46]) && start.littleEndian(at: 16, width: 2) == 4
   }
@@ -62,7 +63,7 @@ struct CoreImage {
     readHeaders(at: offset, count: isExtended ? Self.extendedCount(bytes, header) : Int(count))
   }
 
-  /// The number of program headers if it does not fit in 16 bits, stored in `sh_info` of the first section.
+  /// Reads the number of program headers from `sh_info` of the first section, where a number above 16 bits is stored.
   private static func extendedCount(_ bytes: DumpBytes, _ header: ArraySlice<UInt8>) -> Int {
     guard let section = header.littleEndian(at: 40, width: 8).flatMap({ Int(exactly: $0) }),
       section <= bytes.count, let count = bytes.integer(at: section + 44, width: 4)
@@ -74,7 +75,7 @@ struct CoreImage {
     let fitting = start < bytes.count ? (bytes.count - start) / Self.headerSize : 0
     let read = min(count, fitting, Self.maximumHeaders)
     missingHeaders = count - read
-    // The number of headers that fit in one page of the file.
+    // This many headers fit in one of the 16 KiB pages in which `DumpBytes` reads the file.
     let step = 256
     for first in stride(from: 0, to: read, by: step) {
       let place = start + first * Self.headerSize
@@ -130,7 +131,7 @@ extension CoreImage {
     }
   }
 
-  /// A sentence about missing parts of the file; nil if it is complete.
+  /// A sentence about missing parts of the file; nil if the file is complete.
   var damage: String? {
     let cut = segments.filter { $0.missingCount > 0 }
     let bytes = cut.reduce(missingNoteCount) { $0.clampedAdding($1.missingCount) }

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// An ELF image in the memory of a core file, with the headers of the image that the core file contains.
+/// An ELF image in the memory of a core file, with those of the image's headers that the core file contains.
 ///
 /// Source: System V gABI, "Program Header"; elf(5).
 struct CoreModule {
@@ -96,8 +96,8 @@ extension CoreModule {
   /// The maximum number of modules; without this limit, a malicious file could make every mapping a module.
   private static let limit = 1 << 14
 
-  /// Finds the images of the mapped files, the image that the kernel provides, and the program's image if no note
-  /// names its file.
+  /// Finds the images of the mapped files, the image that the kernel provides (the vDSO), and the program's image if
+  /// no note names its file.
   static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
     var modules: [CoreModule] = []
     var seen: Set<Address> = []

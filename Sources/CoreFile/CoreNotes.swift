@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// Source: elf(5), "Notes (Nhdr)"; Linux include/uapi/linux/elf.h (NT_PRSTATUS and the others).
 struct CoreNotes {
-  /// One note: its owner, its type, and the place of its bytes.
+  /// One note: its kind, and the range of its contents in the file.
   struct Note {
     enum Kind: UInt64 {
       case processStatus = 1

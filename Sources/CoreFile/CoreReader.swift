@@ -5,10 +5,10 @@ internal import Stackwalk
 /// Reads ELF core files written by the kernel or by debuggers.
 ///
 /// The notes are converted to the tokens of an intermediate dump, and the reader of dumps makes a snapshot from these
-/// tokens. A core file and a dump of the same crash are therefore read by the same rules. Memory stays in the file
-/// and is read only when it is used.
+/// tokens. A core file and a dump of the same crash are therefore read by the same rules. The contents of memory stay
+/// in the file and are read only when they are used.
 package enum CoreReader {
-  /// True for the first bytes of a core file.
+  /// Returns true if a file begins like an ELF core file.
   package static func isCore(_ start: ArraySlice<UInt8>) -> Bool { CoreImage.isCore(start) }
 
   /// Makes a snapshot of everything in a core file.
@@ -19,8 +19,8 @@ package enum CoreReader {
   /// - Parameters:
   ///   - bytes: the whole file.
   ///   - symbolDirectories: directories that are searched for the modules' files, in addition to the modules' own
-  ///     paths. Some memory that the core file lacks is the same in every process. Such memory is read from the
-  ///     module's file, if this file is of the same build.
+  ///     paths. Code and constants that the core file lacks are read from a module's file, if this file is of the
+  ///     same build.
   ///   - readsFiles: false to read nothing but the core file.
   /// - Throws: `CoreError` only if nothing in the file can be used.
   package static func snapshot(

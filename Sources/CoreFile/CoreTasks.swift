@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The tasks of Swift concurrency that threads ran, found in the runtime's thread-local variable.
+/// The Swift concurrency tasks that the threads were running, found in the runtime's thread-local variable.
 ///
 /// The handler finds tasks by the same rule (`TaskFinder` in CrashHandler): a word of the runtime's thread-local
 /// block points to memory with the typical beginning of a task object.

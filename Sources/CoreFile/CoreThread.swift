@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 /// Source: Linux arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
 struct CoreThread {
   let id: UInt32
-  /// `pr_cursig`; 0 for a process that no signal ended.
+  /// `pr_cursig`; 0 if no signal ended the process.
   let signal: Int32
   let blockedSignals: UInt64
   /// The CPU time in user mode and in the kernel, in nanoseconds; for the main thread, this is the time of all

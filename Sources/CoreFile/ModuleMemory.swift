@@ -4,9 +4,9 @@ internal import Stackwalk
 
 /// Memory that a core file lacks because the modules' files contain it: code and constants.
 ///
-/// The kernel leaves such pages out by default (core(5), `coredump_filter`). Such pages are read from the modules'
-/// files instead, if these files are of the builds that the core file names. Only memory that no process can have
-/// changed is read this way.
+/// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are read from the modules' files
+/// instead, if the files' build IDs are those in the core file. Only segments that are not writable are read this
+/// way.
 struct ModuleMemory {
   /// The maximum number of files that are open at the same time, because each file takes a descriptor.
   private static let maximumFiles = 256
@@ -17,7 +17,7 @@ struct ModuleMemory {
     let known = RangeSet(snapshot.memory.regions.map(\.range))
     var parts: [MemoryRegion] = []
     var count = 0
-    // Most reads concern the innermost calls, so their modules come first.
+    // Most reads concern the innermost calls, so the modules with the threads' current instructions come first.
     let urgent = Set(
       snapshot.threads.prefix(64).compactMap(\.instructionPointer)
         .compactMap { snapshot.module(containing: $0)?.address })

@@ -29,7 +29,7 @@ struct ParkedThreads {
       snapshot.threads[index].context = context
       snapshot.threads[index].stackPointer = context.stackPointer
       snapshot.threads[index].instructionPointer = context.instructionPointer
-      // The thread waits in a system call of the handler and not of the program.
+      // The system call in which the thread waits was made by the handler, not by the program.
       snapshot.threads[index].systemCall = nil
       snapshot.threads[index].captureMethod = .stopped
     }
@@ -40,7 +40,8 @@ struct ParkedThreads {
     let frames = walker.frames(of: thread, limit: Self.maximumFrames)
     guard let index = frames.firstIndex(where: { $0.trust == .signalFrame }),
       frames[..<index].contains(where: { $0.symbol?.linkageName == Self.parkingFunction }),
-      // The frame of the code that the handler returns to has its stack pointer at the kernel's signal frame.
+      // The last frame before the interrupted one is the signal trampoline, to which the handler returns. The stack
+      // pointer of this frame points to the kernel's signal frame.
       let place = frames[..<index].last?.stackPointer
     else { return nil }
     let (offset, count) = snapshot.architecture == .x86_64 ? (40, 19) : (312, 34)

@@ -11,7 +11,7 @@ internal import Stackwalk
 ///
 /// The variables whose names begin with `_thread_db_` give debuggers the offsets of fields in glibc's structures.
 struct ThreadLocals {
-  /// The variables of a module: their offset from the thread pointer, and their bytes.
+  /// The thread-local variables of a module: their offset from the thread pointer, and their size in bytes.
   struct Block {
     let offset: UInt64
     let size: UInt64
@@ -22,7 +22,7 @@ struct ThreadLocals {
   let snapshot: ProcessSnapshot
   let symbols: SymbolSource
 
-  /// The block of a module; nil if the module has no block, or if the block's place is not known.
+  /// The block of a module; nil if the module has no block, or if the block's offset is not known.
   func block(of module: ModuleSnapshot) -> Block? {
     guard let segment = segment(of: module) else { return nil }
     let isProgram = module.source == .program
@@ -58,8 +58,8 @@ struct ThreadLocals {
     return nil
   }
 
-  /// `l_tls_offset` of the module's entry in the linker's list; nil for a block that is not at the same place
-  /// in each thread.
+  /// `l_tls_offset` of the module's entry in the linker's list; nil for a block that does not have the same offset in
+  /// each thread.
   private func linkersOffset(of module: ModuleSnapshot) -> UInt64? {
     let memory = snapshot.memory
     let libraries = snapshot.modules.filter { module in
@@ -67,11 +67,12 @@ struct ThreadLocals {
     }
     for library in libraries {
       guard let place = symbols.addresses(of: [Self.offsetName], in: library)[Self.offsetName],
-        // The description of a field consists of its number of bits, a count and its offset.
+        // The variable that describes a field consists of the field's number of bits, a count, and the field's
+        // offset.
         let field = memory.bytes(at: place, count: 12)?.littleEndian(at: 8, width: 4),
         let entry = linkEntry(of: module), let value = memory.word(at: entry &+ field)
       else { continue }
-      // 0 and the largest numbers mean that there is no block.
+      // 0 and the largest numbers mean that the module has no block with a fixed offset.
       return value > 0 && value < 1 << 32 ? value : nil
     }
     return nil

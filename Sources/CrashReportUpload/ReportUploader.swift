@@ -85,9 +85,9 @@ public final class ReportUploader: Sendable {
     }
   }
 
-  /// The events from now on; each call returns a separate sequence, which ends when the uploader ends.
+  /// The events from now on; each access returns a separate sequence, which ends when the uploader ends.
   ///
-  /// If a listener has not read 1,000 events, the oldest ones are dropped.
+  /// If a listener has more than 1,000 unread events, the oldest of these are dropped.
   public var events: AsyncStream<UploadEvent> { listeners.stream() }
 
   /// Stops the uploader, and returns when the uploader is no longer sending anything.
@@ -106,8 +106,7 @@ public final class ReportUploader: Sendable {
     // Without a watcher, only the regular checks find changes.
     let watcher = DirectoryWatcher { wake.yield() }
     let database = uploads.engine.database.path
-    // A report and its metadata appear in a directory by a rename or as a second name of a file; settings appear by a
-    // rename.
+    // A report and its metadata appear in a directory by a rename or as a hard link; settings appear by a rename.
     for path in [database, "\(database)/pending"] { watcher?.watch(path) }
     defer { withExtendedLifetime(watcher) {} }
     let clock = uploads.engine.clock

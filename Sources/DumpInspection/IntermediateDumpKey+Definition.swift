@@ -6,14 +6,14 @@ extension IntermediateDumpKey {
     package let kind: IntermediateDumpKeyKind
     /// The number of bytes of the value as it is written; nil for any size.
     ///
-    /// Readers accept values of 1, 2, 4 and 8 bytes.
+    /// Readers accept numbers of 1, 2, 4 and 8 bytes.
     package let size: Int?
     package let meaning: String
-    /// The words for the values, if each value stands for something.
+    /// The words for the values of a key whose numbers are codes; empty for any other key.
     package let words: [String]
-    /// How a report shows the value; nil if the report has its own code for it, or does not show it.
+    /// How a report shows the value; nil if separate code shows the value, or if reports do not show it.
     package private(set) var fact: ReportFact?
-    /// How the index of a database and an export contain the fact; nil if they do not contain it.
+    /// The names of the fact in the index of a database and in exports; nil if these do not contain the fact.
     package private(set) var listed: ListedFact?
 
     /// Makes reports show the value unchanged.
@@ -55,7 +55,7 @@ extension IntermediateDumpKey {
       (self.kind, self.size, self.meaning, self.words) = (kind, size, meaning, words)
     }
 
-    /// Describes a number that stands for a value of a type.
+    /// Describes a key whose numbers are the codes of a type.
     ///
     /// - Parameters:
     ///   - meaning: the meaning of the key, to which the values and their words are added.

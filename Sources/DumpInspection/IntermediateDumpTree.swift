@@ -3,8 +3,8 @@ package import IntermediateDump
 /// An intermediate dump as text for people, with one line per entry, indented by depth.
 ///
 /// Each line has the entry's offset in the file in hexadecimal, the key's name and the value. If this version does
-/// not know the key, its number takes the place of the name. The last line says whether the dump is complete, or
-/// where and why it ends. Text from the dump is escaped, so that it cannot control a terminal.
+/// not know the key, the line has the key's number instead of the name. The last line says whether the dump is
+/// complete, or where and why it ends. Text from the dump is escaped, so that it cannot control a terminal.
 package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   /// The maximum number of bytes of a value that are shown in hexadecimal.
   package static let maximumBytes = 16

@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// The names that the index of a database and an export give to a fact of a dump.
 ///
-/// The row with these names is all the code that the index and the export need for such a fact.
+/// To make the index and exports contain a fact, no code is needed except the row with these names.
 package struct ListedFact: Sendable {
   /// A column of `postmortem export`.
   package struct Column: Sendable {

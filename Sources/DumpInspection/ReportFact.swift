@@ -2,8 +2,8 @@ package import IntermediateDump
 
 /// The parts of a report that show a fact unchanged, and the names of the fact in these parts.
 ///
-/// The row with these names is all that reports as JSON, text or page, and the schema of the JSON, need to contain
-/// such a fact.
+/// To make reports (JSON, text and page) and the JSON schema contain a fact, no code is needed except the row with
+/// these names.
 package struct ReportFact: Sendable {
   /// A part of a report; the raw value is the name of its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {

@@ -3,7 +3,7 @@ extension HangMonitor {
   public struct Options: Sendable, Equatable {
     /// The time without an answer after which the watched part counts as hung; at least 100 milliseconds.
     public var threshold = Duration.seconds(5)
-    /// Whether a hang that ended also gets a report; each monitor keeps at most 16 such reports.
+    /// Whether a hang that has ended gets a report too; each monitor keeps at most 16 such reports.
     public var keepsRecovered = false
 
     /// Creates options; by default the threshold is 5 seconds, and a hang that has ended gets no report.

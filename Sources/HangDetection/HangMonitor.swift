@@ -5,9 +5,10 @@ internal import IntermediateDump
 
 /// Watches whether a part of the program still answers, and takes a dump if it does not.
 ///
-/// If the process ends before the watched part answers again, the next `processIntermediateDumps` creates a report.
-/// The report shows how long the part hung, and whether the hung thread was waiting or busy. It lists the hung thread
-/// first. If the watched part answers, or a crash is captured, the dump is removed.
+/// If the process ends before the watched part answers again, the next call of `processIntermediateDumps` makes a
+/// report. The report shows how long the part hung, and whether the hung thread waited or was busy. The hung thread
+/// is the first thread in the report. If the watched part answers, the dump is removed, unless `keepsRecovered` is
+/// set. The dump is also removed if a crash is captured.
 ///
 /// All monitors share one thread, which checks every half second or more often. Time during which the whole process
 /// was stopped (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()` is
@@ -106,13 +107,14 @@ public final class HangMonitor: Sendable {
   /// A call takes about 100 nanoseconds.
   public func heartbeat() { watch.heartbeat() }
 
-  /// Suspends the watch until the next heartbeat; call this when the loop starts waiting for work.
+  /// Suspends the watch until the next heartbeat; call this function before the loop waits for work without a time
+  /// limit.
   public func pause() { watch.pause() }
 
   /// Ends the watch.
   ///
-  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called.
-  /// Until then, the process may still be killed because of this hang. A program need not stop its monitors before it
-  /// ends: monitors that keep running also detect a hang during shutdown.
+  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called,
+  /// because the process may still be killed for this hang. A program need not stop its monitors before it ends.
+  /// Monitors that keep running also detect a hang during shutdown.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

@@ -11,7 +11,7 @@ final class Watch: Sendable {
   struct Answer: Sendable {
     let watch: Watch
 
-    /// Answers for the watched part, by default from the calling thread.
+    /// Records an answer from a thread, by default the calling thread.
     ///
     /// Pass nil if the answering thread need not be the thread that hangs.
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
@@ -60,7 +60,7 @@ final class Watch: Sendable {
     self.probe = probe
   }
 
-  // MARK: - Calls of the watched part
+  // MARK: - Calls by the watched part
 
   private func answer(_ threadID: Int32?) {
     lastThread.store(threadID ?? 0, ordering: .relaxed)
@@ -75,7 +75,7 @@ final class Watch: Sendable {
 
   func pause() { isPaused.store(true, ordering: .relaxed) }
 
-  // MARK: - Calls of the watching thread
+  // MARK: - Calls by the watching thread
 
   /// The report ID of the dump for the hang in progress; nil if there is none.
   var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }

@@ -130,7 +130,7 @@ struct PostmortemTool {
 }
 
 extension Subcommand {
-  /// True if the words ask for help, but not in the command line of another program.
+  /// True if the words ask for this subcommand's help; words of another program's command line do not count.
   fileprivate static func wantsHelp(_ words: [String]) -> Bool {
     var rest = words[...]
     while let word = rest.popFirst(), word != "--" {

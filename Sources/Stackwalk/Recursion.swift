@@ -25,8 +25,7 @@ public struct Recursion: Sendable, Equatable {
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
 ///
 /// The finder follows one period at a time. If a frame does not continue the current recursion, the finder looks for
-/// a new period. The finder compares the latest frames with the frames at each distance at which the same function
-/// occurs.
+/// a new period. Each distance to an earlier frame of the same function is tried as a period.
 struct RecursionFinder {
   static let longestPeriod = 32
   /// The minimum number of rounds that count as a recursion.
@@ -85,7 +84,7 @@ struct RecursionFinder {
       estimatedInGap: run.inGap)
   }
 
-  /// Finds the period with the longest run of latest frames that repeat the frames one period before.
+  /// Finds the period for which the longest run of frames, up to `added`, repeats the frames one period earlier.
   ///
   /// If the runs of several periods are equally long, the shortest period is used.
   private func longestRun(endingIn added: Frame) -> Run? {
@@ -115,8 +114,8 @@ struct RecursionFinder {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer
     let period = run.period
-    // The number of frames from the first one after the first round, whose stack pointer is `startPointer`, to the
-    // last one.
+    // The number of frames between the stack pointers `startPointer`, of the first frame after the first round, and
+    // `lastPointer`.
     let frames = run.count - period - 1
     guard run.count >= period * Self.fewestRounds, frames > 0,
       let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,

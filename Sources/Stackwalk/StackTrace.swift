@@ -47,8 +47,9 @@ public struct StackFrame: Sendable, Equatable {
   public var moduleIndex: Int?
   /// The function; nil if no name was found for it.
   public var symbol: FrameSymbol?
-  /// The line of the instruction or, if a call was inlined at the address, of this call; nil without debug
-  /// information.
+  /// The line of the instruction or, in a frame into which a call was inlined at the address, the line of this call.
+  ///
+  /// `sourceLocation` is nil without debug information.
   public var sourceLocation: SourceLocation?
   /// True if this call was inlined into the next frame.
   public var isInlined = false
@@ -102,9 +103,10 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
 
   /// The thread's registers, so the frame is certain.
   public static let context = FrameTrust(rawValue: "context")
-  /// Call frame information; certain if the callee's frame is certain and the stack is not damaged.
+  /// Call frame information; the frame is certain if the callee's frame is certain and the stack is not damaged.
   public static let callFrameInformation = FrameTrust(rawValue: "call-frame-information")
-  /// The registers that the kernel saved for a signal handler; certain if the handler's frame is certain.
+  /// The registers that the kernel saved for a signal handler; the frame is certain if the handler's frame is
+  /// certain.
   public static let signalFrame = FrameTrust(rawValue: "signal-frame")
   /// A return address on top of the stack or in the link register, because the callee has not set up a frame.
   public static let returnAddress = FrameTrust(rawValue: "return-address")

@@ -92,7 +92,7 @@ struct X86Instruction {
     case none
     /// A conditional or unconditional jump; the value is the distance in bytes from the end of the instruction.
     case direct(Int64)
-    /// A jump to the address that is stored in a word at a fixed place.
+    /// A jump to the address that is stored in a word at a fixed address.
     case throughWord
     /// A jump to an address that is in a register, or in memory to which registers point.
     case indirect

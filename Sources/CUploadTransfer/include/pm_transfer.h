@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The maximum numbers of bytes that are kept of an answer's headers and of its body.
+// The maximum numbers of bytes that are kept from an answer's headers and from its body.
 enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
 // The maximum numbers of bytes that a transfer receives: in headers (including those of interim answers), and in the
 // body.
@@ -63,7 +63,7 @@ pm_transfer_answer pm_transfer_fetch(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int file, int64_t capacity, int64_t idle, int64_t most,
     void (*_Nonnull taken)(void *_Nullable context, int64_t bytes), void *_Nullable context);
 
-// Makes a transfer end soon; a transfer that has not begun then ends as soon as it begins. Any thread may call this.
+// Makes a transfer end soon; a transfer that has not begun yet ends as soon as it begins. Any thread may call this.
 void pm_transfer_cancel(pm_transfer *_Nonnull transfer);
 
 // Closes the connection of a transfer. Closing the connection may wait for a name server.

@@ -11,7 +11,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     public static let began = Kind(rawValue: "began")
     /// A part of the body was sent: `sent` of `size` bytes.
     ///
-    /// This event comes about once per MiB.
+    /// This event occurs about once per MiB.
     public static let progressed = Kind(rawValue: "progressed")
     /// The server has the report; `serverID` is its ID for the report.
     public static let uploaded = Kind(rawValue: "uploaded")

@@ -15,10 +15,11 @@ public struct UploadOptions: Sendable, Equatable {
   ///
   /// The other reports wait for their turn; no report is dropped.
   public var interval = Duration.seconds(60)
-  /// The longest time between a report and its first upload; in whole seconds.
+  /// The longest wait between the creation of a report and its first upload; in whole seconds.
   ///
   /// A report waits for a part of this time that depends on the report's ID. So the hosts of a fleet that fail at the
-  /// same moment do not send at the same moment. The wait begins at the crash, so a restart does not prolong it.
+  /// same moment do not send at the same moment. The wait begins when the report is created, so a restart of the
+  /// uploader does not prolong the wait.
   public var spread = Duration.zero
   /// Limits how many reports of one signature are sent complete, while further reports are only counted; nil for no
   /// limit.
@@ -33,8 +34,8 @@ public struct UploadOptions: Sendable, Equatable {
 
   /// Whether Sentry makes the event from the minidump.
   ///
-  /// If Sentry makes the event, it uses debug files that were uploaded to it, and ignores the message, the stacks and
-  /// the names in the event that this package sends.
+  /// If true, Sentry uses the debug files that were uploaded to Sentry, and ignores the message, the stacks and the
+  /// names in the event that this package sends.
   ///
   /// The option applies only to `toSentry:`. If the option is false, the minidump is sent as a plain attachment.
   public var sentryReadsMinidump = false

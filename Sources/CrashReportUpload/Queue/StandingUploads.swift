@@ -107,7 +107,7 @@ package struct StandingUploads: Sendable {
     guard let first else {
       return .wait(max(1, (due.map(\.time).min() ?? now).clampedSubtracting(now)))
     }
-    // A time in the future comes from a wrong clock or a damaged file.
+    // A time in the future comes from a wrong clock or a damaged file, so it counts as now.
     let last = min(try engine.database.lastUploadAttemptTime()?.seconds ?? 0, now)
     let free = last.clampedAdding(engine.target.options.interval.wholeSeconds)
     // A report that the server already has does not wait, because only the record of its upload is missing, and no
@@ -117,7 +117,7 @@ package struct StandingUploads: Sendable {
   }
 
   private func dueTime(of report: StoredReport, _ now: Int64) -> Int64 {
-    // A delay that is longer than the longest possible one comes from a wrong clock.
+    // A delay that is longer than the longest possible one comes from a wrong clock, and is ignored.
     func delay(_ time: Int64) -> Int64 {
       time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
     }

@@ -28,7 +28,8 @@ struct UploadEngine: Sendable {
 
   /// Sends one pending report, and records the outcome in the database at once.
   ///
-  /// If the server finds the report too large, the report is sent again immediately, with parts left out.
+  /// If the server finds the report too large, the report is sent again with parts left out: immediately, or after
+  /// the time that the server names.
   ///
   /// - Parameters:
   ///   - claim: the right to upload; it also shows other processes which report is being sent.
@@ -225,9 +226,9 @@ package struct UploadClock: Sendable {
   }
 
   static let system = UploadClock(
-    // `time` is the clock that the database also uses. `time` counts the kernel's ticks, so at the beginning of a
-    // second it is up to a tick later than `Date`. With `Date`, the time of an attempt made now could be in the
-    // future (this happened in CI).
+    // `time` is the clock that the database also uses. The kernel updates `time` only at its ticks, so `time` enters
+    // a new second up to a tick later than `Date`. With `Date`, the database could consider the time of an attempt
+    // made now to be in the future (this happened in CI).
     now: { Int64(time(nil)) },
     sleep: { seconds in try? await Task.sleep(for: .seconds(seconds)) },
     random: { Double.random(in: 0...1) })

@@ -7,12 +7,13 @@ package import IntermediateDump
 ///
 /// - Parameters:
 ///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
-///     enabled.
+///     enabled, otherwise only the requested ones.
 ///   - emit: receives each event. A report that is skipped because its file cannot be read also gets an event, a
 ///     failure.
 /// - Returns: the number of reports that the server still does not have; reports whose files could not be read are
 ///   not counted.
-/// - Throws: `UploadError`, also if another uploader is running.
+/// - Throws: `UploadError` if the database cannot be used, if one of `ids` cannot be uploaded, or if another uploader
+///   is running.
 package func uploadReports(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   emit: @escaping @Sendable (UploadEvent) -> Void

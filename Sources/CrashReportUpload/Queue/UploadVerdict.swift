@@ -49,7 +49,7 @@ enum UploadVerdict: Sendable, Equatable {
         return .retry(after: after, reason: "\(status), \(words)", holdsAll: false)
       }
     case 300..<400:
-      // A captive portal also gives such an answer, so the answer does not count as a refusal of the report.
+      // A captive portal also answers with a redirect, so a redirect does not count as a refusal of the report.
       let target = response.location.map { " to \(UploadReceipt.printable($0, limit: 200))" } ?? ""
       return .retry(
         after: after,
@@ -60,8 +60,8 @@ enum UploadVerdict: Sendable, Equatable {
         after: after,
         reason: "\(status) for \(size) bytes" + UploadReceipt.words(of: response.body))
     case 429: return .retry(after: after, reason: reason, holdsAll: true)
-    // A server sends these statuses because of a proxy, the time, or a replay that TLS allowed, but not because of
-    // the report.
+    // These statuses are about a proxy (407), a timeout (408) or a request that TLS may have replayed (425), but not
+    // about the report.
     case 407, 408, 425: return .retry(after: after, reason: reason, holdsAll: false)
     case 400..<500 where after == nil && !UploadReceipt.isWebPage(response.body):
       return .skip(reason: reason)

@@ -5,7 +5,7 @@ internal import IntermediateDump
 struct SampledUploads: UploadGrouping {
   /// The limit on complete reports of a signature; nil for no limit.
   ///
-  /// Reports that were already counted with another report are not sent again.
+  /// Even without a limit, reports that were already counted with another report are not sent separately.
   let sampling: UploadSampling?
 
   private var omission: String {
@@ -46,7 +46,7 @@ struct SampledUploads: UploadGrouping {
       }
       return other.state == .pending
         || (other.upload.isUploaded && last.seconds > start
-          // A time in the future comes from a wrong clock.
+          // A time in the far future comes from a wrong clock, so it does not count.
           && last.seconds <= now.clampedAdding(UploadVerdict.longestDelay))
     }
     // A report whose complete upload was started or requested is sent complete.
@@ -74,7 +74,8 @@ struct SampledUploads: UploadGrouping {
     guard !counted.isEmpty else { return }
     let others = Dictionary(reports.map { ($0.id, $0) }) { first, _ in first }
     for report in counted {
-      // It is not known whether a report that cannot be read was sent.
+      // It is not known whether a report that cannot be read was sent, so the reports that are counted with it stay
+      // pending.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
       // The report was deleted before it was sent.

@@ -103,7 +103,7 @@ struct SentryContexts {
     text.flatMap { $0.isEmpty ? nil : .text(SentryLimits.cut($0, SentryLimits.text)) }
   }
 
-  /// A number for the event; a number above 2^53 is written as text, because readers of JSON would round it.
+  /// A number for the event; a number of 2^53 or more is written as text, because readers of JSON could round it.
   private func number(_ value: UInt64) -> SentryValue {
     value < 1 << 53 ? .unsigned(value) : .text("\(value)")
   }

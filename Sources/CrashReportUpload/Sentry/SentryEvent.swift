@@ -22,7 +22,7 @@ struct SentryEvent: Sendable {
 
   /// The report's ID in the protocol's form.
   ///
-  /// The ID is the same each time the report is sent, so that a server keeps only one event of it.
+  /// The ID is the same each time the report is sent, so that a server keeps only one event for it.
   var id: String { reportID.description.filter { $0 != "-" } }
 
   /// The event's JSON, within the protocol's limits.

@@ -91,7 +91,7 @@ struct SentryFrames {
     ]
   }
 
-  /// The frame that stands for left-out calls; servers keep no other member of the protocol for such a remark.
+  /// The frame that stands for left-out calls, because servers would discard a remark in any other part of a stack.
   private static func gap(_ count: Int) -> SentryValue {
     ["function": .text("(\(count) calls are left out)"), "in_app": false]
   }

@@ -93,8 +93,9 @@ struct SentryCuts: Sendable, Equatable {
   ///
   /// The first reduction that makes the event small enough is used.
   ///
-  /// The least important parts are left out first: images without frames, other threads, then contexts and
-  /// breadcrumbs. The message and the innermost calls of the crashing thread stay.
+  /// The least important parts are left out first: images without frames, raw names, and registers and frames of
+  /// other threads. Breadcrumbs, tags and explanations follow. The message and the innermost calls of the crashing
+  /// thread stay.
   static let ladder: [SentryCuts] = {
     var cuts = SentryCuts()
     var ladder = [cuts]

@@ -96,7 +96,7 @@ struct Arguments {
     _ word: String, _ rest: inout ArraySlice<String>
   ) throws(ToolError) -> Bool {
     var letters = word.dropFirst()
-    // A word such as "-json" is a mistake for "--json".
+    // A word such as "-json" is treated as a mistake for "--json", and not as several flags.
     guard option("-" + word) == nil else { return false }
     while let letter = letters.popFirst() {
       guard let option = option("-\(letter)") else { return false }

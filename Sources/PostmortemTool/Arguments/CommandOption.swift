@@ -1,4 +1,5 @@
-/// An option of a subcommand, which parser, help, manual page and completion all read.
+/// An option of a subcommand, from which the parser, the help, the manual page and the completion take its
+/// properties.
 struct CommandOption: Sendable {
   /// The kind of value that an option or operand takes, for completion.
   enum Completion: Sendable, Equatable {

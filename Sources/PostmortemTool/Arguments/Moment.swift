@@ -33,10 +33,10 @@ extension Timestamp {
   /// The current time in whole seconds.
   static var now: Timestamp { Timestamp(seconds: Int64(time(nil))) }
 
-  /// Reads a moment from an option, in the forms of journalctl, docker and this tool's own JSON.
+  /// Reads a moment from an option, in the forms that journalctl, docker and this tool's own JSON use.
   ///
-  /// The forms are an age, a word for a day, an @ and seconds since 1970, and a date in UTC with or without a time of
-  /// day.
+  /// The forms are an age, a word for a day, an `@` followed by the seconds since 1970, and a date in UTC with or
+  /// without a time of day.
   ///
   /// - Parameter now: the time from which ages and days are counted.
   ///
@@ -61,8 +61,9 @@ extension Timestamp {
     self = date
   }
 
-  /// Words for moments, each with a number of days from today for the beginning of that day, or nil for the current
-  /// moment.
+  /// The words for moments, each with the number of days from today; nil for the current moment.
+  ///
+  /// A word with a number means the beginning of that day.
   private static let days: [String: Int64?] = [
     "now": nil, "today": 0, "yesterday": -1, "tomorrow": 1,
   ]
@@ -72,7 +73,8 @@ extension Timestamp {
     "friday", "saturday", "sunday",
   ]
 
-  /// Removes a day of the week in front of a date, and a time zone after the date.
+  /// Reads a date, a time of day, or both, with an optional day of the week in front and an optional time zone after
+  /// them.
   private static func withoutDecoration(_ text: inout String, now: Timestamp) -> Timestamp? {
     if let end = text.firstIndex(of: " "), weekdays.contains(text[..<end].lowercased()) {
       text = String(text[text.index(after: end)...])

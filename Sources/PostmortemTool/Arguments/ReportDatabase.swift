@@ -66,7 +66,8 @@ enum ReportDatabase {
     return DatabaseDirectory.place(path)
   }
 
-  /// Finds the database of a command that creates missing directories; checks that the directory is a database.
+  /// Finds the database for a command that can create a missing directory, and checks that the directory is a
+  /// database.
   ///
   /// A mistyped path must not become a database.
   ///
@@ -132,7 +133,7 @@ extension StoredReport {
   /// A report on how a run ended takes only a few kilobytes.
   private static var endSize: Int64 { 64 << 10 }
 
-  /// How a run that left no dump ended, as a word of the JSON schema; nil for the report of a dump.
+  /// How a run that left no dump ended, as a word of the JSON schema; nil for a report that was made from a dump.
   var endKind: String? {
     guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
       let document = MinidumpSummary.document(read: { offset, count in

@@ -90,7 +90,9 @@ private struct QuietMoment {
     deadline = .now + .seconds(seconds)
   }
 
-  /// Examines the process, and tries again a few times if the process was writing a dump, which takes milliseconds.
+  /// Examines the process, and tries again a few times if the process was just writing a dump.
+  ///
+  /// Writing a dump takes milliseconds.
   ///
   /// - Throws: the error of the last examination.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
@@ -128,7 +130,7 @@ private struct RequestedProcess: ~Copyable {
   private var thread: Int32 = 0
   /// The directory of pending dumps.
   ///
-  /// The directory stays open, because its path may lead through the other process, which may end.
+  /// The directory stays open, because its path may lead through the other process (`/proc/PID/fd`), which may end.
   private let directory: Directory
 
   /// Opens a pidfd of the process first, so that all later checks are about the process that gets the signal.

@@ -68,7 +68,8 @@ enum ListCommand: Subcommand {
     let output = ReportOutput(try arguments.usesColor(), arguments)
     let path = try ReportDatabase.place(arguments.database())
     let rest = DatabaseRest(of: path)
-    // A directory that only a handler has used has no reports yet, and `open` does not treat it as a database.
+    // A directory that only a handler has used has no reports yet. `open` would reject it, so an empty list is
+    // printed.
     guard ReportDatabase.waiting(in: path) == nil || InputFile.isDirectory(path + "/pending") else {
       return try output.print([], of: (0, rest))
     }

@@ -41,7 +41,7 @@ enum StatsCommand: Subcommand {
 
   /// The statistics as JSON.
   struct Statistics: Codable {
-    /// The number and size of the dumps that are "finished", "locked" and "claimed".
+    /// The number and size of the dumps in each of the states "finished", "locked" and "claimed".
     var dumps: [String: Amount] = ["finished": Amount(), "locked": Amount(), "claimed": Amount()]
     var quarantine = Amount()
     /// The number and size of the reports in each state.

@@ -46,7 +46,7 @@ struct DebugFileServers {
       deadline: number("DEBUGINFOD_MAXTIME", or: 600))
   }
 
-  /// Downloads the debug files of the modules that have frames in a report, but whose lines are not known.
+  /// Downloads the debug files of the modules that have frames without a known source line in a report.
   ///
   /// - Returns: true if there are now files from which more names may be found.
   func fetch(for report: CrashReport) -> Bool {

@@ -6,8 +6,9 @@ internal import IntermediateDump
 /// The walk visits each ID once, in arbitrary order, with one report in memory at a time.
 ///
 /// The facts come from the index. If the index lacks a report's facts or details, the report is read in a separate
-/// process, and its facts are added to the index. Memory grows by some 85 bytes for each report: its place in the
-/// index, and its ID, by which the walk recognizes it again.
+/// process, and its facts are added to the index. Memory grows by some 85 bytes for each report. These bytes hold the
+/// report's position in the index, and the report's ID, by which the walk recognizes a report that it has already
+/// visited.
 struct ReportWalk {
   private let paths: [String]
   private let period: Period
@@ -51,8 +52,8 @@ struct ReportWalk {
   ) throws {
     let directory = try database.open()
     var index = ReportIndex(in: directory)
-    // No record can be added to an index that is damaged. So the reports are listed, because this writes the index
-    // again, although it needs all facts in memory at a time.
+    // A damaged index accepts no more records. Listing all reports writes the index again, at the cost of having all
+    // facts in memory at the same time.
     if index.isWorn(reports: .max / 4) {
       _ = try ListedReport.all(in: database)
       index = ReportIndex(in: directory)

@@ -68,7 +68,8 @@ struct ListedReport {
   /// If the index lacks a report, the report is read in a separate process and added to the index.
   ///
   /// - Parameters:
-  ///   - needsNames: true to also read reports for which the search for names was not complete when they were made.
+  ///   - needsNames: true to also read reports that were made before the search for their functions' names was
+  ///     complete.
   ///   - symbolDirectories: as for `show`; with a directory, the index is neither used nor changed.
   ///   - needsProcesses: true to read process IDs and executables from the index too.
   ///   - isStoring: false to leave the index as it is.
@@ -82,7 +83,7 @@ struct ListedReport {
     let stored = listing.reports
     let isWorn = isStoring && (index?.isWorn(reports: stored.count) ?? false)
     var reports = collectConcurrently(stored.count) { piece in
-      // Details are read only if the index is written again, or if process IDs are needed.
+      // Details are read only if the index must be written again, or if process IDs are needed.
       stored[piece].map {
         ListedReport(
           stored: $0, facts: index?.facts(of: $0, withDetails: isWorn || needsProcesses),

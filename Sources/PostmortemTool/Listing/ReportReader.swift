@@ -10,10 +10,10 @@ internal import Stackwalk
 /// Reads reports one after the other in a separate process, so that a report that crashes its reader does not affect
 /// the others.
 ///
-/// The package's own readers never trap, whatever the bytes are. But a demangler reads names from the report, the
-/// system opens the files of the report's modules, and a report can need more memory than the machine has. The
-/// process is started for the first report, and started again if a report ended it. The separate process ends when
-/// this object is released.
+/// The package's own readers never trap, whatever the bytes are. But other code is involved, too: a demangler reads
+/// names from the report, and the system opens the files of the report's modules. A report can also need more memory
+/// than the machine has. The separate process is started for the first report, and again after a report has ended it.
+/// The process ends when this object is released.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?

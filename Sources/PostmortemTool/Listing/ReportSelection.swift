@@ -116,7 +116,8 @@ struct ReportSelection {
 
   /// Returns the newest crash.
   ///
-  /// Without a crash, it returns the newest other dump; without that, the newest report on how a run ended.
+  /// If there is no crash, the newest other dump is returned. If there is no such dump either, the newest report on
+  /// how a run ended is returned.
   ///
   /// A process that was stopped for a deployment must not hide an earlier crash. A report that cannot be read must
   /// not hide an earlier crash either, because the time of its own crash is not known.

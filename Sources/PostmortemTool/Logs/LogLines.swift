@@ -153,7 +153,7 @@ struct LogLines {
       unreadable += 1
       return nil
     }
-    // The text after the quoted text may also show which program wrote the line.
+    // The text after the quoted text is kept, because it may show which program wrote the line.
     return Array(bytes[..<(mark - 1)] + bytes[(end + 1)...]) + [0x20]
       + text.utf8.prefix { $0 != 0x0A }
   }

@@ -97,9 +97,9 @@ struct CrashOverview {
     return newest.filter { counts[$0.key] ?? 0 > 1 }
   }
 
-  /// The days that charts show: the 90 days up to the newest crash.
+  /// The days that charts show, which end with the newest crash: at least 14 days, at most 90.
   ///
-  /// A crash whose clock was ahead does not change these days.
+  /// A crash on a machine whose clock was ahead does not change these days.
   ///
   /// - Parameter now: the current time; a crash later than tomorrow is assumed to have a wrong time.
   func shownDays(now: Timestamp) -> ClosedRange<Int32> {

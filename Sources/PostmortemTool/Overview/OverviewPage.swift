@@ -3,7 +3,8 @@ internal import IntermediateDump
 
 /// An overview as one HTML page that needs nothing else, neither a network nor scripts nor fonts.
 ///
-/// Names come from dumps. So each name is escaped, and the page forbids scripts and requests.
+/// Names come from dumps, which cannot be trusted. So each name is escaped, and the page forbids scripts and
+/// requests.
 struct OverviewPage {
   /// The maximum number of rows of each table; further rows are only counted.
   private static let rows = (signatures: 30, versions: 20, hosts: 20)

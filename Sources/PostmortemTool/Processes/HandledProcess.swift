@@ -29,7 +29,7 @@ struct HandledProcess {
   let signals: ThreadSignals
   /// The locked file; nil for a process without a handler, and for a forked process.
   let file: LockedFile?
-  /// The path by which this process reaches the directory of pending dumps, and whether the other process has that
+  /// The path by which this tool reaches the directory of pending dumps, and whether the examined process has that
   /// directory open.
   let directory: String?
   let holdsDirectory: Bool
@@ -65,11 +65,12 @@ struct HandledProcess {
     verdict = Self.verdict(on: file.name, record, in: path)
   }
 
-  /// The path of the database as this process reaches it; nil if the other process has no handler.
+  /// The path by which this tool reaches the database; nil if the examined process has no handler.
   var database: String? {
     guard let file, let directory else { return nil }
     let path = file.path.parent.parent
-    // The process is in another mount namespace, such as that of a container.
+    // If true, the process is in another mount namespace, such as that of a container, and the path must start at the
+    // process's root directory.
     let isOther = InputFile.identity(of: file.path.parent) != InputFile.identity(of: directory)
     return isOther ? "\(place)/root" + path : path
   }

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import PendingDumps
 
-/// The database of the program that `postmortem run` runs, and the owner of this database.
+/// The database of the program that `postmortem run` runs, with checks that the program's user can use it.
 ///
 /// A command that starts as root and gives up its permissions can use neither root's files nor files that it created
-/// as root. If such a mistake is found before the command runs, it is an error of the command line. If the mistake is
-/// found later, only a message is printed.
+/// as root. If it is clear before the command runs that the command cannot use the database, the command line is
+/// rejected. If this becomes clear only after the command has ended, a message is printed.
 struct RunDatabase {
   let path: String
 
@@ -62,7 +62,7 @@ struct RunDatabase {
   /// Creates the database for a user, or checks that the command's user can use it.
   ///
   /// - Parameters:
-  ///   - user: the user as whom the command will run; nil if it was not given.
+  ///   - user: the user as whom the command will run; nil if no user was given.
   ///   - command: the command with its arguments.
   ///   - help: the help text that is shown with an error.
   init(

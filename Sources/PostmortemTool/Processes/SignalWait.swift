@@ -14,7 +14,7 @@ enum SignalWait {
     private static let call = "128"
   #endif
 
-  /// - Returns: true also if the kernel does not show whether the thread waits.
+  /// - Returns: true if the thread may be waiting for the signal, or if the kernel does not show whether it waits.
   ///
   /// Source: proc_pid_syscall(5), proc_pid_wchan(5).
   static func mayWait(_ thread: Int32, of process: Int32, for signal: Int32) -> Bool {
@@ -27,7 +27,8 @@ enum SignalWait {
       else { return true }
       return set >> (UInt64(truncatingIfNeeded: signal &- 1) & 63) & 1 == 1
     }
-    // Yama hides the system call that a thread waits in, even from the process's own user.
+    // Yama hides the system call that a thread waits in, even from the process's own user. So the thread's state and
+    // wait channel are read instead.
     if let text = SystemFile.text(directory + "/stat"),
       text[(text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(") R")
     {

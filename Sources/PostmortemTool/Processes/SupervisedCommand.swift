@@ -45,7 +45,7 @@ enum SupervisedCommand {
     var child = pid_t()
     let failure = unsafe posix_spawnp(&child, command[0]!, nil, &attributes, command, environ)
     guard failure == 0 else {
-      // env(1) and the shells end with the same status.
+      // env(1) and the shells use the same exit statuses for these failures.
       throw ToolError(
         path: unsafe String(cString: command[0]!), ToolError.text(failure),
         exitStatus: failure == ENOENT ? 127 : 126)
@@ -105,8 +105,8 @@ enum SupervisedCommand {
 
   /// False for a signal that the program has already received.
   ///
-  /// The terminal sends a signal to the whole foreground process group, and the signal's code shows this. But the
-  /// terminal sends SIGHUP only to the leader of the session.
+  /// The terminal sends a signal to the whole foreground process group, and such a signal has a positive code. But
+  /// the terminal sends SIGHUP only to the leader of the session.
   private static func isForCommand(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || (signal == SIGHUP && getsid(0) == getpid())
   }

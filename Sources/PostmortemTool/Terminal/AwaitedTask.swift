@@ -9,7 +9,8 @@ enum AwaitedTask {
 
   /// Runs asynchronous work, and blocks this thread until it has ended.
   ///
-  /// - Parameter seconds: the time after which the work is canceled and its end awaited; nil for no limit.
+  /// - Parameter seconds: the number of seconds after which the work is canceled; its end is awaited even then. Nil
+  ///   for no limit.
   /// - Returns: nil only if the work never ended.
   static func run<Value: Sendable, Failure: Error>(
     seconds: Int? = nil, _ work: @escaping @Sendable () async throws(Failure) -> Value

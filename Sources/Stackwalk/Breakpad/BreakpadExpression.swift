@@ -18,7 +18,7 @@ struct BreakpadExpression {
     return registers[index]
   }
 
-  /// Returns the expression of the canonical frame address (CFA).
+  /// Returns the expression that computes the canonical frame address (CFA).
   func text(_ rule: CFARule?) -> String? {
     switch rule {
     case .register(let number, let offset): name(number).map { Self.sum($0, offset) }
@@ -27,7 +27,7 @@ struct BreakpadExpression {
     }
   }
 
-  /// Returns the expression of a register's value in the caller; nil if the rule cannot be expressed.
+  /// Returns the expression that computes the caller's value of a register; nil if the rule cannot be expressed.
   ///
   /// - Parameter number: the register's DWARF number, which is needed for a register whose value did not change.
   func text(_ rule: RegisterRule, of number: UInt64) -> String? {

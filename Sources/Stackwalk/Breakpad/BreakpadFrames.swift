@@ -67,7 +67,7 @@ struct BreakpadFrames {
         continue
       }
       let text = expressions.text(rule, of: UInt64(register))
-      // If the place of a saved register cannot be expressed, the row is dropped, so that readers do not treat the
+      // If the location of a saved register cannot be expressed, the row is dropped, so that readers do not treat the
       // register as unchanged.
       if text == nil, rule != .unspecified, map.isPreserved(register) { return nil }
       rules.append(rule == .sameValue ? nil : text)

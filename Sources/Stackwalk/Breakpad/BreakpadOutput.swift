@@ -46,7 +46,7 @@ struct BreakpadOutput {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the rest of the text, and then inserts a header before it.
+  /// Writes the rest of the text, and then inserts a header before the whole text.
   ///
   /// The contents of the header are known only after all text has been written.
   ///

@@ -24,8 +24,8 @@ package struct BreakpadSymbols {
 
   /// Opens the binary and checks that a symbol file can be made from it.
   ///
-  /// - Throws: `StackwalkError` if the binary cannot be read, has no build ID, or neither symbols nor
-  ///   debug information.
+  /// - Throws: `StackwalkError` if the binary cannot be read, has no build ID, or has neither symbols nor debug
+  ///   information.
   package init(of path: String) throws(StackwalkError) {
     image = try ELFImage(path: path)
     buildID = image.elf.buildID

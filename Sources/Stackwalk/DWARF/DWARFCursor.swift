@@ -13,7 +13,7 @@ struct DWARFCursor {
 
   /// Makes a cursor over a range of the bytes; nil means all bytes.
   ///
-  /// A range that is not within the bytes makes an empty cursor.
+  /// If the range is not within the bytes, the cursor is empty.
   init(_ bytes: [UInt8], in range: Range<Int>? = nil) {
     self.bytes = bytes
     let range = range ?? 0..<bytes.count

@@ -78,7 +78,7 @@ extension DWARFUnitContent {
   /// - Parameters:
   ///   - function: the function's offset from the unit's start.
   ///   - part: the part of the code to which the visited ranges are restricted.
-  ///   - body: gets the entry of the call, the number of calls around it, and the part of the call's code that is
+  ///   - body: receives the entry of the call, the number of calls around it, and the part of the call's code that is
   ///     also in the code of those calls.
   fileprivate func visitInlinedCalls(
     in function: Int, within part: AddressRange, _ ranges: DWARFRanges, _ limit: WorkLimit,

@@ -249,7 +249,7 @@ struct AddressMap<Payload> {
   let entries: [Entry]
   /// For each entry, the highest end of this entry and all entries before it.
   ///
-  /// This end shows when a backward search can stop.
+  /// A backward search for an address can stop at an entry for which this end is below the address.
   private let furthest: [Address]
 
   init(_ unsorted: consuming [Entry]) {

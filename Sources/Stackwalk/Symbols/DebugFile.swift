@@ -47,8 +47,8 @@ package struct DebugFile {
 
   /// Opens a binary and computes the layout of its debug file.
   ///
-  /// - Throws: `StackwalkError` if the binary cannot be read, has no build ID, or neither symbols nor
-  ///   debug information.
+  /// - Throws: `StackwalkError` if the binary cannot be read, has no build ID, or has neither symbols nor debug
+  ///   information.
   package init(of path: String) throws(StackwalkError) {
     self.path = path
     image = try ELFImage(path: path)
@@ -120,7 +120,7 @@ package struct DebugFile {
     end = (end &+ mask) & ~mask
   }
 
-  /// Plans a copy of bytes of the binary after the other copied parts; returns the position of the copy.
+  /// Plans to copy a range of the binary after the parts planned so far; returns the position of the copy.
   private mutating func place(_ source: UInt64, _ size: UInt64, alignment: UInt64) -> UInt64 {
     align(to: alignment.nonzeroBitCount == 1 ? alignment : 8)
     let position = end
@@ -191,7 +191,7 @@ package struct DebugFile {
     return !overflow && end <= image.elf.file.size
   }
 
-  /// The new position of bytes that are copied as part of a segment of notes; nil for other bytes.
+  /// The position of the copy of bytes that lie in a note segment; nil for other bytes.
   private func keptPosition(of offset: UInt64, _ size: UInt64) -> UInt64? {
     for part in parts where offset >= part.source {
       let distance = offset &- part.source

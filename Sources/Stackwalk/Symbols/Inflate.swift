@@ -212,7 +212,7 @@ struct Inflate {
 
 /// A prefix code of deflate.
 ///
-/// Codes of up to ten bits are in a table, which the next ten bits index. Longer codes are in lists.
+/// Codes of up to ten bits are in a table, whose index is the next ten bits of the input. Longer codes are in lists.
 struct HuffmanCode {
   static let longest = 15
   private static let indexWidth = 10

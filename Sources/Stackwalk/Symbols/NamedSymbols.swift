@@ -38,9 +38,9 @@ enum NamedSymbols {
   /// The maximum number of symbols that are examined; `maximumStringsSize` is the maximum number of bytes of names.
   private static let maximumSymbolCount = 8 << 20
   private static let maximumStringsSize: UInt64 = 256 << 20
-  /// The maximum number of places in the string table that are noted for one name.
+  /// The maximum number of offsets in the string table that are recorded for one name.
   ///
-  /// A name can have several places, because it can also be the end of longer names.
+  /// A name can occur at several offsets, because longer names can end with it.
   private static let maximumPlaces = 64
 
   static func isTable(_ section: ELFFile.Section) -> Bool {

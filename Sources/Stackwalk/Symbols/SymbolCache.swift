@@ -11,8 +11,8 @@ package protocol SymbolStore: AnyObject {
 
 /// Keeps, in a file of a `SymbolStore`, the functions and inlined calls that were found at addresses of one build.
 ///
-/// The cache is valid only if the module's files have the same build ID, sizes and times of last change as when the
-/// cache was made. A damaged cache is ignored and written again.
+/// The cache is valid only if the build ID, and the sizes and modification times of the module's files, are the same
+/// as when the cache was made. A damaged cache is ignored and written again.
 ///
 /// All numbers are little-endian. The file has a magic number (4 bytes), a digest of the rest (8 bytes), the size of
 /// the key (4 bytes), the key, then an entry for each address. An entry has the address (8 bytes), the number of

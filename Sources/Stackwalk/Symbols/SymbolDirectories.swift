@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The directories in which a user lets the package search for modules' files.
+/// The directories that a user has named for the search for modules' files.
 ///
 /// A file in such a directory is found by its build ID, whatever its name is. The directories are listed only if no
 /// file was found by name, and then only once.

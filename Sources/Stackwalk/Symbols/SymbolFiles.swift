@@ -132,7 +132,8 @@ struct SymbolFiles {
     }
   }
 
-  /// A note that the files contain only the names that other modules need; nil if they contain more names.
+  /// A note that the files are stripped, so they contain only the names that other modules link to; nil if they are
+  /// not stripped.
   var missingNames: String? {
     guard let first = all.first, isStripped else { return nil }
     let link = image.flatMap { DebugLink(of: $0.elf) }

@@ -43,7 +43,7 @@ public final class SymbolSource {
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
-  /// The modules in which a frame got no name.
+  /// The modules that contain a frame for which no name was found.
   private var nameless: Set<Key> = []
   /// The base addresses of modules that were on a stack and whose unwind tables are missing.
   private var modulesWithoutTables: Set<Address> = []
@@ -161,7 +161,8 @@ public final class SymbolSource {
   public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
     if prefersStored, let frames = storedFrames(at: frame, in: module) { return frames }
     var calls = calls(at: frame.lookupAddress, in: module)
-    // In an attacker's dump, each frame of a stack can have hundreds of inlined calls.
+    // In a crafted dump, each frame of a stack can have hundreds of inlined calls. If these would exceed the memory
+    // limit, only the outermost function is kept.
     if calls.count > 1, !limit.take(Self.frameCost * calls.count) { calls = calls.suffix(1) }
     guard calls.isEmpty else {
       return calls.map { call in

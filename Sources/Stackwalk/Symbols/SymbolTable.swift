@@ -20,7 +20,7 @@ package struct SymbolTable {
 
     /// True for a function, and false for a label.
     var isFunction: Bool { rank >= SymbolTable.functionRank }
-    /// True if the symbol names a single place and not a range of code.
+    /// True if the symbol names a single address and not a range of code.
     ///
     /// Assembly code has such symbols inside functions.
     fileprivate var isLabel: Bool { !isFunction && size == 0 }

@@ -66,8 +66,8 @@ struct CFIEntry {
     let pointerPosition = position &+ UInt64(start.position)
     switch section {
     case .ehFrame:
-      // The pointer has four bytes even after a 64-bit length. The pointer is a distance backward from its own
-      // position.
+      // In `.eh_frame`, the CIE pointer has four bytes even after a 64-bit length. Its value is the distance back
+      // from the pointer's own position.
       guard let back = body.read(UInt32.self) else { return nil }
       kind = back == 0 ? .cie : .fde(cie: pointerPosition &- UInt64(back))
     case .debugFrame:
@@ -149,7 +149,7 @@ struct CIE {
             || data.readPointer(encoding, section: origin, data: 0, function: 0) != nil
         else { return false }
       case UInt8(ascii: "S"): isSignalFrame = true
-      // Ignore the key for signed return addresses, because signatures are always stripped.
+      // Ignore the key for signed return addresses, because the walker always removes the signatures.
       case UInt8(ascii: "B"), UInt8(ascii: "G"): break
       default: return false
       }

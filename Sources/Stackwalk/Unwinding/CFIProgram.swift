@@ -28,7 +28,7 @@ struct CFIProgram {
 
   /// Computes the rules for a whole FDE, one address range after another, up to the first damaged instruction.
   ///
-  /// - Parameter body: gets each range with its rules; nil for a range without rules.
+  /// - Parameter body: receives each range with its rules; nil for a range without rules.
   static func visitRows(
     of fde: FDE, registerCount: Int, _ limit: WorkLimit, _ body: (AddressRange, CFIRow?) -> Void
   ) {
@@ -106,7 +106,8 @@ struct CFIProgram {
       guard let last = remembered.popLast() else { return false }
       row = last
       return true
-    // DW_CFA_AARCH64_negate_ra_state and its variant with the PC are ignored, because signatures are always stripped.
+    // DW_CFA_AARCH64_negate_ra_state and its variant with the PC are ignored, because the walker always removes
+    // signatures.
     case 0x2D, 0x2C: return true
     // DW_CFA_GNU_args_size is skipped, because only landing pads need it.
     case 0x2E: return cursor.readULEB() != nil

@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 ///
 /// A `CFITable` keeps only indexes, with 16 to 32 bytes for each function, and makes them when they are first needed.
 final class CFITable {
-  /// The places of a module's CFI sections; addresses are link-time addresses.
+  /// Where a module's CFI sections are; addresses are link-time addresses.
   struct Places {
     /// The range of `.eh_frame_hdr`, from its program header.
     var header: AddressRange?
@@ -21,7 +21,7 @@ final class CFITable {
 
   /// The maximum number of table entries that are examined for one address.
   ///
-  /// Linkers put fewer empty functions than this in one place.
+  /// Linkers put fewer empty functions than this at one address.
   private static let emptyCount = 64
 
   private let places: Places
@@ -53,7 +53,7 @@ final class CFITable {
   func fde(at address: Address) -> FDE? {
     // A function that only calls `__builtin_unreachable()` has no code. The FDE of such a function is empty, and may
     // start where the next function does. If several FDEs start at one address, lld keeps only one of them in the
-    // table. So an entry that does not cover the address does not mean that there is no FDE.
+    // table. So even if the entry does not cover the address, there may be an FDE that does.
     for entry in header.entries(upTo: address).reversed().prefix(Self.emptyCount) {
       guard let found = fde(.ehFrame, entry.fde) else { continue }
       if found.range.contains(address) { return found }

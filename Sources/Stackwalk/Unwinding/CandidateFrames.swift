@@ -36,7 +36,7 @@ public struct CandidateFrames {
     public var module: ModuleSnapshot?
     public var evidence: Evidence
     public var place: Place
-    /// The place of the saved frame pointer that led to this entry, in bytes above the stack pointer of the crash.
+    /// The offset of the saved frame pointer that led to this entry, in bytes above the stack pointer of the crash.
     ///
     /// `savedPointer` is nil if the frame record of the previous entry led to this entry.
     public var savedPointer: UInt64?
@@ -157,7 +157,7 @@ public struct CandidateFrames {
     }
   }
 
-  /// The place of the frame record in which an entry was found; nil if it was not in a frame record.
+  /// The offset of the frame record in which an entry was found; nil if the entry was not in a frame record.
   private static func record(_ entry: Entry) -> UInt64? {
     guard case .stack(let place) = entry.place, entry.evidence != .candidate else { return nil }
     return place &- 8
@@ -190,7 +190,7 @@ public struct CandidateFrames {
     return next
   }
 
-  /// The frame pointer that is saved at a place; nil if the summary does not contain it.
+  /// The frame pointer that is saved at an offset; nil if the summary does not contain this frame pointer.
   private func word(at place: UInt64) -> UInt64? {
     if let led = entries.first(where: { $0.savedPointer == place }) { return Self.record(led) }
     guard let index = entries.firstIndex(where: { Self.record($0) == place }),

@@ -32,8 +32,8 @@ struct FrameRecord {
   /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not
   /// captured.
   ///
-  /// A stack pointer outside captured memory means a stack overflow. After a stack overflow, any captured stack above
-  /// the stack pointer is used.
+  /// A stack pointer outside captured memory means a stack overflow. In this case, the captured stack that contains
+  /// the record is used.
   init?(at address: Address, notBelow stackPointer: Address, in process: UnwindProcess) {
     guard address.value % 8 == 0, address >= stackPointer,
       let stack = process.stack(around: stackPointer) ?? process.stack(around: address),

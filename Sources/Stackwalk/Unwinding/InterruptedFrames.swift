@@ -31,9 +31,9 @@ struct SignalFrameMethod: UnwindMethod {
 
 /// Finds the caller of a function that had no frame record when it was interrupted.
 ///
-/// A function has no frame record in its first instructions and at a bare `ret`. There is no frame record either
-/// after a call to an address without code, such as a null pointer. On arm64, leaf functions have no frame record
-/// either; their callers are found even if the module's file is missing.
+/// A function has no frame record in its first instructions and at a bare `ret`. Nor is there one after a call to an
+/// address without code, such as a null pointer. On arm64, leaf functions have no frame record; their callers are
+/// found even if the module's file is missing.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,
@@ -68,7 +68,7 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// The maximum number of bytes of code before or after the call in a function that makes a system call.
+  /// The maximum number of bytes of code before or after the system call in a small wrapper function.
   private static let wrapperSize: UInt64 = 4096
 
   /// The number of bytes that an arm64 function without unwind tables has on the stack.

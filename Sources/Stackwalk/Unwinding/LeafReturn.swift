@@ -11,7 +11,8 @@ enum LeafReturn {
   /// The maximum number of bytes of code to examine.
   static let codeSize = 64
 
-  /// Finds the number of bytes that the function has on the stack; nil unless the code soon reaches such a return.
+  /// Finds the number of bytes that the function has on the stack; nil unless the code soon returns through the
+  /// unchanged link register.
   ///
   /// - Parameter code: the code, starting with the next instruction.
   static func stackSize(_ code: [UInt8]) -> UInt64? {

@@ -60,8 +60,8 @@ struct ScanMethod: UnwindMethod {
 
 /// Continues after a part of the stack that the handler left out because of its limit, as in a deep recursion.
 ///
-/// This method uses the lowest place above the gap from which frame pointers or call frame information lead through
-/// three frames in a row. The number of frames in the gap is not known.
+/// This method continues at the lowest stack address above the gap from which frame pointers or call frame
+/// information lead through three frames in a row. The number of frames in the gap is not known.
 struct GapMethod: UnwindMethod {
   /// The minimum number of frames in a row; a shorter chain could consist of stale words.
   private static let chainLength = 3
@@ -85,7 +85,7 @@ struct GapMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Checks, by the frame pointer or call frame information, whether the return address is in the gap.
+  /// Checks, by the frame pointer or call frame information, whether the frame's return address is stored in the gap.
   private func leadsIntoGap(
     _ state: UnwindState, below end: Address, in process: UnwindProcess
   ) -> Bool {
@@ -102,7 +102,8 @@ struct GapMethod: UnwindMethod {
 
   /// Reads the frame whose return address is at a slot of the stack.
   ///
-  /// The result is nil unless call frame information finds the frame's caller without other registers.
+  /// The result is nil unless call frame information finds three callers in a row, starting with no register except
+  /// the stack pointer.
   private func described(
     at slot: Address, after state: UnwindState, in process: UnwindProcess
   ) -> UnwindState? {

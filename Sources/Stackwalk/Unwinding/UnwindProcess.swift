@@ -77,7 +77,8 @@ final class UnwindProcess {
 
   private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
     guard knowsCode else {
-      // The dump does not show which memory is code, and bytes of data sometimes look like a call.
+      // The dump does not show which memory is code, so any address outside the stacks may be code. The bytes before
+      // the address are not checked, because data sometimes looks like a call.
       guard address >= 0x1_0000, address < 0x1_0000_0000_0000 else { return .notBehindCall }
       return stacks.contains(address) ? .notBehindCall : .codeUnknown
     }
@@ -111,7 +112,7 @@ final class UnwindProcess {
   }
 
   private func uncachedCFIRow(at address: Address) -> CFIRow? {
-    // Finding the rules takes a few microseconds, or longer for a program that an attacker made.
+    // Finding the rules takes a few microseconds, or longer for a crafted program.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }
     if let row = symbols?.cfiRow(at: address, in: module, registerCount: registers.count) {
       return row
@@ -193,7 +194,8 @@ final class UnwindProcess {
     return true
   }
 
-  /// The captured part of a stack after a part that a limit left out; nil if the stack was captured in one piece.
+  /// The captured part of a stack after a part that was left out because of a size limit; nil if the stack was
+  /// captured in one piece.
   func partBehindGap(after address: Address) -> MemoryRegion? {
     // The stack pointer may be right after the end of the lower part.
     let memory = snapshot.memory
@@ -214,8 +216,8 @@ final class UnwindProcess {
 
   /// The range from the start of the captured memory that contains an address to the end of the stack there.
   ///
-  /// The range includes a part of the stack that a limit left out. The range excludes other memory that follows the
-  /// stack in a core file.
+  /// The range includes a part of the stack that was left out because of a size limit. The range excludes other
+  /// memory that follows the stack in a core file.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
     guard let last = wholeStack(around: address)?.last, last > address else { return region.range }
@@ -225,7 +227,7 @@ final class UnwindProcess {
 
 /// Caches results by keys, such as addresses.
 ///
-/// The number of results is limited, because an attacker's stack could need any amount of memory.
+/// The number of results is limited, because a crafted stack could otherwise make the cache grow without bound.
 final class BoundedCache<Key: Hashable, Value> {
   private var values: [Key: Value] = [:]
   private let limit: Int
