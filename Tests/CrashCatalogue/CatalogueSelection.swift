@@ -79,13 +79,13 @@ public enum CatalogueSelection {
     }
   }
 
-  /// How many conditions an emulated machine is tested with.
+  /// How much of the catalogue runs on an emulated machine.
   public enum Extent: Sendable {
-    /// A few, and each kind on one kind of thread.
+    /// A few conditions, and each kind on one kind of thread.
     case everyChange
-    /// All with one kind, and each kind on one kind of thread.
+    /// Every condition with one kind, and each kind on one kind of thread.
     case everyCondition
-    /// All with a kind of each sort, and each kind on every kind of thread.
+    /// Every condition with a kind of each sort, and each kind on every kind of thread.
     case everySort
   }
 

@@ -20,7 +20,7 @@
       "try-bang-task": ["try-bang", "--on", "task"],
     ]
 
-    /// Kinds whose dumps that machine converts too.
+    /// The kinds whose dumps the emulated machine converts too.
     private static let converted = ["null-read", "fatal-error", "stack-overflow"]
 
     private static let storms = 16
@@ -62,7 +62,8 @@
       for seed in seeds { try storm(place("storm-\(seed)"), "seed \(seed)") }
     }
 
-    /// The report that the machine makes of a dump is the one that is made of it here, byte for byte.
+    /// Compares the report that the emulated machine made of a dump with the host's report of the same dump, byte for
+    /// byte.
     private func converted(_ place: String, _ kind: Comment) throws {
       // The database's own identifier, which is random, is in each of its reports.
       try FileManager.default.copyItem(

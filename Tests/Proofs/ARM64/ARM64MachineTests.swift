@@ -186,7 +186,7 @@
         return CountedCrash(KernelTrace(trace, names: names).events)
       }
       let (few, many) = (try calls(15), try calls(79))
-      // As patient as there.
+      // The handler has the same time limit as on the emulated machine.
       let more = ["--milliseconds", "15000"]
       let fewHere = try await CountedCrash(sleepers: 15, more, build: build)
       let manyHere = try await CountedCrash(sleepers: 79, more, build: build)

@@ -24,7 +24,9 @@ actor ARM64System {
   private static let swift = "usr/libexec/swift/lib/swift"
   private static let libraries = "usr/lib/aarch64-linux-gnu"
   private static let triple = "aarch64-unknown-linux-gnu"
-  /// What the compiler makes of the interfaces of Swift's libraries, once for all builds: half a minute.
+  /// The cache of the modules that the compiler makes of the interfaces of Swift's libraries.
+  ///
+  /// To make them takes half a minute, and all builds share them.
   private static let moduleCache = place + "/modules"
 
   private var root: Task<String, any Error>?
@@ -118,7 +120,9 @@ actor ARM64System {
     return try await tree(configuration, root: root, built: "\(scratch)/\(triple)/\(configuration)")
   }
 
-  /// Of a debug build each module is compiled as a whole, which takes a quarter less: nothing of it is compiled again.
+  /// The compiler's flags.
+  ///
+  /// A debug build compiles each module as a whole. That takes less processor time, and nothing is compiled twice here.
   private static func flags(_ configuration: String) -> [String] {
     let ofDebug = [
       "-whole-module-optimization", "-no-emit-module-separately-wmo", "-num-threads", "2",
@@ -153,7 +157,9 @@ actor ARM64System {
     ] { try text.write(toFile: "\(bundle)/\(name)", atomically: false, encoding: .utf8) }
   }
 
-  /// Libraries that crash-lab does not need: half of the image, which an emulated machine unpacks into its memory.
+  /// The libraries that crash-lab does not need.
+  ///
+  /// They would double the image, which the emulated machine unpacks.
   private static let unneeded = [
     "libFoundation", "lib_Foundation", "libXCTest", "libTesting", "libswiftRemoteMirror",
     "lib_InternalSwiftStaticMirror",

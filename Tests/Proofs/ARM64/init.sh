@@ -13,8 +13,7 @@ echo core > /proc/sys/kernel/core_pattern
 uname -srm > system
 cp /proc/cpuinfo cpuinfo
 
-# A process of an emulated machine may be slow: nothing that a test looks at may depend on how slow. The handler has
-# five times its usual time.
+# On a loaded host the emulated machine is slow. The handler gets five times its usual time, so that it abandons no section.
 patient="--milliseconds 15000"
 
 # Each second line of the cases: a number, 1 where it is run without a handler too, 1 where a core file is wanted, and
@@ -50,7 +49,7 @@ while read -r name arguments; do
   (cd "scenes/$name" && exec timeout -s KILL 600 crash-lab $arguments --database "/tmp/out/scenes/$name/database" > out 2> err < /dev/null)
   echo $? > "scenes/$name/end"
   case $name in
-    # Read here as well as elsewhere.
+    # The test converts the same dump on the host, and compares the reports.
     converted-*)
       cp -a "scenes/$name/database" "scenes/$name/converted"
       crash-lab process --no-symbols --database "/tmp/out/scenes/$name/converted" > "scenes/$name/processed" 2>&1 ;;

@@ -22,7 +22,7 @@ mkdir -p "$sources"
 source=$(basename "$packages"/swiftlang_*.orig.tar.xz .orig.tar.xz)
 overlay=$(printf "${source/_/-}/swift-corelibs-libdispatch/src/swift/%s " {Block,Data,Dispatch,IO,Private,Queue,Source,Time,Wrapper}.swift \
   shims/{DispatchOverlayShims.h,module.modulemap})
-# Up to the last of them: a quarter of the archive is behind it.
+# tar stops after the last of these files, which saves the last quarter of the archive.
 # shellcheck disable=SC2086
 tar -xJf "$packages/$source.orig.tar.xz" -C "$sources" --strip-components=1 --occurrence=1 $overlay
 cd "$sources/swift-corelibs-libdispatch/src/swift"
