@@ -259,7 +259,8 @@ let package = Package(
         "ProcessSnapshot", "Server", "Stackwalk", "UploadingVictim",
       ], path: "Tests/Proofs",
       exclude: [
-        "ARM64/init.sh", "ARM64/Packages.txt", "ARM64/prepare.sh", "Deaths/Java",
+        "ARM64/init.sh", "ARM64/Packages.txt", "ARM64/prepare.sh", "ARM64/unpack.py",
+        "Deaths/Java",
         "Export/Queries.py", "OtherGlibc/OldKernel.py", "OtherGlibc/Packages.txt",
         "OtherGlibc/old_auxv.c", "Platforms/ARM64",
         "Safety/AllowedCalls.txt", "Safety/Poison",

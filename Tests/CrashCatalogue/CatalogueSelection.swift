@@ -79,30 +79,51 @@ public enum CatalogueSelection {
     }
   }
 
+  /// How much of the catalogue runs on an emulated machine.
+  public enum Extent: Sendable {
+    /// A few conditions, and each kind on one kind of thread.
+    case everyChange
+    /// Every condition with one kind, and each kind on one kind of thread.
+    case everyCondition
+    /// Every condition with a kind of each sort, and each kind on every kind of thread.
+    case everySort
+  }
+
   /// What an emulated arm64 machine is tested with: the kinds that there are, and the conditions that crash-lab makes by
   /// itself and whose signals find room there.
   ///
-  /// With every change each kind on one kind of thread, those that debuggers look at on the main thread too, and some
-  /// conditions with a kind of each sort.
-  public static func arm64(isFull: Bool) -> [CatalogueCase] {
+  /// What debuggers look at is on the main thread, if it is on one kind of thread.
+  public static func arm64(_ extent: Extent) -> [CatalogueCase] {
     full(builds: [.asTested]).compactMap { testCase in
       guard case .crash(let crash) = testCase.death, let there = crash.onARM64,
         testCase.condition.needsNothing, testCase.condition.group != .sharing,
         testCase.condition.largestSignalFrame >= KnownCrash.signalFrameOfARM64,
-        isFull || isEverydayOfARM64(crash, testCase)
+        isOfARM64(crash, testCase, extent)
       else { return nil }
       return CatalogueCase(.crash(there), testCase.condition, on: testCase.place, testCase.build)
     }
   }
 
-  private static func isEverydayOfARM64(_ crash: KnownCrash, _ testCase: CatalogueCase) -> Bool {
+  private static func isOfARM64(
+    _ crash: KnownCrash, _ testCase: CatalogueCase, _ extent: Extent
+  ) -> Bool {
+    let condition = testCase.condition
     guard testCase.isAlone else {
-      return CrashCondition.representatives.contains(crash.kind)
-        && hash("\(crash.kind) \(testCase.condition.name)") % 8 == 0
+      let sorts = CrashCondition.representatives.filter { kind in
+        KnownCrash.all.contains { $0.kind == kind && condition.obstacle($0) == nil }
+      }
+      return switch extent {
+      case .everyChange:
+        sorts.contains(crash.kind) && hash("\(crash.kind) \(condition.name)") % 32 == 0
+      case .everyCondition:
+        !sorts.isEmpty && sorts[Int(hash(condition.name) % UInt64(sorts.count))] == crash.kind
+      case .everySort: sorts.contains(crash.kind)
+      }
     }
-    let place = crash.places[Int(hash(crash.kind) % UInt64(crash.places.count))]
+    if extent == .everySort { return true }
     let isDebugged = KnownCrash.debugged.contains { $0.kind == crash.kind }
-    return testCase.place == place || testCase.place == .main && isDebugged
+    if isDebugged, crash.places.contains(.main) { return testCase.place == .main }
+    return testCase.place == crash.places[Int(hash(crash.kind) % UInt64(crash.places.count))]
   }
 
   /// Random cases, the same for the same seed; conditions that take seconds are left out.

@@ -65,7 +65,7 @@ struct ARM64Machine: Sendable {
         "-kernel", kernel, "-initrd", image, "-append", "console=ttyAMA0 quiet panic=-1",
         "-device", "virtio-serial-pci", "-chardev", "file,id=results,path=\(archive)",
         "-device", "virtserialport,chardev=results,name=results",
-      ], in: directory, patience: 3000)
+      ], in: directory, patience: 7200)
     let results = directory + "/results"
     try FileManager.default.createDirectory(atPath: results, withIntermediateDirectories: true)
     do {

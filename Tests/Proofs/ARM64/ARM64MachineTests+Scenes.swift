@@ -1,7 +1,10 @@
 #if arch(x86_64)
   import CrashCatalogue
+  import CrashConverter
   import CrashReport
+  import CrashReportDatabase
   import CrashTestSupport
+  import Foundation
   import IntermediateDump
   import ProcessSnapshot
   import Stackwalk
@@ -17,12 +20,18 @@
       "try-bang-task": ["try-bang", "--on", "task"],
     ]
 
+    /// The kinds whose dumps the emulated machine converts too.
+    private static let converted = ["null-read", "fatal-error", "stack-overflow"]
+
     private static let storms = 16
 
-    @Test(.enabled(if: Machine.isFull, "only with --full"))
+    @Test(.enabled(if: Part.scenes.isChosen, "only with --full"))
     func throwsAndContextsAreToldAndStormsLeaveOneReport() async throws {
       let (programs, kernel) = try await system(Machine.everyday[0])
-      var scenes = Self.throwing.mapValues { $0 + ["--throws"] }
+      var scenes = Self.throwing.mapValues { $0 + ["--throws", "--milliseconds", "15000"] }
+      for kind in Self.converted {
+        scenes["converted-\(kind)"] = [kind, "--threads", "3", "--milliseconds", "15000"]
+      }
       for scene in WorkingVictim.scenes {
         scenes["work-\(scene)"] = ["work", scene, "500", "ledger"]
       }
@@ -49,7 +58,27 @@
         )
         #expect(run.failures(scene) == [], "\(scene)")
       }
+      for kind in Self.converted { try converted(place("converted-\(kind)"), "\(kind)") }
       for seed in seeds { try storm(place("storm-\(seed)"), "seed \(seed)") }
+    }
+
+    /// Compares the report that the emulated machine made of a dump with the host's report of the same dump, byte for
+    /// byte.
+    private func converted(_ place: String, _ kind: Comment) throws {
+      // The database's own identifier, which is random, is in each of its reports.
+      try FileManager.default.copyItem(
+        atPath: place + "/converted/settings.dat", toPath: place + "/database/settings.dat")
+      let processed = try processIntermediateDumps(
+        database: place + "/database", storingSymbols: false)
+      #expect(processed.count == 1, kind)
+      func report(_ name: String) throws -> [Data] {
+        try CrashReportDatabase(path: place + "/" + name).reports().map {
+          try Data(contentsOf: URL(fileURLWithPath: $0.path))
+        }
+      }
+      let there = try report("converted")
+      #expect(there.count == 1, "\(ARM64Machine.Result.text(place + "/processed"))")
+      #expect(try report("database") == there, kind)
     }
 
     /// The end is by one of the signals, with one report of it; what was requested before is a report too.

@@ -12,38 +12,51 @@
 
   /// arm64, on an emulated machine with a real kernel: the catalogue's crashes, and gdb's view of their core files.
   @Suite(
-    .serialized, .needs(.arm64Machine), .needs(.multiarchGDB), .needs(.cpio),
+    .serialized, .needs(.arm64Machine), .needs(.multiarchGDB), .needs(.cpio), .needs(.python3),
     .needs(.strace))
   struct ARM64MachineTests {
     /// One way to build and to run the same.
     struct Machine: Sendable, CustomTestStringConvertible {
       let testDescription: String
+      var part = Part.conditions
       var configuration = "debug"
       var kernel = ARM64System.Kernel.pages4K
       var processor = "cortex-a76"
+      var extent = CatalogueSelection.Extent.everyCondition
 
-      static let everyday = [Machine(testDescription: "Cortex-A76")]
-      static let all =
-        everyday + [
-          Machine(testDescription: "release", configuration: "release"),
-          Machine(testDescription: "pages of 16 KiB", kernel: .pages16K),
-          // Pointers that are signed, vectors and matrices of any length.
-          Machine(
-            testDescription: "all that qemu knows", processor: "max,pauth-impdef=on"),
-        ]
+      static let everyday = [Machine(testDescription: "Cortex-A76", extent: .everyChange)]
+      static let all = [
+        Machine(testDescription: "Cortex-A76, all conditions", extent: .everySort),
+        Machine(testDescription: "release", part: .release, configuration: "release"),
+        Machine(testDescription: "pages of 16 KiB", part: .pages, kernel: .pages16K),
+        // Pointers that are signed, vectors and matrices of any length.
+        Machine(
+          testDescription: "all that qemu knows", part: .processor,
+          processor: "max,pauth-impdef=on"),
+      ]
 
-      static var some: [Machine] { isFull ? all : everyday }
-      static var isFull: Bool {
-        ProcessInfo.processInfo.environment["POSTMORTEM_ARM64"] == "all"
-      }
+      static var some: [Machine] { Part.isFull ? all.filter { $0.part.isChosen } : everyday }
 
       var cases: [ARM64Machine.Case] {
-        CatalogueSelection.arm64(isFull: Self.isFull).map { testCase in
+        CatalogueSelection.arm64(extent).map { testCase in
           ARM64Machine.Case(
-            testCase: testCase, runsAlone: Self.isFull || testCase.condition.endsOtherwise,
+            testCase: testCase, runsAlone: Part.isFull || testCase.condition.endsOtherwise,
             wantsCore: testCase.isAlone && testCase.place == .main
               && KnownCrash.debugged.contains { $0.kind == testCase.death.kind })
         }
+      }
+    }
+
+    /// A part of `--full`: the value of POSTMORTEM_ARM64 is `all`, or names parts between commas.
+    enum Part: String {
+      case conditions, release, pages, processor, scenes
+
+      private static let value = ProcessInfo.processInfo.environment["POSTMORTEM_ARM64"]
+      static var isFull: Bool { value != nil }
+
+      var isChosen: Bool {
+        guard let value = Self.value else { return false }
+        return value == "all" || value.split(separator: ",").contains { $0 == rawValue }
       }
     }
 
@@ -54,7 +67,7 @@
       let emulated = ARM64Machine(
         programs: programs, kernel: kernel, processor: machine.processor, counts: [0, 15, 79])
       let cases = machine.cases
-      try #require(cases.count > 80)
+      try #require(cases.count > 50)
       let results = try await emulated.run(cases, in: directory.path)
       let check = CatalogueCheck(directories: [programs.tree])
       for result in results {
@@ -173,13 +186,15 @@
         return CountedCrash(KernelTrace(trace, names: names).events)
       }
       let (few, many) = (try calls(15), try calls(79))
-      let fewHere = try await CountedCrash(sleepers: 15, build: build)
-      let manyHere = try await CountedCrash(sleepers: 79, build: build)
+      // The handler has the same time limit as on the emulated machine.
+      let more = ["--milliseconds", "15000"]
+      let fewHere = try await CountedCrash(sleepers: 15, more, build: build)
+      let manyHere = try await CountedCrash(sleepers: 79, more, build: build)
       let perThread = Double(many.total - few.total) / 64
       let perThreadHere = Double(manyHere.total - fewHere.total) / 64
       #expect(perThread > 4 && perThread <= SystemCallTests.perThread)
       #expect(perThread <= perThreadHere + 0.5, "\(many.calls) \(manyHere.calls)")
-      let (alone, aloneHere) = (try calls(0), try await CountedCrash(build: build))
+      let (alone, aloneHere) = (try calls(0), try await CountedCrash(more, build: build))
       #expect(alone.total > 100)
       // /proc has other mappings and modules to read.
       #expect(alone.total <= aloneHere.total + 10, "\(alone.calls) \(aloneHere.calls)")
@@ -202,7 +217,7 @@
           try await ARM64System.shared.programs(machine.configuration),
           try await ARM64System.shared.kernel(machine.kernel)
         )
-      } catch let missing as DebianPackage.Missing where !Machine.isFull {
+      } catch let missing as DebianPackage.Missing where !Part.isFull {
         try Test.cancel("\(missing)")
       }
     }

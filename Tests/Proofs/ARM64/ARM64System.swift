@@ -24,6 +24,10 @@ actor ARM64System {
   private static let swift = "usr/libexec/swift/lib/swift"
   private static let libraries = "usr/lib/aarch64-linux-gnu"
   private static let triple = "aarch64-unknown-linux-gnu"
+  /// The cache of the modules that the compiler makes of the interfaces of Swift's libraries.
+  ///
+  /// To make them takes half a minute, and all builds share them.
+  private static let moduleCache = place + "/modules"
 
   private var root: Task<String, any Error>?
   private var builds: [String: Task<Programs, any Error>] = [:]
@@ -79,7 +83,8 @@ actor ARM64System {
   private static func madeRoot() async throws -> String {
     let packages = try DebianPackage.all(of: "root", in: "ARM64/Packages.txt")
     let root = "\(place)/root-\(DebianPackage.mark(of: packages))"
-    if FileManager.default.fileExists(atPath: root) { return root }
+    let mark = root + "/made"
+    if FileManager.default.fileExists(atPath: mark) { return root }
     // Of another list, or of a run that was ended.
     try? FileManager.default.removeItem(atPath: place)
     let downloads = place + "/packages"
@@ -92,11 +97,11 @@ actor ARM64System {
     try await run(
       "/bin/bash",
       [
-        BuiltProducts.packageRoot + "/Tests/Proofs/ARM64/prepare.sh", downloads,
-        root + ".unfinished", toolchain,
+        BuiltProducts.packageRoot + "/Tests/Proofs/ARM64/prepare.sh", downloads, root, toolchain,
+        moduleCache,
       ])
     try FileManager.default.removeItem(atPath: downloads)
-    try FileManager.default.moveItem(atPath: root + ".unfinished", toPath: root)
+    try Data().write(to: URL(fileURLWithPath: mark))
     return root
   }
 
@@ -109,10 +114,23 @@ actor ARM64System {
         [
           "swift", "build", "--package-path", BuiltProducts.packageRoot, "--scratch-path", scratch,
           "--swift-sdks-path", place + "/sdks", "--swift-sdk", "arm64", "-c", configuration,
-          "--product", product,
-        ])
+          "--product", product, "--disable-index-store",
+        ] + flags(configuration))
     }
     return try await tree(configuration, root: root, built: "\(scratch)/\(triple)/\(configuration)")
+  }
+
+  /// The compiler's flags.
+  ///
+  /// A debug build compiles each module as a whole. That takes less processor time, and nothing is compiled twice here.
+  private static func flags(_ configuration: String) -> [String] {
+    let ofDebug = [
+      "-whole-module-optimization", "-no-emit-module-separately-wmo", "-num-threads", "2",
+    ]
+    return
+      (["-warnings-as-errors", "-module-cache-path", moduleCache]
+      + (configuration == "debug" ? ofDebug : []))
+      .flatMap { ["-Xswiftc", $0] } + ["-Xcc", "-Werror"]
   }
 
   /// Describes the root to the package manager.
@@ -138,6 +156,14 @@ actor ARM64System {
       ),
     ] { try text.write(toFile: "\(bundle)/\(name)", atomically: false, encoding: .utf8) }
   }
+
+  /// The libraries that crash-lab does not need.
+  ///
+  /// They would double the image, which the emulated machine unpacks.
+  private static let unneeded = [
+    "libFoundation", "lib_Foundation", "libXCTest", "libTesting", "libswiftRemoteMirror",
+    "lib_InternalSwiftStaticMirror",
+  ]
 
   /// Puts together the machine's files: programs, the modules that crash-lab loads, and what they need.
   private static func tree(
@@ -168,7 +194,7 @@ actor ARM64System {
       files.append(("\(root)/\(libraries)/\(name)", libraries))
     }
     for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(swift)/linux")
-    where name.hasSuffix(".so") {
+    where name.hasSuffix(".so") && !unneeded.contains(where: name.hasPrefix) {
       files.append(("\(root)/\(swift)/linux/\(name)", swift + "/linux"))
     }
     for (file, directory) in files {

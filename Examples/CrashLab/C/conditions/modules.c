@@ -36,13 +36,17 @@ void condition_many_modules(void) {
   }
 }
 
+// 4 KiB, or on arm64 also 16 or 64 KiB.
+static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
+
 // Neighbours with different permissions are mappings of their own.
 void condition_many_mappings(void) {
   enum { count = 60000 };
-  char *pages = mmap(NULL, count * 4096L, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uintptr_t size = page_size();
+  char *pages = mmap(NULL, count * size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) exit(70);
-  for (long page = 0; page < count; page += 2)
-    if (mprotect(pages + page * 4096, 4096, PROT_NONE) != 0) exit(70);
+  for (uintptr_t page = 0; page < count; page += 2)
+    if (mprotect(pages + page * size, size, PROT_NONE) != 0) exit(70);
 }
 
 void condition_closed_module(void) {
@@ -139,7 +143,9 @@ static struct image image_around(void *address) {
   return image;
 }
 
-static uintptr_t page_end(uintptr_t address) { return (address + 4095) & ~(uintptr_t)4095; }
+static uintptr_t page_start(uintptr_t address) { return address & ~(page_size() - 1); }
+
+static uintptr_t page_end(uintptr_t address) { return page_start(address + page_size() - 1); }
 
 static int protection(const ElfW(Phdr) *header) {
   return (header->p_flags & PF_R ? PROT_READ : 0) | (header->p_flags & PF_W ? PROT_WRITE : 0) |
@@ -158,7 +164,7 @@ static void move_code(void *address) {
   for (int i = 0; i < image.count; i++) {
     const ElfW(Phdr) *header = &image.headers[i];
     if (header->p_type != PT_LOAD || !(header->p_flags & PF_X)) continue;
-    char *start = (char *)((image.base + header->p_vaddr) & ~(uintptr_t)4095);
+    char *start = (char *)page_start(image.base + header->p_vaddr);
     size_t size = page_end(image.base + header->p_vaddr + header->p_memsz) - (uintptr_t)start;
     char *copy = new_memory(size);
     memcpy(copy, start, size);
@@ -187,7 +193,7 @@ void condition_in_copied_module(crashlab_body body, void *context) {
     for (int i = 0; i < image.count; i++) {
       const ElfW(Phdr) *header = &image.headers[i];
       if (header->p_type != PT_LOAD) continue;
-      uintptr_t start = header->p_vaddr & ~(uintptr_t)4095;
+      uintptr_t start = page_start(header->p_vaddr);
       size_t size = page_end(header->p_vaddr + header->p_memsz) - start;
       if (pass == 0)
         memcpy(copy + start, (char *)image.base + start, size);
