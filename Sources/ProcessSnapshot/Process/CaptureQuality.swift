@@ -45,6 +45,8 @@ public struct CaptureQuality: Sendable, Equatable {
   ///
   /// Readers accept 4,096 regions, and the regions of the list can have 3 GiB in total.
   public var regionsUnlisted: UInt64?
+  /// True for a report that was made from a core file and not from the handler's dump.
+  public var isCoreFile = false
 
   public init() {}
 
@@ -72,6 +74,7 @@ extension CaptureQuality {
       .optional(.threadsUnlisted, \.threadsUnlisted),
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
+      .flag(.isCoreFile, \.isCoreFile),
       // The handler writes this key. The key is read into `isComplete` and `damage`, which the next two keys store.
       Field(.writerError, [.signed], size: 4) { map, capture in
         guard let error = map.signed(.writerError), error != 0 else { return false }
