@@ -203,7 +203,10 @@ let package = Package(
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     .testTarget(
       name: "CoreFileTests",
-      dependencies: ["CoreFile", "CrashReport", "IntermediateDump", "ProcessSnapshot"]),
+      dependencies: [
+        "CSignalSafe", "CoreFile", "CrashReport", "IntermediateDump", "PostmortemHandler",
+        "ProcessSnapshot",
+      ]),
     .testTarget(
       name: "StackwalkTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),

@@ -252,6 +252,7 @@ struct Core {
 
   private func writeCapture(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.capture)
+    writer.unsigned(.isCoreFile, 1, width: 1)
     writer.unsigned(
       .threadsFound, UInt64(process.threads.count + process.omittedThreads))
     if process.omittedThreads > 0 {

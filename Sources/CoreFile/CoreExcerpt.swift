@@ -24,7 +24,7 @@ extension ProcessSnapshot {
       stacks[index] = whole.map { Self.parts(of: $0, limit: limit) } ?? []
       kept += stacks[index]
     }
-    kept += tasks.flatMap(memory(of:)) + crashedMemory
+    kept += tasks.flatMap(memory(of:)) + crashedMemory + extraMemory
     excerpt.memory = MemorySnapshot(
       joining: RangeSet(kept).ranges.flatMap(memory.regions(in:)).map {
         MemoryRegion(address: $0.address, bytes: $0.bytes)
@@ -57,6 +57,16 @@ extension ProcessSnapshot {
       context.generalRegisters.map { Address($0.value) } + [exception?.address].compactMap(\.self)
     return places.map {
       AddressRange(from: $0.clampedSubtracting(128), to: $0.clampedAdding(384))
+    }
+  }
+
+  /// The memory ranges that the program registered, up to 1 MiB in all.
+  private var extraMemory: [AddressRange] {
+    var left: UInt64 = 1 << 20
+    return client.extraMemory.map { range in
+      let size = min(range.size, left)
+      left -= size
+      return AddressRange(start: range.address, byteCount: size)
     }
   }
 

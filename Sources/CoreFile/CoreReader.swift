@@ -37,11 +37,19 @@ package enum CoreReader {
       throw CoreError(.noThreads, "its notes come to more than 256 MiB")
     }
     var snapshot = ProcessSnapshot(reading: document, memory: memory)
+    if readsFiles {
+      ModuleMemory(of: snapshot, symbolDirectories: symbolDirectories).add(to: &snapshot)
+    }
+    if process.isFromDebugger, DebuggerStop.isFound(in: snapshot) {
+      DebuggerStop.note(in: &snapshot)
+    }
     guard readsFiles else { return snapshot }
-    ModuleMemory(of: snapshot, symbolDirectories: symbolDirectories).add(to: &snapshot)
     let symbols = SymbolSource(directories: symbolDirectories)
     RuntimeFacts(of: snapshot, symbols).add(to: &snapshot)
     ParkedThreads(of: snapshot, symbols).add(to: &snapshot)
-    return snapshot
+    ClientFacts(of: snapshot, symbols).add(to: &snapshot)
+    // The report may contain no more than a report from the handler's dump.
+    guard snapshot.process.privacy != nil else { return snapshot }
+    return snapshot.excerpt.keeping(.full, symbols: symbols)
   }
 }

@@ -112,6 +112,11 @@ struct CoreProcess {
   /// The main thread's name, 15 bytes at most.
   var name: [UInt8] = []
   var niceValue: Int32?
+  /// True if a debugger wrote the file: debuggers write the NT_PRPSINFO note before the threads, the kernel after the
+  /// first thread.
+  ///
+  /// Source: gdb gdb/linux-tdep.c, linux_make_corefile_notes(); Linux fs/binfmt_elf.c, fill_note_info().
+  var isFromDebugger = false
   /// NT_SIGINFO: 128 bytes.
   var signalInformation: [UInt8]?
   var auxiliaryVector: [UInt8] = []
@@ -139,7 +144,9 @@ struct CoreProcess {
           let thread = CoreThread(status, image.architecture)
         else { return }
         threads.append(thread)
-      case .process: if let information = contents(4096) { read(process: information) }
+      case .process:
+        if processID == nil { isFromDebugger = threads.isEmpty }
+        if let information = contents(4096) { read(process: information) }
       case .signalInformation:
         // Debuggers write an NT_SIGINFO note for each thread; the first belongs to the thread that received the
         // signal.

@@ -314,6 +314,10 @@ extension IntermediateDumpKey {
       .unsigned(8, """
         Number of memory regions that do not fit into the minidump's list. Only in a minidump.
         """).shown(in: .capture, as: "regionsUnlisted")
+    case .isCoreFile:
+      .unsigned(1, """
+        1 if the report was made from a core file. Only in a minidump.
+        """).shown(in: .capture, as: "coreFile")
     case .notShown: .unsigned(8, """
       A bit for each part of `/proc` that could not be read, and whose data is therefore unknown (not empty): \
       \(NotShown.allCases.map { "\($0.rawValue) \($0.name)" }.joined(separator: ", ")). Missing if all parts could be read.

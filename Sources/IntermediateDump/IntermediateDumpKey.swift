@@ -131,6 +131,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case threadsUnlisted = 911
   case modulesUnlisted = 912
   case regionsUnlisted = 913
+  case isCoreFile = 914
   case notShown = 920
 
   case owner = 1000

@@ -93,6 +93,28 @@ import Testing
     }
   }
 
+  /// At a breakpoint of a debugger, and at a trap instruction of the program.
+  @Test(arguments: [(0x90, true), (0xCC, false)] as [(UInt8, Bool)])
+  func aCoreFileOfADebuggerWithSIGTRAPIsACrashOnlyAtATrapInstruction(
+    _ code: UInt8, _ isStop: Bool
+  ) throws {
+    var core = SyntheticCore()
+    core.isFromDebugger = true
+    core.signalInformation?[0] = 5
+    core.threads[0].instructionPointer = 0x40_1801
+    core.segments[1].bytes = [UInt8](repeating: code, count: 0x1000)
+    let stopped = try snapshot(core)
+    #expect((stopped.request?.kind == .coreFile) == isStop)
+    #expect(stopped.exception?.signal == (isStop ? nil : 5))
+    #expect(stopped.capture.isCoreFile && stopped.threads.count == 2)
+    // The kernel writes a core file with this signal only of a process that it ended.
+    core.isFromDebugger = false
+    #expect(try snapshot(core).exception?.signal == 5)
+    core.isFromDebugger = true
+    core.signalInformation?[0] = 11
+    #expect(try snapshot(core).exception?.signal == 11)
+  }
+
   @Test func withoutNtSiginfoTheSignalIsThatOfTheFirstThreadAndItsCodeIsNotKnown() throws {
     var core = SyntheticCore()
     core.signalInformation = nil

@@ -43,6 +43,8 @@ struct SyntheticCore {
   /// siginfo_t: SIGSEGV, SEGV_MAPERR at 0xDEAD000; nil for none.
   var signalInformation: [UInt8]? = SyntheticCore.segmentationFault
   var processID: UInt32 = 4001
+  /// True for the order in which debuggers write the notes.
+  var isFromDebugger = false
 
   static var segmentationFault: [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 128)
@@ -137,10 +139,10 @@ struct SyntheticCore {
   }
 
   private var notes: [UInt8] {
-    var bytes: [UInt8] = []
+    var bytes = isFromDebugger ? processNotes : []
     for (index, thread) in threads.enumerated() {
       bytes += Self.note("CORE", 1, status(of: thread))
-      if index == 0 { bytes += processNotes }
+      if index == 0, !isFromDebugger { bytes += processNotes }
       var state = [UInt8](repeating: 0, count: isARM64 ? 528 : 512)
       state[0] = 0x7F
       bytes += Self.note("CORE", 2, state)

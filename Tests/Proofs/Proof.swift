@@ -119,9 +119,12 @@ extension Proof {
       name: "cores",
       summary:
         "a core file makes the report that the dump of the same crash makes, with gdb's frames",
-      suites: ["CoreReportTests"],
+      suites: [
+        "CoreReportTests", "CoreClientTests", "ForeignCoreTests", "DebuggerCoreTests",
+      ],
       covers: [
-        "Sources/CoreFile", "Sources/Stackwalk", "Sources/PostmortemTool/Cores",
+        "Sources/CoreFile", "Sources/CSignalSafe/pm_core_facts.c", "Sources/Stackwalk",
+        "Sources/PostmortemTool/Cores",
         "Docs/Guide/CoreFiles.md",
       ],
       full: .environment(name: "POSTMORTEM_CORES", value: "all")),

@@ -14,7 +14,7 @@ extension DumpRequest {
         switch kind {
         case .program: "Dump requested by the program"
         case .tool: "Snapshot taken by postmortem capture"
-        case .coreFile: "Core file of a process that no signal ended"
+        case .coreFile: "Core file of a stopped process, which no signal had ended"
         case .hang, nil: "Dump requested"
         }
       return ["\(event)\(moment). Nothing crashed."]

@@ -104,6 +104,7 @@ extension CrashReport {
       ("Host", hostText), ("User", userText), ("Directory", snapshot.process.workingDirectory),
       ("Arguments", argumentsText), ("Signature", signature),
       ("Report", snapshot.reportID?.description),
+      ("Made from", snapshot.capture.isCoreFile ? "a core file" : nil),
     ])
   }
 

@@ -126,7 +126,7 @@ extension ProcessSnapshot {
   }
 
   /// Copies the program's annotations to the program's module, where Crashpad's clients record them.
-  mutating func spreadClientAnnotations() {
+  package mutating func spreadClientAnnotations() {
     let objects = client.annotations.compactMap { annotation in
       annotation.name.flatMap { name in
         annotation.text.map {

@@ -47,6 +47,8 @@ public struct CaptureQuality: Sendable, Equatable {
   ///
   /// Readers accept at most 4,096 regions, and the regions in the list can contain at most 3 GiB in total.
   public var regionsUnlisted: UInt64?
+  /// True for a report that was made from a core file and not from the handler's dump.
+  public var isCoreFile = false
 
   public init() {}
 
@@ -74,6 +76,7 @@ extension CaptureQuality {
       .optional(.threadsUnlisted, \.threadsUnlisted),
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
+      .flag(.isCoreFile, \.isCoreFile),
       // Only the handler writes this key. Its value is read into `isComplete` and `damage`, which the next two keys
       // store.
       Field(.writerError, [.signed], size: 4) { map, capture in

@@ -96,7 +96,8 @@ import Testing
   /// Facts that JSON has in another form than their kind in the dump has.
   private static let formed: [IntermediateDumpKey: String] = [
     .contextIsCut: "boolean", .descriptorIsDeleted: "boolean", .descriptorPathIsCut: "boolean",
-    .previousHandlerIsBacktracer: "boolean", .breadcrumbMetadata: "object", .notShown: "array",
+    .previousHandlerIsBacktracer: "boolean", .isCoreFile: "boolean", .breadcrumbMetadata: "object",
+    .notShown: "array",
     .runEndEvidence: "array", .sectionsAbandoned: "#/$defs/address", .threadState: "string",
   ]
 

@@ -127,9 +127,14 @@
       _ result: ARM64Machine.Result, _ programs: ARM64System.Programs, in directory: String
     ) async throws {
       let snapshot = try #require(try Self.snapshots(in: result.database).first)
+      let path = try CoreFile.path(in: result.directory + "/handled")
       let gdb = try await GDB.view(
-        core: try CoreFile.path(in: result.directory + "/handled"), of: programs.crashLab,
-        directory: directory, armRoot: programs.tree)
+        core: path, of: programs.crashLab, directory: directory, armRoot: programs.tree)
+      let core = try CoreComparison.snapshot(ofCore: path, directories: [programs.tree])
+      #expect(core.exception?.signal == gdb.signal && core.exception?.code == gdb.signalCode)
+      #expect(core.exception?.threadID == snapshot.exception?.threadID)
+      #expect(core.annotations == snapshot.annotations && core.process.product == "CrashLab")
+      #expect(Set(core.threads.map(\.id)) == Set(gdb.threads))
       let thread = try #require(snapshot.crashedThread)
       guard case .arm64(let context)? = thread.context else {
         Issue.record("\(result.testCase): no registers")
@@ -155,6 +160,11 @@
         Stackwalker(snapshot: snapshot, symbols: SymbolSource(directories: [programs.tree])),
         gdb.frames)
       #expect(comparison.frameCount >= 3, "\(result.testCase)")
+      // The report from the core file has the same frames.
+      comparison.add(
+        try #require(core.crashedThread), of: core,
+        Stackwalker(snapshot: core, symbols: SymbolSource(directories: [programs.tree])),
+        gdb.frames)
       let differences = comparison.differences.joined(separator: "\n")
       #expect(comparison.differences.isEmpty, "\(result.testCase)\n\(differences)")
     }

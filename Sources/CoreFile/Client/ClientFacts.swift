@@ -1,0 +1,110 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The data that a program with the crash handler keeps in its memory: the facts of its launch, annotations,
+/// breadcrumbs, contexts and registered memory ranges.
+///
+/// The data is found by the names of the handler's variables, so the program's file must have a symbol table. A core
+/// file of a program whose variables have another layout is read without this data.
+///
+/// Attachments are left out: otherwise a core file from an untrusted source could make the tool copy any file.
+///
+/// Source: CSignalSafe/include/pm_core_facts.h, pm_client.h and pm_work.h.
+struct ClientFacts {
+  /// The layout of the variables that this reader knows, `PM_CORE_LAYOUT`.
+  private static let layout: UInt64 = 1
+  private static let maximumTokens: UInt64 = 1 << 20
+  private static let names = [
+    "pm_core_facts_storage", "pm_client_memory_storage", "pm_ring_memory_storage",
+    "pm_work_places_storage", "pm_work_key_storage",
+  ]
+
+  private let snapshot: ProcessSnapshot
+  private let symbols: SymbolSource
+
+  init(of snapshot: ProcessSnapshot, _ symbols: SymbolSource) {
+    (self.snapshot, self.symbols) = (snapshot, symbols)
+  }
+
+  func add(to snapshot: inout ProcessSnapshot) {
+    guard let places, let facts = places[Self.names[0]] else { return }
+    if let launch = launch(facts) { add(launch, to: &snapshot) }
+    // The handler leaves the program's data out of its dump too if secrets are to be left out.
+    guard snapshot.process.privacy ?? .full == .full else { return }
+    if let memory = places[Self.names[1]] {
+      ClientMemoryReader(memory: snapshot.memory, base: memory).add(to: &snapshot.client)
+    }
+    if let rings = places[Self.names[2]], let work = places[Self.names[3]],
+      let key = places[Self.names[4]],
+      let contexts = CoreContexts(of: snapshot, places: work, key: key)
+    {
+      contexts.add(
+        to: &snapshot.client, rings: WorkRingReader(memory: snapshot.memory, base: rings))
+    }
+    snapshot.spreadClientAnnotations()
+    timeBreadcrumbs(of: &snapshot)
+  }
+
+  /// Computes the wall time of the breadcrumbs from the two times of the launch.
+  private func timeBreadcrumbs(of snapshot: inout ProcessSnapshot) {
+    guard let time = snapshot.process.launchTime, let uptime = snapshot.process.launchUptime else {
+      return
+    }
+    func timed(_ breadcrumb: ClientInformation.Breadcrumb) -> ClientInformation.Breadcrumb {
+      var timed = breadcrumb
+      timed.time = breadcrumb.uptime.map { time &+ Int64(bitPattern: $0 &- uptime) }
+      return timed
+    }
+    snapshot.client.breadcrumbs = snapshot.client.breadcrumbs.map(timed)
+    snapshot.client.workBreadcrumbs = snapshot.client.workBreadcrumbs.map(timed)
+  }
+
+  /// The addresses of the variables by name; nil if no module has them, or if their layout is another one.
+  ///
+  /// The handler may be linked into a shared library of the program.
+  private var places: [String: Address]? {
+    let program = snapshot.modules.filter { $0.source == .program }
+    let others = snapshot.modules.filter { module in
+      module.source != .program && module.path.hasPrefix("/")
+        && !["/usr/", "/lib"].contains { module.path.hasPrefix($0) }
+    }
+    for module in program + others {
+      let found = symbols.addresses(of: Self.names, in: module)
+      guard let facts = found[Self.names[0]] else { continue }
+      if snapshot.memory.word(at: facts) == Self.layout { return found }
+    }
+    return nil
+  }
+
+  /// What the tokens say that the handler encoded when it started; nil if it was not started.
+  private func launch(_ facts: Address) -> ProcessSnapshot? {
+    guard let place = snapshot.memory.word(at: facts &+ 8), place != 0,
+      let size = snapshot.memory.word(at: facts &+ 16), size <= Self.maximumTokens,
+      let tokens = snapshot.memory.bytes(at: Address(place), count: Int(size)),
+      let header = IntermediateDumpEncoding.encode({ $0.header() }),
+      let document = try? IntermediateDumpDocument(parsing: header + tokens)
+    else { return nil }
+    return ProcessSnapshot(reading: document)
+  }
+
+  /// Adds the facts of the launch that a core file does not contain.
+  private func add(_ launch: ProcessSnapshot, to snapshot: inout ProcessSnapshot) {
+    snapshot.launchAnnotations = launch.launchAnnotations
+    let (known, system) = (launch.process, snapshot.system)
+    snapshot.process.identifier = known.identifier
+    snapshot.process.product = known.product
+    snapshot.process.version = known.version
+    snapshot.process.environment = known.environment
+    snapshot.process.launchTime = known.launchTime
+    snapshot.process.launchUptime = known.launchUptime
+    snapshot.process.cgroup.path = known.cgroup.path
+    snapshot.process.privacy = known.privacy
+    snapshot.process.watchdogInterval = known.watchdogInterval
+    // If the program turned off the capture of its arguments, they are in the core file, but not in a report.
+    if known.commandLine == nil { snapshot.process.commandLine = nil }
+    snapshot.system = launch.system
+    snapshot.system.machine = system.machine
+    snapshot.system.pageSize = system.pageSize ?? launch.system.pageSize
+  }
+}

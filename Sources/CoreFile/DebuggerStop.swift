@@ -1,0 +1,38 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// Recognizes a process that a debugger had stopped when it wrote the core file, for example at a breakpoint.
+///
+/// The kernel tells a debugger about breakpoints and single steps by SIGTRAP, which would have ended the process
+/// without the debugger. SIGTRAP is the signal of a crash only if the program's own code has a trap instruction there;
+/// debuggers write core files without the instructions of their breakpoints.
+struct DebuggerStop {
+  private static let trapSignal: Int32 = 5
+
+  /// True if the process had stopped for the debugger; also if the code is not known.
+  static func isFound(in snapshot: ProcessSnapshot) -> Bool {
+    guard snapshot.exception?.signal == trapSignal,
+      let place = snapshot.exception?.context?.instructionPointer
+    else { return false }
+    switch snapshot.architecture {
+    case .x86_64:
+      // After `int3`, the instruction pointer is behind the instruction.
+      return snapshot.memory.bytes(at: place &- 1, count: 1)?.first != 0xCC
+    case .arm64:
+      // At `brk`, the instruction pointer stays at the instruction.
+      let code = snapshot.memory.bytes(at: place, count: 4)?.littleEndian(at: 0, width: 4)
+      return code.map { $0 & 0xFFE0_001F } != 0xD420_0000
+    }
+  }
+
+  /// Makes the snapshot one of a process that no signal ended.
+  static func note(in snapshot: inout ProcessSnapshot) {
+    guard let crash = snapshot.exception else { return }
+    var stop = ExceptionSnapshot(threadID: crash.threadID)
+    stop.context = crash.context
+    snapshot.exception = stop
+    var request = DumpRequest()
+    request.kind = .coreFile
+    snapshot.request = request
+  }
+}
