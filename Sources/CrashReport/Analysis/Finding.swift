@@ -142,6 +142,8 @@ package enum Evidence: Sendable, Equatable {
   case countedNoValue(function: String, Address)
   /// A reference-counting function of the runtime got an object that the C library's allocator has freed.
   case countedFreedObject(Address)
+  /// The runtime was to deinitialize an object, whose first word leads to no deinitializer.
+  case noDeinitializer(Address)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)
   case swiftMessage(String)

@@ -15,6 +15,8 @@ extension MemoryFault {
           : .countedNoObject(function: function, address))
     } else if let object = freedObject {
       evidence.append(.countedFreedObject(object))
+    } else if let object = objectWithoutDeinitializer {
+      evidence.append(.noDeinitializer(object))
     }
     switch cause {
     case .nullDereference:
@@ -95,6 +97,23 @@ extension MemoryFault {
   }
 }
 
+extension MemoryFault {
+  /// The object that the runtime was to deinitialize, if it faulted when it read the deinitializer's address from the
+  /// object's metadata, or when it called this address.
+  ///
+  /// Source: swift stdlib/public/runtime/HeapObject.cpp, `_swift_release_dealloc`.
+  private var objectWithoutDeinitializer: Address? {
+    let names = trace.frames.prefix(2).map(\.linkageName)
+    guard let place = names.firstIndex(of: "_swift_release_dealloc"), place == 0 || names[0] == nil,
+      let context = exception.context,
+      let argument = context.generalRegisters.first(where: { $0.name == "rdi" || $0.name == "x0" }),
+      argument.value >= Self.leastObject.value, argument.value & 7 == 0,
+      argument.value != ProcessSnapshot.replacedWord
+    else { return nil }
+    return Address(argument.value)
+  }
+}
+
 extension Evidence {
   /// The sentences about a word that is not a pointer; empty for other evidence.
   var wordSentences: [String] {
@@ -117,6 +136,11 @@ extension Evidence {
       return [
         "The Swift runtime counted the references of the object at \(address), whose memory had been freed: it"
           + " was most likely released too often, or used after it was freed."
+      ]
+    case .noDeinitializer(let address):
+      return [
+        "The Swift runtime was to deinitialize the object at \(address), but its first word leads to no"
+          + " deinitializer: the object was most likely released too often, or overwritten."
       ]
     case .nullBase(let register, _):
       return [

@@ -68,6 +68,20 @@ import Testing
     #expect(!explanation(snapshot(address: 0x18), in: "swift_retain").contains("no object"))
   }
 
+  @Test func anObjectThatLeadsToNoDeinitializerIsTold() {
+    let object: UInt64 = 0x5555_0000_1230
+    func text(_ rdi: UInt64, in function: String = "_swift_release_dealloc") -> String {
+      explanation(snapshot(address: 0x77, rdi: rdi), in: function)
+    }
+    #expect(
+      text(object).contains(
+        "to deinitialize the object at 0x555500001230, but its first word leads to no deinitializer"
+      ))
+    #expect(!text(object, in: "$s4shop6BasketCfD").contains("deinitialize"))
+    #expect(!text(object + 1).contains("deinitialize"))
+    #expect(!text(0).contains("deinitialize"))
+  }
+
   @Test func aCountInMemoryThatTheCLibraryHasFreedIsTold() {
     let object: UInt64 = 0x5555_0000_1230
     func text(_ word: UInt64, in function: String = "_ZN5swift9RefCountsI1xE4slowEv") -> String {
