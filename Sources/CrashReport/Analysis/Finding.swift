@@ -143,7 +143,7 @@ package enum Evidence: Sendable, Equatable {
   /// A reference-counting function of the runtime got an object that the C library's allocator has freed.
   case countedFreedObject(Address)
   /// The runtime was to deinitialize an object, whose first word leads to no deinitializer.
-  case noDeinitializer(Address)
+  case noDeinitializer(Address?)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)
   case swiftMessage(String)

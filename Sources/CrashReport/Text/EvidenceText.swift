@@ -104,7 +104,8 @@ extension Evidence {
     case .countedFreedObject(let address):
       return "the memory at \(address) begins as the C library's allocator leaves freed memory"
     case .noDeinitializer(let address):
-      return "the first word of the object at \(address) leads to no deinitializer"
+      let place = address.map { " at \($0)" } ?? ""
+      return "the first word of the object\(place) leads to no deinitializer"
     case .nullBase(let register, let offset):
       return "\(register) is null, and the instruction adds \(offset)"
     case .swiftMessage(let message): return "message of the Swift runtime: \(message)"

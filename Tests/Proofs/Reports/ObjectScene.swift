@@ -49,25 +49,50 @@ struct ObjectScene {
   /// True with `--full`.
   static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_OBJECTS"] == "all"
 
+  /// Kinds of crash-lab's that leave no dump, or wait to be ended by a test.
+  static let kindsWithoutCrash: Set = [
+    "exit", "quick-exit", "return", "exec", "killed", "out-of-memory", "terminated", "term-handled",
+    "term-then-kill", "uncaught-error", "cpu-limit",
+  ]
+
   let directory: SharedDirectory
   let lab: String
   let tool: String
 
   init(_ configuration: BuildConfiguration = .asTested) async throws {
+    try await self.init(lab: BuiltProducts.shared.executable("crash-lab", configuration))
+  }
+
+  /// A scene of another crash-lab.
+  init(lab: String) async throws {
     directory = try SharedDirectory()
-    lab = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    self.lab = lab
     // Built without optimization it takes seconds for a report.
     tool = try await BuiltProducts.shared.executable("postmortem", .release)
   }
 
   /// Runs a scene with the handler; returns its output and the report.
   func run(
-    _ name: String, first: Int = 0, _ options: [String] = []
+    _ name: String, first: Int = 0, _ options: [String] = [], environment: [String: String] = [:]
   ) async throws -> (output: String, report: ObjectReport?) {
     let database = "\(directory.path)/db-\(name)-\(first)-\(UUID().uuidString)"
+    return try await run(["objects", name, database, "\(first)"], database, options, environment)
+  }
+
+  /// Runs a crash of a kind among objects.
+  func run(kind: String) async throws -> (output: String, report: ObjectReport?) {
+    let database = "\(directory.path)/db-\(kind)-\(UUID().uuidString)"
+    return try await run([kind, "--database", database, "--among-objects"], database)
+  }
+
+  private func run(
+    _ words: [String], _ database: String, _ options: [String] = [],
+    _ environment: [String: String] = [:]
+  ) async throws -> (output: String, report: ObjectReport?) {
+    defer { try? FileManager.default.removeItem(atPath: database) }
     let child = try await ChildProcess.run(
-      lab, ["objects", name, database, "\(first)"], in: directory.path,
-      environment: ["SWIFT_BACKTRACE": "enable=no"])
+      lab, words, in: directory.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 })
     guard child.end.signal != nil else { return (child.standardOutput, nil) }
     _ = try await ChildProcess.run(tool, ["process", database] + options, in: directory.path)
     return (child.standardOutput, try await show(database))
