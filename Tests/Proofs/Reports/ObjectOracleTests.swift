@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashTestSupport
 import Foundation
 import Testing
@@ -75,16 +76,14 @@ struct ObjectOracleTests {
   @Test func objectsOfEveryKindOfCrashHaveTheNamesThatLLDBHas() async throws {
     #expect(await SwiftLLDB.obstacle() == nil)
     let scene = try await ObjectScene(.asTested)
-    let list = try await ChildProcess.run(scene.lab, ["--list"], in: scene.directory.path)
     var count = Count()
     var compared = 0
-    for line in list.standardOutput.split(separator: "\n") {
-      let kind = String(line.prefix { $0 != " " })
-      guard !ObjectScene.kindsWithoutCrash.contains(kind) else { continue }
+    for crash in ObjectScene.kinds {
+      let kind = crash.kind
       let database = scene.directory.path + "/kind-\(kind)"
       guard
         let (view, report) = try? await view(
-          scene, [kind, "--database", database, "--among-objects"], database),
+          scene, ObjectScene.words(crash, database), database),
         let report, !view.types.isEmpty
       else {
         print("\(kind): nothing to compare")

@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashTestSupport
 import Foundation
 import Testing
@@ -49,11 +50,8 @@ struct ObjectScene {
   /// True with `--full`.
   static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_OBJECTS"] == "all"
 
-  /// Kinds of crash-lab's that leave no dump, or wait to be ended by a test.
-  static let kindsWithoutCrash: Set = [
-    "exit", "quick-exit", "return", "exec", "killed", "out-of-memory", "terminated", "term-handled",
-    "term-then-kill", "uncaught-error", "cpu-limit",
-  ]
+  /// Kinds of crashes on threads that run the function which was called with objects.
+  static let kinds = KnownCrash.all.filter { !["uncaught-error", "cpu-limit"].contains($0.kind) }
 
   let directory: SharedDirectory
   let lab: String
@@ -80,9 +78,17 @@ struct ObjectScene {
   }
 
   /// Runs a crash of a kind among objects.
-  func run(kind: String) async throws -> (output: String, report: ObjectReport?) {
-    let database = "\(directory.path)/db-\(kind)-\(UUID().uuidString)"
-    return try await run([kind, "--database", database, "--among-objects"], database)
+  func run(_ crash: KnownCrash) async throws -> (output: String, report: ObjectReport?) {
+    let database = "\(directory.path)/db-\(crash.kind)-\(UUID().uuidString)"
+    return try await run(Self.words(crash, database), database)
+  }
+
+  /// What crash-lab is called with for a crash of a kind among objects.
+  static func words(_ crash: KnownCrash, _ database: String) -> [String] {
+    [
+      crash.kind, "--database", database, "--among-objects", "--on",
+      (crash.places.first ?? .main).rawValue,
+    ]
   }
 
   private func run(
@@ -101,7 +107,7 @@ struct ObjectScene {
   func show(_ path: String) async throws -> ObjectReport {
     let json = try await ChildProcess.run(
       tool, ["show", path, "--json", "--no-cache"], in: directory.path)
-    try #require(json.end.exitCode == 0, "\(json.standardError)")
+    guard json.end.exitCode == 0 else { throw OutsideToolError(json.standardError) }
     return try JSONDecoder().decode(ObjectReport.self, from: Data(json.standardOutput.utf8))
   }
 }
