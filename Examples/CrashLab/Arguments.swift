@@ -1,7 +1,8 @@
 /// The words and options of a command line.
 struct Arguments {
   private static let flags: Set = [
-    "--announce", "--no-handler", "--no-summary", "--no-symbols", "--no-unclean-ends",
+    "--among-objects", "--announce", "--no-handler", "--no-summary", "--no-symbols",
+    "--no-unclean-ends",
     "--plant", "--show-identity", "--throws", "--wait",
   ]
   private static let withValue: Set = [

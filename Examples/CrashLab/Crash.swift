@@ -24,6 +24,8 @@ struct Crash {
   let companion: CrashKind?
   /// Whether secrets are in memory, registers and what the handler is told.
   let plantsSecrets: Bool
+  /// Whether objects are in registers and on the stack.
+  let plantsObjects: Bool
 
   init(_ arguments: Arguments) throws(UsageError) {
     _ = try arguments.words()
@@ -68,6 +70,7 @@ struct Crash {
     writesSummary = options["--no-summary"] == nil
     isAnnounced = options["--announce"] != nil
     plantsSecrets = options["--plant"] != nil
+    plantsObjects = options["--among-objects"] != nil
     recordsThrows = options["--throws"] != nil
     switch options["--privacy"] {
     case nil: privacy = .full
@@ -106,7 +109,10 @@ struct Crash {
     Sleepers.start(sleepers, stackSize: stackSize)
     for condition in conditions { condition.after?(database) }
     if let companion { Companion.start(companion, stackSize: stackSize) }
-    guard isAnnounced || plantsSecrets || conditions.contains(where: { $0.around != nil }) else {
+    guard
+      isAnnounced || plantsSecrets || plantsObjects
+        || conditions.contains(where: { $0.around != nil })
+    else {
       return try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
     }
     var crash: @Sendable () -> Void = { [kind, isAnnounced] in
@@ -115,6 +121,9 @@ struct Crash {
     }
     if plantsSecrets {
       crash = { [crash] in Secrets.surround(crash) }
+    }
+    if plantsObjects {
+      crash = { [crash] in surroundWithObjects(crash) }
     }
     for condition in conditions.reversed() {
       crash = { [crash] in condition.surround(crash) }

@@ -33,13 +33,16 @@ enum Secrets {
       4_111_222_233_334_444, word("dA6-15by"), word("te-Qv3X") | 0xEF << 56, 7391,
       word("uB4-regs"),
     ]
+    let objects = SecretObjects()
     $session.withValue("session fC9-local-Zs7Gx5 of a task") {
       let body = CrashBody(crash)
       withContext("user", "bQ7-cT8xt-Tw2Jr5") {
         leaveBreadcrumb("paying with vF8-wK5cR9mb-Kp3Xd")
-        unsafe crashlab_plant(
-          body.function, body.context,
-          "sk_live_wE5-stack-Nd2Lk8 4111222233334444", words, "xM3-vector-Hp6Cj")
+        objects.withPointers {
+          unsafe crashlab_plant(
+            body.function, body.context,
+            "sk_live_wE5-stack-Nd2Lk8 4111222233334444", words, "xM3-vector-Hp6Cj")
+        }
       }
     }
   }
@@ -48,4 +51,44 @@ enum Secrets {
   private static func word(_ text: String) -> UInt64 {
     text.utf8.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
+}
+
+/// Secrets in what Swift allocates: in a field of an object, an array, a dictionary, bytes, and what a closure has
+/// captured.
+private final class SecretObjects: Sendable {
+  /// A string with memory of its own, as one has that is read.
+  private static func long(_ text: String) -> String { text + String(repeating: "-", count: 12) }
+
+  let field = long("oB6-fd-Rj4Wn8Cv")
+  // Strings of at most 15 bytes lie in the object itself.
+  let inside = "iF3-Hx5-Lw9Qz"
+  let array = ["aR4-ay-Kx7PdMb", "aR4-ay-Kx7PdMb"]
+  let bytes = Array("bY5-bt-Hn3Vt6Ks".utf8)
+  let dictionary = ["user": "dT9-vl-Gm8ZcQd"]
+
+  /// Has pointers to all of them on the stack while the body runs.
+  func withPointers(_ body: () -> Void) {
+    let captured = Self.long("cL2-ctx-Yb6FsPq7")
+    let closure: @Sendable () -> Int = { captured.utf8.count + self.bytes.count }
+    let context = unsafe unsafeBitCast(Holder(body: closure), to: (UInt64, UInt64).self).1
+    let storages = [field, captured].map {
+      unsafe unsafeBitCast($0, to: (UInt64, UInt64).self).1 & 0x0FFF_FFFF_FFFF_FFFF
+    }
+    unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 8) { words in
+      unsafe words.initialize(repeating: 0)
+      unsafe words[0] = UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()))
+      unsafe words[1] = storages[0]
+      unsafe words[2] = storages[1]
+      unsafe words[3] = unsafeBitCast(array, to: UInt64.self)
+      unsafe words[4] = unsafeBitCast(bytes, to: UInt64.self)
+      unsafe words[5] = unsafeBitCast(dictionary, to: UInt64.self)
+      unsafe words[6] = context
+      body()
+      unsafe say("\(words[0])")
+    }
+    _ = closure()
+  }
+
+  /// Keeps a closure as it is: generic functions are given it in another context.
+  private struct Holder { let body: @Sendable () -> Int }
 }

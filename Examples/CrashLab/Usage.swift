@@ -5,6 +5,7 @@ extension Command {
                           [--condition NAME]... [--no-summary]
                           [--milliseconds N] [--forgo CALLS] [--announce]
                           [--privacy sanitized|no-memory] [--plant] [--note TEXT] [--throws]
+                          [--among-objects]
                           [--and KIND]
            crash-lab end WAY (--database DIR [--no-unclean-ends] | --no-handler)
            crash-lab gone-binary (--database DIR | --no-handler)
@@ -85,6 +86,8 @@ extension Command {
       --privacy       leaves out so much of its dumps
       --plant         has secrets wherever a program may have one; Secrets.swift has them
       --note          is not looked at: an argument that may be a secret
+      --among-objects
+                      prints objects, and has some of them in registers and on the stack
       --and           has another thread die in this way at the same instant
       --throws        records where errors are thrown
       --announce      writes a line to standard output right before the crash

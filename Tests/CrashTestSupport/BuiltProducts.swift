@@ -92,6 +92,15 @@ public actor BuiltProducts {
     try await executable(product, sanitizer.variant)
   }
 
+  /// The path of an optimized executable product whose fields and captures have no descriptions; built by the first call.
+  public func executableWithoutReflection(_ product: String) async throws -> String {
+    try await executable(
+      product,
+      BuildVariant(
+        "without-reflection", "release",
+        ["-Xswiftc", "-Xfrontend", "-Xswiftc", "-disable-reflection-metadata"]))
+  }
+
   /// The path of `ExtremeDumps` with libFuzzer and AddressSanitizer; built by the first call.
   ///
   /// - Parameter isOptimized: true for runs of many minutes: the build takes twice as long, and the program reads more

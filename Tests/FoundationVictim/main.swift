@@ -1,10 +1,17 @@
 // A process for the tests of stacks: `FoundationVictim DATABASE` starts 15 threads that block in
-// Foundation, libdispatch, libc and the kernel, each in another way, and then crashes.
+// Foundation, libdispatch, libc and the kernel, each in another way, and then crashes. With a second argument, `full` or
+// `sanitized`, it only crashes, with data that holds a secret.
 import Foundation
 import Postmortem
 
+if CommandLine.arguments.count == 3 {
+  var options = HandlerOptions()
+  if CommandLine.arguments[2] == "sanitized" { options.privacy = .sanitized }
+  try startHandler(database: CommandLine.arguments[1], options: options)
+  crashWithData()
+}
 guard CommandLine.arguments.count == 2 else {
-  print("usage: FoundationVictim DATABASE")
+  print("usage: FoundationVictim DATABASE [full|sanitized]")
   exit(2)
 }
 try startHandler(database: CommandLine.arguments[1])
@@ -60,3 +67,18 @@ for _ in threads { started.wait() }
 // Long enough for most to be where they block; what they are doing is compared, not awaited.
 usleep(200_000)
 unsafe UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
+
+/// Crashes with pointers to data, and to the object that has it, on the stack.
+@inline(never)
+func crashWithData() {
+  let data = Data("dA8-dt-Pw6Kj3VsNg".utf8)
+  // The second word of the data is its storage, with two bits for its form.
+  let storage = unsafe unsafeBitCast(data, to: (UInt64, UInt64).self).1 & 0x3FFF_FFFF_FFFF_FFFF
+  unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 2) { words in
+    unsafe words[0] = storage
+    unsafe words[1] = data.withUnsafeBytes { UInt64(UInt(bitPattern: $0.baseAddress)) }
+    unsafe UnsafeMutablePointer<UInt64>(bitPattern: 8)?.pointee = words[0]
+    print(unsafe words[1])
+  }
+  withExtendedLifetime(data) {}
+}

@@ -151,12 +151,13 @@ extension Proof {
     Proof(
       name: "objects",
       summary: "objects in registers and on the stack have the program's own names for them",
-      suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests"],
+      suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests", "FreedObjectTests"],
       covers: [
         "Sources/CrashReport/Objects",
         "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
         "Examples/CrashLab/Subcommands/ObjectScene.swift",
         "Examples/CrashLab/Subcommands/ObjectKinds.swift",
+        "Examples/CrashLab/Subcommands/FreedObjects.swift",
       ], full: .environment(name: "POSTMORTEM_OBJECTS", value: "all")),
     Proof(
       name: "journeys", summary: "from crash to cause by the commands of Docs/Guide/Journeys.md",

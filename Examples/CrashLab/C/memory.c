@@ -1,8 +1,10 @@
-// Jumps to where no code is, and stacks that one frame exhausts.
+// Jumps to where no code is, stacks that one frame exhausts, and words of memory.
 #define _GNU_SOURCE
 #include <alloca.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "CCrashLab.h"
 
@@ -65,4 +67,12 @@ __attribute__((noinline)) void crash_alloca(void) {
     memset(bytes, 1, 2048);
     __asm__ volatile("" : : "r"(bytes) : "memory");
   }
+}
+
+void crashlab_print_words(const char *name, const void *object, uint64_t metadata) {
+  const uint64_t *words = object;
+  dprintf(
+      STDOUT_FILENO, "memory %s %#lx %#lx %#lx %#lx %#lx %#lx\n", name, (unsigned long)(uintptr_t)object,
+      (unsigned long)metadata, (unsigned long)words[0], (unsigned long)words[1], (unsigned long)words[2],
+      (unsigned long)words[3]);
 }

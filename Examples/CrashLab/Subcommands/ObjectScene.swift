@@ -1,3 +1,4 @@
+internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
@@ -30,7 +31,9 @@ struct ObjectScene: Subcommand {
     case "empty-optional": useEmptyOptional()
     case "empty-case": retainEmptyCase()
     case "in-deinit": crashInDeinitializer()
-    default: throw UsageError("no scene \(scene)")
+    default:
+      guard let use = FreedObjects.scenes[scene] else { throw UsageError("no scene \(scene)") }
+      use(first)
     }
     exit(Command.survived)
   }
@@ -45,6 +48,27 @@ private func address(of object: AnyObject) -> UInt {
 /// Prints each object's address and type, then dies with some of them in registers and on the stack.
 private func crashAmongObjects(from first: Int) {
   let objects = makeObjects()
+  printObjects(objects)
+  // Numbers above the count of objects give other neighbors.
+  let step = 1 + first / objects.count
+  func object(_ offset: Int) -> AnyObject { objects[(first + offset * step) % objects.count] }
+  // Those of errors first; more than 1 KiB would lie on the heap.
+  let count = 120
+  unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: count) { words in
+    for index in 0..<keptErrorCount {
+      unsafe words[index] = unsafeBitCast(keptErrors[index] as any Error, to: UInt.self)
+    }
+    for index in 0..<count - keptErrorCount {
+      unsafe words[keptErrorCount + index] = address(of: object(6 + index))
+    }
+    crash_among_objects(object(0), object(1), object(2), object(3), object(4), object(5))
+    unsafe say("\(words[0])")
+  }
+  withExtendedLifetime(objects) {}
+}
+
+/// Prints the address and the type of each object, and of two errors, which it keeps.
+private func printObjects(_ objects: [AnyObject]) {
   var lines = ""
   for object in objects {
     lines +=
@@ -58,18 +82,20 @@ private func crashAmongObjects(from first: Int) {
     unsafe keptErrors.append(error)
   }
   say(lines)
-  func object(_ offset: Int) -> AnyObject { objects[(first + offset) % objects.count] }
-  // Those of errors first; more than 1 KiB would lie on the heap.
-  let count = 120
-  unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: count) { words in
-    for index in 0..<keptErrorCount {
-      unsafe words[index] = unsafeBitCast(keptErrors[index] as any Error, to: UInt.self)
-    }
-    for index in 0..<count - keptErrorCount {
-      unsafe words[keptErrorCount + index] = address(of: object(6 + index))
-    }
-    crash_among_objects(object(0), object(1), object(2), object(3), object(4), object(5))
-    unsafe say("\(words[0])")
+}
+
+/// Prints objects, and runs a crash of any kind with some of them in registers and on the stack.
+func surroundWithObjects(_ crash: @escaping @Sendable () -> Void) {
+  let objects = makeObjects()
+  printObjects(objects)
+  let body = CrashBody(crash)
+  let words = objects.map { UInt64(address(of: $0)) }
+  // The last of them in registers, the others on the stack.
+  unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 120) { stack in
+    for index in stack.indices { unsafe stack[index] = words[index] }
+    unsafe crashlab_plant(
+      body.function, body.context, "objects", Array(words.suffix(6)), "no secret at all")
+    unsafe say("\(stack[0])")
   }
   withExtendedLifetime(objects) {}
 }

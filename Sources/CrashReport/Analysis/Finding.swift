@@ -143,6 +143,8 @@ package enum Evidence: Sendable, Equatable {
   case countedNoValue(function: String, Address)
   /// A reference-counting function of the runtime was called with an object that the C library's allocator had freed.
   case countedFreedObject(Address)
+  /// The runtime was to deinitialize an object, whose first word leads to no deinitializer.
+  case noDeinitializer(Address?)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)
   case swiftMessage(String)

@@ -26,7 +26,8 @@ extension TypeReader {
     guard let mangled = wholeMangled(place), let name = Demangler.demangle("$s\(mangled)D"),
       name.first != "$"
     else { return nil }
-    let plain = name.hasPrefix("@box ") ? String(name.dropFirst(5)) : name
+    // Types of captured functions have conventions of the compiler's intermediate language.
+    let plain = name.replacing(#/@(?!Sendable\b)[a-z_]+ /#, with: "")
     return TypeName(qualified: plain, short: plain.withoutModules)
   }
 

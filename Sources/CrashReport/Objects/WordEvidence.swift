@@ -15,6 +15,8 @@ extension MemoryFault {
           : .countedNoObject(function: function, address))
     } else if let object = freedObject {
       evidence.append(.countedFreedObject(object))
+    } else if let missing = missingDeinitializer {
+      evidence.append(missing)
     }
     switch cause {
     case .nullDereference:
@@ -95,6 +97,40 @@ extension MemoryFault {
   }
 }
 
+extension MemoryFault {
+  /// The evidence that the runtime was to deinitialize an object whose metadata has no deinitializer.
+  ///
+  /// It faulted when it read the deinitializer's address, or it called an address that is none: of data, or of another
+  /// function, as old contents of memory have it. Source: swift stdlib/public/runtime/HeapObject.cpp,
+  /// `_swift_release_dealloc`.
+  private var missingDeinitializer: Evidence? {
+    let frames = trace.frames.prefix(4)
+    guard let place = frames.firstIndex(where: { $0.linkageName == "_swift_release_dealloc" }),
+      let context = exception.context
+    else { return nil }
+    if place > 0 {
+      let called = frames[place - 1]
+      if let name = called.linkageName {
+        // Deinitializers that the compiler has merged have the suffix "Tm".
+        guard name.hasPrefix("$s"), !name.hasSuffix("fD"), !name.hasSuffix("fDTm") else {
+          return nil
+        }
+        return .noDeinitializer(nil)
+      }
+      // Code without a name may be a deinitializer.
+      guard place == 1,
+        snapshot.mapping(containing: context.instructionPointer)?.protection.contains(.execute)
+          != true
+      else { return nil }
+    }
+    let argument = context.generalRegisters.first { $0.name == "rdi" || $0.name == "x0" }
+    guard let object = argument.map({ Address($0.value) }), object >= Self.leastObject,
+      object.value & 7 == 0, object.value != ProcessSnapshot.replacedWord
+    else { return .noDeinitializer(nil) }
+    return .noDeinitializer(object)
+  }
+}
+
 extension Evidence {
   /// The sentences about a word that is not a pointer; empty for other evidence.
   var wordSentences: [String] {
@@ -117,6 +153,12 @@ extension Evidence {
       return [
         "The Swift runtime counted the references of the object at \(address), whose memory had been freed: it"
           + " was most likely released too often, or used after it was freed."
+      ]
+    case .noDeinitializer(let address):
+      return [
+        "The Swift runtime was to deinitialize \(address.map { "the object at \($0)" } ?? "an object"), but its"
+          + " first word leads to no"
+          + " deinitializer: the object was most likely released too often, or overwritten."
       ]
     case .nullBase(let register, _):
       return [

@@ -24,14 +24,22 @@ package enum WordPattern: Sendable, Equatable {
   /// The second word of a Swift string whose text is elsewhere and is not reference-counted, which is usually a
   /// literal.
   case literalString(Address)
+  /// A number that is below any address.
+  case smallNumber(UInt64)
   case negative(Int64)
+  /// An address with a tag in its highest byte, as enums have it whose cases hold objects.
+  case taggedAddress(Address, tag: UInt8)
   /// A value that cannot be an address in a user process.
   case impossibleAddress
 
   /// Recognizes the pattern of a word; nil for a word that may be a pointer or an ordinary number.
   package init?(_ word: UInt64, _ architecture: ProcessSnapshot.Architecture = .x86_64) {
-    // Null and small numbers need no explanation.
-    guard word >= 0x1_0000 else { return nil }
+    guard word >= 0x1_0000 else {
+      // Null needs no explanation.
+      if word == 0 { return nil }
+      self = .smallNumber(word)
+      return
+    }
     if word == ProcessSnapshot.replacedWord {
       self = .leftOut
     } else if word > UInt64(bitPattern: -0x1_0000) {
@@ -42,6 +50,8 @@ package enum WordPattern: Sendable, Equatable {
       self = .text(text)
     } else if let string = Self.string(word) {
       self = string
+    } else if let (address, tag) = Self.tagged(word) {
+      self = .taggedAddress(address, tag: tag)
     } else if architecture == .x86_64, !MemoryFault.isCanonical(word) {
       self = .impossibleAddress
     } else {
@@ -99,6 +109,15 @@ package enum WordPattern: Sendable, Equatable {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// The address and the tag of a word whose highest byte is a tag.
+  ///
+  /// Source: swift stdlib/public/SwiftShims/swift/shims/System.h, SWIFT_ABI_X86_64_SWIFT_SPARE_BITS_MASK.
+  private static func tagged(_ word: UInt64) -> (Address, tag: UInt8)? {
+    let address = word & 0x00FF_FFFF_FFFF_FFF8
+    guard word >> 56 != 0, address >= 0x1_0000, address < 1 << 47 else { return nil }
+    return (Address(address), UInt8(truncatingIfNeeded: word >> 56))
+  }
+
   /// Recognizes the second word of a Swift string by the discriminator in its four highest bits.
   ///
   /// Source: swift stdlib/public/core/StringObject.swift.
@@ -136,7 +155,9 @@ extension WordPattern {
     case .text: "text"
     case .smallString: "small-string"
     case .literalString: "string-literal"
+    case .smallNumber: "small-number"
     case .negative: "negative-number"
+    case .taggedAddress: "tagged-address"
     case .impossibleAddress: "impossible-address"
     }
   }
@@ -153,7 +174,10 @@ extension WordPattern {
     case .text(let text): "text \"\(text)\""
     case .smallString(let count): "as of a Swift string of \(count) bytes"
     case .literalString(let address): "as of a Swift string with bytes at \(address)"
+    case .smallNumber(let number): "\(number)"
     case .negative(let number): "\(number)"
+    case .taggedAddress(let address, let tag):
+      "\(address) with tag 0x\(tag.hexadecimal(digits: 2)), as of an enum's case"
     case .impossibleAddress: "no possible address"
     }
   }

@@ -60,7 +60,7 @@ extension Evidence {
       .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
       .swiftMessage, .libraryMessage, .namedTrap, .sender,
       .wait, .pattern, .countedNoObject, .countedNoValue, .countedFreedObject,
-      .nullBase:
+      .noDeinitializer, .nullBase:
       true
     default: false
     }
@@ -103,6 +103,9 @@ extension Evidence {
       return "\(function) was called on \(address)"
     case .countedFreedObject(let address):
       return "the memory at \(address) begins as the C library's allocator leaves freed memory"
+    case .noDeinitializer(let address):
+      let place = address.map { " at \($0)" } ?? ""
+      return "the first word of the object\(place) leads to no deinitializer"
     case .nullBase(let register, let offset):
       return "\(register) is null, and the instruction adds \(offset)"
     case .swiftMessage(let message): return "message of the Swift runtime: \(message)"

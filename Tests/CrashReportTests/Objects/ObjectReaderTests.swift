@@ -109,6 +109,16 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     withExtendedLifetime(holder) {}
   }
 
+  @Test func functionsThatClosuresCaptureHaveNoConventionsOfTheCompilers() {
+    let values = [Plain()]
+    let inner: @Sendable (Int) -> Int = { $0 + 1 }
+    let holder = Holder { inner(values.count) }
+    let words = unsafe unsafeBitCast(holder, to: (UInt64, UInt64).self)
+    let found = OwnProcess.reader().object(at: Address(words.1))
+    #expect(found?.captures.map(\.short).contains("@Sendable (Int) -> (Int)") == true)
+    withExtendedLifetime(holder) {}
+  }
+
   @Test func referencesAreCounted() {
     let object = Plain()
     let address = OwnProcess.address(of: object)

@@ -27,14 +27,14 @@ import Testing
     return snapshot
   }
 
-  private func explanation(_ snapshot: ProcessSnapshot, in function: String? = nil) -> String {
+  private func explanation(_ snapshot: ProcessSnapshot, in functions: String?...) -> String {
     var trace = StackTrace()
-    if let function {
+    trace.frames = functions.map { function in
       var frame = StackFrame(
         address: 0x40_0010, isReturnAddress: false, trust: .context, stackPointer: nil,
         moduleIndex: nil)
-      frame.symbol = FrameSymbol(linkageName: function, name: function, offset: 0)
-      trace.frames = [frame]
+      frame.symbol = function.map { FrameSymbol(linkageName: $0, name: $0, offset: 0) }
+      return frame
     }
     let finding = CauseFinder(of: snapshot, trace: trace).finding
     #expect(finding != nil)
@@ -66,6 +66,32 @@ import Testing
       !explanation(snapshot(address: Address(wild + 8), rdi: wild), in: "memcpy").contains(
         "no object of Swift"))
     #expect(!explanation(snapshot(address: 0x18), in: "swift_retain").contains("no object"))
+  }
+
+  @Test func anObjectThatLeadsToNoDeinitializerIsTold() {
+    let object: UInt64 = 0x5555_0000_1230
+    let told = "to deinitialize the object at 0x555500001230, but its first word leads to no"
+    let toldWithoutAddress = "to deinitialize an object, but its first word leads to no"
+    func text(rip: UInt64 = 0x40_0010, _ names: String?...) -> String {
+      var snapshot = snapshot(address: 0x77, rdi: object)
+      var context = X86_64Context()
+      (context.rip, context.rsp, context.rdi) = (rip, 0x7F00_0000_0100, object)
+      snapshot.exception?.context = .x86_64(context)
+      return switch names.count {
+      case 1: explanation(snapshot, in: names[0])
+      default: explanation(snapshot, in: names[0], names[1])
+      }
+    }
+    #expect(text("_swift_release_dealloc").contains(told))
+    // A jump to data.
+    #expect(text(rip: 0x5555_0000_2000, nil, "_swift_release_dealloc").contains(told))
+    // Another function than a deinitializer.
+    #expect(text("$s4shop3buyyyF", "_swift_release_dealloc").contains(toldWithoutAddress))
+    // Deinitializers, one of them without a name.
+    for name in ["$s4shop6BasketCfD", "$s4shop6BasketCfDTm", "objectdestroy", nil] {
+      #expect(!text(name, "_swift_release_dealloc").contains("deinitialize"))
+    }
+    #expect(!text("$s4shop6BasketCfD").contains("deinitialize"))
   }
 
   @Test func aCountInMemoryThatTheCLibraryHasFreedIsTold() {

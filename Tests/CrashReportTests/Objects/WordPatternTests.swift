@@ -12,6 +12,8 @@ import Testing
       (0x6F6C_6C65_6820_6F4E, "text"), (0x0074_656B_7361_6261, "text"),
       (0xE500_0000_0000_0000, "small-string"), (0xEF65_7478_6574_2020, "small-string"),
       (0x8000_5555_5555_0000, "string-literal"), (0xFFFF_FFFF_FFFF_FFEF, "negative-number"),
+      (1, "small-number"), (0xFFFF, "small-number"), (0x4000_5555_5555_4448, "tagged-address"),
+      (0x0100_7FFF_1234_5678, "tagged-address"), (0x4059_0000_0000_0000, "impossible-address"),
       (0x1234_5678_9ABC_DEF0, "impossible-address"), (0x0DEF_ACED_0DEF_ACED, "left-out"),
     ] as [(UInt64, String)])
   func aWordIsNamed(word: UInt64, kind: String) {
@@ -19,10 +21,17 @@ import Testing
   }
 
   @Test(
-    arguments: [0, 1, 4095, 0x1_0000, 0x7FFF_1234_5678, 0x5555_5555_4000, 0x6F6C_6C65_6820]
+    arguments: [0, 0x1_0000, 0x7FFF_1234_5678, 0x5555_5555_4000, 0x6F6C_6C65_6820]
       as [UInt64])
   func aNumberOrAnAddressLikeAnyOtherHasNoName(word: UInt64) {
     #expect(WordPattern(word) == nil)
+  }
+
+  @Test func numbersAndTagsAreDecimalAndAnAddress() {
+    #expect(WordPattern(24)?.words == "24")
+    #expect(
+      WordPattern(0x4000_5555_5555_4448)?.words
+        == "0x555555554448 with tag 0x40, as of an enum's case")
   }
 
   @Test func aFaultALittleAboveAFillIsToldByTheFill() {

@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashTestSupport
 import Foundation
 import Testing
@@ -49,25 +50,55 @@ struct ObjectScene {
   /// True with `--full`.
   static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_OBJECTS"] == "all"
 
+  /// Kinds of crashes on threads that run the function which was called with objects.
+  static let kinds = KnownCrash.all.filter { !["uncaught-error", "cpu-limit"].contains($0.kind) }
+
   let directory: SharedDirectory
   let lab: String
   let tool: String
 
   init(_ configuration: BuildConfiguration = .asTested) async throws {
+    try await self.init(lab: BuiltProducts.shared.executable("crash-lab", configuration))
+  }
+
+  /// A scene of another crash-lab.
+  init(lab: String) async throws {
     directory = try SharedDirectory()
-    lab = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    self.lab = lab
     // Built without optimization it takes seconds for a report.
     tool = try await BuiltProducts.shared.executable("postmortem", .release)
   }
 
   /// Runs a scene with the handler; returns its output and the report.
   func run(
-    _ name: String, first: Int = 0, _ options: [String] = []
+    _ name: String, first: Int = 0, _ options: [String] = [], environment: [String: String] = [:]
   ) async throws -> (output: String, report: ObjectReport?) {
     let database = "\(directory.path)/db-\(name)-\(first)-\(UUID().uuidString)"
+    return try await run(["objects", name, database, "\(first)"], database, options, environment)
+  }
+
+  /// Runs a crash of a kind among objects.
+  func run(_ crash: KnownCrash) async throws -> (output: String, report: ObjectReport?) {
+    let database = "\(directory.path)/db-\(crash.kind)-\(UUID().uuidString)"
+    return try await run(Self.words(crash, database), database)
+  }
+
+  /// What crash-lab is called with for a crash of a kind among objects.
+  static func words(_ crash: KnownCrash, _ database: String) -> [String] {
+    [
+      crash.kind, "--database", database, "--among-objects", "--on",
+      (crash.places.first ?? .main).rawValue,
+    ]
+  }
+
+  private func run(
+    _ words: [String], _ database: String, _ options: [String] = [],
+    _ environment: [String: String] = [:]
+  ) async throws -> (output: String, report: ObjectReport?) {
+    defer { try? FileManager.default.removeItem(atPath: database) }
     let child = try await ChildProcess.run(
-      lab, ["objects", name, database, "\(first)"], in: directory.path,
-      environment: ["SWIFT_BACKTRACE": "enable=no"])
+      lab, words, in: directory.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 })
     guard child.end.signal != nil else { return (child.standardOutput, nil) }
     _ = try await ChildProcess.run(tool, ["process", database] + options, in: directory.path)
     return (child.standardOutput, try await show(database))
@@ -76,7 +107,7 @@ struct ObjectScene {
   func show(_ path: String) async throws -> ObjectReport {
     let json = try await ChildProcess.run(
       tool, ["show", path, "--json", "--no-cache"], in: directory.path)
-    try #require(json.end.exitCode == 0, "\(json.standardError)")
+    guard json.end.exitCode == 0 else { throw OutsideToolError(json.standardError) }
     return try JSONDecoder().decode(ObjectReport.self, from: Data(json.standardOutput.utf8))
   }
 }

@@ -27,6 +27,10 @@ void crashlab_plant(
     void (*_Nonnull body)(void *_Nullable), void *_Nullable context, const char *_Nonnull text,
     const uint64_t *_Nonnull words, const char *_Nonnull vector);
 
+// Prints the address of an object, the metadata that it had, and the four words that are there now. Allocates nothing, so
+// that memory that was just freed stays free.
+void crashlab_print_words(const char *_Nonnull name, const void *_Nonnull object, uint64_t metadata);
+
 // Calls code at an address; used to jump to where none is.
 void crash_null_call(void);
 void crash_execute_data(void);

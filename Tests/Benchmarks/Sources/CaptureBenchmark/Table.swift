@@ -47,7 +47,8 @@ enum Table {
     }
     print(
       padded("\(threads)", 7), " objects / postmortem:", text(median(costs), digits: 2), "-",
-      text(median(times)), "microseconds and", text(median(bytes)), "bytes more")
+      text(median(times)), "microseconds (half of the rounds \(text(quarter(times, 1))) to",
+      text(quarter(times, 3)) + ") and", text(median(bytes)), "bytes more")
   }
 
   /// The time until reaped less that of `none`, in units of the limit, and whether it is the goal's.
@@ -73,6 +74,11 @@ enum Table {
 
   private static func median(_ values: [Double]) -> Double? {
     values.isEmpty ? nil : values.sorted()[values.count / 2]
+  }
+
+  /// The value that so many quarters of the values are below.
+  private static func quarter(_ values: [Double], _ number: Int) -> Double? {
+    values.isEmpty ? nil : values.sorted()[min(values.count * number / 4, values.count - 1)]
   }
 
   private static func text(_ value: Double?, digits: Int = 0) -> String {
