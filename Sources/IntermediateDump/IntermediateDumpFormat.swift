@@ -1,7 +1,7 @@
-/// The constants of the intermediate dump format: header, tokens and limits.
+/// The constants of the intermediate dump: header and tokens.
 ///
 /// A dump is a 32-byte header followed by tokens. All integers are little-endian and unaligned.
-/// `Docs/Internals/IntermediateDumpFormat.md` is the specification; a test compares it with bytes that were written
+/// `Docs/Internals/IntermediateDumpFormat.md` is the specification; a test checks it against bytes written
 /// by hand.
 public enum IntermediateDumpFormat {
   /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode is detected immediately.
@@ -16,18 +16,6 @@ public enum IntermediateDumpFormat {
 
   /// The number of bytes of a property before its payload: token (1 byte), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
-
-  /// The maximum size in bytes of a property that is written or read.
-  public static var maximumPropertySize: Int { @_noLocks get { 64 << 20 } }
-
-  /// The maximum depth of nesting that is written or read, not counting the root map.
-  public static var maximumDepth: Int { @_noLocks get { 16 } }
-
-  /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.
-  ///
-  /// A dump with 4,096 threads of 40 tokens each needs far fewer tokens. The limit bounds the size of the tree that a
-  /// reader builds from a malicious file.
-  public static let maximumTokenCount = 1 << 21
 
   /// The architecture byte of the header, for the machine for which this code was compiled.
   public static var currentArchitecture: UInt8 {

@@ -18,7 +18,7 @@ extension Capture {
     guard signal.isAsynchronous, let information = signal.information, let context = signal.context,
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
-    context.block(number)
+    context.signalMask |= SignalMask.bit(number)
     // The signal is also blocked in the handler. The handler's mask leaves faults unblocked, so the signal would
     // otherwise arrive again immediately.
     SignalMask.block(SignalMask.bit(number))

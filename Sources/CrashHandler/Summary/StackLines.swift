@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 extension SummaryLines {
   /// - Parameters:
   ///   - memory: the reader of memory with a `PageCache`, because words of the stack are read one by one.

@@ -4,15 +4,8 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 struct FileIdentity {
-  private let device: UInt64
-  private let inode: UInt64
-
-  /// The identity of a file whose status is known.
-  @_noLocks
-  init(device: UInt64, inode: UInt64) {
-    self.device = device
-    self.inode = inode
-  }
+  let device: UInt64
+  let inode: UInt64
 
   /// The identity of an open file.
   ///

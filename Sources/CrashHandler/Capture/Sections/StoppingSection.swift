@@ -1,12 +1,3 @@
-internal import CSignalSafe
-internal import IntermediateDump
-
-extension SectionRow {
-  static var stopThreads: SectionRow {
-    @_noLocks get { unsafe SectionRow(.stopThreads, pm_stop_threads) }
-  }
-}
-
 /// Stops all threads; nothing is written.
 ///
 /// RUNS-DURING-CRASH.

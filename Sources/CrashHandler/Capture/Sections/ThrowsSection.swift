@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var throwRecords: SectionRow {
-    @_noLocks get { unsafe SectionRow(.throwRecords, pm_write_throws) }
-  }
-}
-
 /// Writes where errors were thrown, if the program has turned on the recording of throws.
 ///
 /// The throws of the crashing thread come first, then those of other threads, each with the newest first.

@@ -5,9 +5,6 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 enum WorkKey {
   @_noLocks
-  static func context(_ number: UInt64) -> UInt64 { 1 &<< 62 | number & (1 &<< 62 &- 1) }
-
-  @_noLocks
   static func task(_ id: UInt64) -> UInt64 { 1 &<< 63 | id & (1 &<< 62 &- 1) }
 
   @_noLocks
@@ -27,11 +24,6 @@ struct WorkRings {
   private static var buckets: Int { 64 }
   /// The number of breadcrumbs in a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
-  /// Offsets of three tables with one word for each ring, and of the rings after these tables.
-  ///
-  /// A ring's three words are the key of its unit of work, the time of its last use, and the number of its next
-  /// breadcrumb.
-  static var usesOffset: Int { @_noLocks get { 4096 } }
   private static var nextsOffset: Int { 8192 }
   private static var ringsOffset: Int { 12288 }
 

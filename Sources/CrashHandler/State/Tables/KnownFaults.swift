@@ -19,12 +19,7 @@ struct KnownFaults {
   /// fault follows all entries.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
-  private let base: UnsafeMutableRawPointer
-
-  @_noLocks
-  init(base: UnsafeMutableRawPointer) {
-    unsafe self.base = base
-  }
+  let base: UnsafeMutableRawPointer
 
   /// True if the fault is the last fault of its thread, and has occurred again because its handler returned.
   @_noLocks
