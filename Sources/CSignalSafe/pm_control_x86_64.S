@@ -69,27 +69,6 @@ pm_resume:
   .cfi_endproc
   .size pm_resume, .-pm_resume
 
-// void pm_call_on_stack(void *top, void (*function)(void *), void *argument)
-  .globl pm_call_on_stack
-  .hidden pm_call_on_stack
-  .type pm_call_on_stack, @function
-pm_call_on_stack:
-  .cfi_startproc
-  pushq %rbp
-  .cfi_def_cfa_offset 16
-  .cfi_offset %rbp, -16
-  movq %rsp, %rbp
-  .cfi_def_cfa_register %rbp
-  movq %rdi, %rsp
-  movq %rdx, %rdi
-  callq *%rsi
-  movq %rbp, %rsp
-  popq %rbp
-  .cfi_def_cfa %rsp, 8
-  retq
-  .cfi_endproc
-  .size pm_call_on_stack, .-pm_call_on_stack
-
 // void pm_call_leaving_stack(void *top, void (*function)(void *), void *argument, uint64_t *left)
   .globl pm_call_leaving_stack
   .hidden pm_call_leaving_stack
@@ -168,44 +147,6 @@ pm_run_section:
   retq
   .cfi_endproc
   .size pm_run_section, .-pm_run_section
-
-// void pm_capture_context(void *context): the offsets are as in pm_context.h.
-  .globl pm_capture_context
-  .hidden pm_capture_context
-  .type pm_capture_context, @function
-pm_capture_context:
-  .cfi_startproc
-  movq %r8, 40(%rdi)
-  movq %r9, 48(%rdi)
-  movq %r10, 56(%rdi)
-  movq %r11, 64(%rdi)
-  movq %r12, 72(%rdi)
-  movq %r13, 80(%rdi)
-  movq %r14, 88(%rdi)
-  movq %r15, 96(%rdi)
-  movq %rdi, 104(%rdi)
-  movq %rsi, 112(%rdi)
-  movq %rbp, 120(%rdi)
-  movq %rbx, 128(%rdi)
-  movq %rdx, 136(%rdi)
-  movq %rax, 144(%rdi)
-  movq %rcx, 152(%rdi)
-  leaq 8(%rsp), %rax
-  movq %rax, 160(%rdi)
-  movq (%rsp), %rax
-  movq %rax, 168(%rdi)
-  pushfq
-  .cfi_adjust_cfa_offset 8
-  popq 176(%rdi)
-  .cfi_adjust_cfa_offset -8
-  movw %cs, 184(%rdi)
-  leaq 1024(%rdi), %rax
-  movq %rax, 224(%rdi)
-  fxsave64 1024(%rdi)
-  movq 144(%rdi), %rax
-  retq
-  .cfi_endproc
-  .size pm_capture_context, .-pm_capture_context
 
 #endif
   .section .note.GNU-stack, "", @progbits

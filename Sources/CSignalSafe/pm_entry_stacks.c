@@ -40,25 +40,20 @@ struct entry {
 
 #define PM_LOST_CODE_FAULTS 64
 
-static uint64_t code_start = 0, code_size = 0;
 static uint32_t lost_code_faults = 0;
 static struct entry_stack stacks[PM_ENTRY_STACKS];
-static char *memory = NULL;
-static uint64_t stack_size = PM_ENTRY_STACK_SIZE;
-static pm_crash_handler crash_handler = NULL;
-static pm_signal_handler stop_handler = NULL, watchdog_handler = NULL, termination_handler = NULL;
 
 static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_stack *stack) {
-  return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * stack_size;
+  return (uint64_t)pm_entries.memory + (uint64_t)(stack - stacks + 1) * pm_entries.stack_size;
 }
 
 // Returns the entry stack to use; NULL if the handler has enough stack, does not run on an alternate stack, or all
 // entry stacks are in use. A handler that was installed later and calls this package's handler may pass no context.
 PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *context) {
-  if (!memory || !context) return NULL;
+  if (!pm_entries.memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
   uint64_t left = (uint64_t)__builtin_frame_address(0) - alternate->base;
-  if (left >= alternate->size || left >= stack_size / 2) return NULL;
+  if (left >= alternate->size || left >= pm_entries.stack_size / 2) return NULL;
   for (int i = 0; i < PM_ENTRY_STACKS; i++)
     if (pm_atomic_load_64(&stacks[i].owner) == alternate->base) return &stacks[i];
   for (int i = 0; i < PM_ENTRY_STACKS; i++)
@@ -88,8 +83,9 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
     call_handler(wanted);
     return;
   }
-  uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
-  if (end - interrupted < stack_size) {
+  uint64_t end = end_of(stack), top = end, left = stack->left;
+  uint64_t interrupted = pm_context_register(wanted->context, PM_STACK_POINTER);
+  if (end - interrupted < pm_entries.stack_size) {
     // The code that was interrupted runs on this entry stack. The handler's frames go below that code's frames,
     // although the kernel has started again at the top of the alternate stack.
     top = (interrupted - 256) & ~UINT64_C(15);
@@ -139,9 +135,9 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
   int code = pm_siginfo_code(information);
   if (code != PM_SYS_SECCOMP && code != PM_SYS_USER_DISPATCH) return 0;
 #if defined(__x86_64__)
-  if (code == PM_SYS_USER_DISPATCH) pm_leave_dispatched((const void *)pm_context_system_call_argument(context, 5));
+  if (code == PM_SYS_USER_DISPATCH) pm_leave_dispatched((const void *)pm_context_register(context, PM_R9));
 #endif
-  pm_context_set_system_call_result(context, -ENOSYS);
+  pm_context_set_register(context, PM_RESULT, (uint64_t)-ENOSYS);
   return 1;
 }
 
@@ -149,13 +145,25 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
 // Without this check, the handler would be entered again and again, forever.
 PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
   if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
-  uint64_t place = pm_context_instruction_pointer(context);
-  // Word 2 is si_addr.
-  if (place - code_start >= code_size || ((const uint64_t *)information)[2] != place) return 0;
+  uint64_t place = pm_context_register(context, PM_INSTRUCTION_POINTER);
+  if (place - pm_entries.code_start >= pm_entries.code_size || pm_siginfo_address(information) != place) return 0;
   return pm_atomic_add(&lost_code_faults, 1) >= PM_LOST_CODE_FAULTS;
 }
 
-PM_ENTRY static void pm_run_crash_entry(int signal, void *information, void *context, uint64_t entry_stack_pointer) {
+static inline __attribute__((always_inline)) void enter_with(pm_crash_handler crash_handler, pm_signal_handler handler,
+                                                             int signal, void *information, void *context,
+                                                             uint64_t entry_stack_pointer) {
+  struct entry entry;
+  entry.crash_handler = crash_handler;
+  entry.handler = handler;
+  entry.information = information;
+  entry.context = context;
+  entry.entry_stack_pointer = entry_stack_pointer;
+  entry.signal = signal;
+  enter(&entry);
+}
+
+PM_ENTRY void pm_run_crash_entry(int signal, void *information, void *context, uint64_t entry_stack_pointer) {
   pm_allow_unaligned_access();
   if (signal == SIGSYS) {
     if (pm_answer_own_call(information, context)) return;
@@ -168,84 +176,37 @@ PM_ENTRY static void pm_run_crash_entry(int signal, void *information, void *con
     pm_sigaction(signal, &action, NULL);
     return;
   }
-  struct entry entry;
-  entry.crash_handler = crash_handler;
-  entry.handler = NULL;
-  entry.information = information;
-  entry.context = context;
-  entry.entry_stack_pointer = entry_stack_pointer;
-  entry.signal = signal;
-  enter(&entry);
+  enter_with(pm_entries.crash_handler, NULL, signal, information, context, entry_stack_pointer);
 }
 
-static inline __attribute__((always_inline)) void enter_with(pm_signal_handler handler, int signal, void *information,
-                                                             void *context) {
+PM_ENTRY void pm_run_stop_entry(int signal, void *information, void *context) {
   pm_allow_unaligned_access();
-  struct entry entry;
-  entry.crash_handler = NULL;
-  entry.handler = handler;
-  entry.information = information;
-  entry.context = context;
-  entry.entry_stack_pointer = 0;
-  entry.signal = signal;
-  enter(&entry);
+  enter_with(NULL, pm_entries.stop_handler, signal, information, context, 0);
 }
 
-PM_ENTRY static void pm_run_stop_entry(int signal, void *information, void *context) {
-  enter_with(stop_handler, signal, information, context);
+PM_ENTRY void pm_run_watchdog_entry(int signal, void *information, void *context) {
+  pm_allow_unaligned_access();
+  enter_with(NULL, pm_entries.watchdog_handler, signal, information, context, 0);
 }
 
-PM_ENTRY static void pm_run_watchdog_entry(int signal, void *information, void *context) {
-  enter_with(watchdog_handler, signal, information, context);
-}
-
-PM_ENTRY static void pm_run_termination_entry(int signal, void *information, void *context) {
-  enter_with(termination_handler, signal, information, context);
-}
-
-pm_crash_handler pm_crash_entry(pm_crash_handler handler) {
-  crash_handler = handler;
-  return pm_run_crash_entry;
-}
-
-pm_signal_handler pm_stop_entry(pm_signal_handler handler) {
-  stop_handler = handler;
-  return pm_run_stop_entry;
-}
-
-pm_signal_handler pm_watchdog_entry(pm_signal_handler handler) {
-  watchdog_handler = handler;
-  return pm_run_watchdog_entry;
-}
-
-pm_signal_handler pm_termination_entry(pm_signal_handler handler) {
-  termination_handler = handler;
-  return pm_run_termination_entry;
-}
-
-void pm_set_handler_code(uint64_t start, uint64_t end) {
-  code_start = start;
-  code_size = end - start;
-}
-
-void pm_set_entry_stacks(void *place, uint64_t size) {
-  stack_size = size;
-  memory = place;
+PM_ENTRY void pm_run_termination_entry(int signal, void *information, void *context) {
+  pm_allow_unaligned_access();
+  enter_with(NULL, pm_entries.termination_handler, signal, information, context, 0);
 }
 
 void pm_forget_entry_stacks(void) {
-  uint64_t offset = (uint64_t)__builtin_frame_address(0) - (uint64_t)memory;
+  uint64_t offset = (uint64_t)__builtin_frame_address(0) - (uint64_t)pm_entries.memory;
   for (int i = 0; i < PM_ENTRY_STACKS; i++) {
-    if (memory && offset / stack_size == (uint64_t)i) continue;
+    if (pm_entries.memory && offset / pm_entries.stack_size == (uint64_t)i) continue;
     stacks[i].left = 0;
     pm_atomic_store_64(&stacks[i].owner, 0);
   }
 }
 
 PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
-  uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)memory;
-  if (!memory || offset >= PM_ENTRY_STACKS * stack_size) return NULL;
-  struct entry_stack *stack = &stacks[offset / stack_size];
+  uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)pm_entries.memory;
+  if (!pm_entries.memory || offset >= PM_ENTRY_STACKS * pm_entries.stack_size) return NULL;
+  struct entry_stack *stack = &stacks[offset / pm_entries.stack_size];
   // This leaves 1,024 bytes for data that the caller still pushes on the stack.
   stack->called = (place - 1024) & ~UINT64_C(15);
   return (void *)(stack->left & ~UINT64_C(15));

@@ -199,3 +199,13 @@ private struct DirectoryIdentity: Equatable {
     self.init(FileStatus(status))
   }
 }
+
+extension StandardDescriptors {
+  /// A value without placeholders, for a process that has all three descriptors open.
+  fileprivate static var none: StandardDescriptors { StandardDescriptors(taken: 0) }
+
+  private init(taken: UInt32) { self.taken = taken }
+
+  /// False if standard error was closed; then descriptor 2 is a placeholder, which `giveBack` closes.
+  fileprivate var hasStandardError: Bool { !isTaken(STDERR_FILENO) }
+}

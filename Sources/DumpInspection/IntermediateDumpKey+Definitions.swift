@@ -28,8 +28,8 @@ extension IntermediateDumpKey {
       .listed(37, as: "environment", .word, "the environment, such as `production`", attribute: "deployment.environment.name")
     case .launchTime: .time("Time at which the handler was started.").shown(in: .process, as: "launchTime")
     case .crashTime: .time("Time at which the signal was handled, by the wall clock.").shown(in: .process, as: "crashTime")
-    case .userTime: .unsigned(8, "CPU time of all threads in user mode, in nanoseconds.")
-    case .systemTime: .unsigned(8, "CPU time of all threads in the kernel, in nanoseconds.")
+    case .userTime: .unsigned(8, "CPU time of all threads in user mode, in nanoseconds. In a minidump, and in dumps of earlier versions.")
+    case .systemTime: .unsigned(8, "CPU time of all threads in the kernel, in nanoseconds. In a minidump, and in dumps of earlier versions.")
     case .processStatus: .text("""
         `/proc/self/status` at the crash. If the first thread has ended, the status of the crashing \
         thread follows.
@@ -55,7 +55,7 @@ extension IntermediateDumpKey {
       """)
       .listed(11, as: "open_files", .integer, "number of open descriptors")
     case .mappingCount: .unsigned(4, "Number of lines of `/proc/thread-self/maps`. Counting stops at 65,536.")
-    case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at the crash.")
+    case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at the crash. In a minidump, and in dumps of earlier versions.")
     case .memoryUsed: .unsigned(8, """
       Memory use of the cgroup in bytes (`memory.current`; in cgroup version 1 \
       `memory.usage_in_bytes`).
@@ -95,8 +95,14 @@ extension IntermediateDumpKey {
       """)
     case .oomScoreAdjustment: .signed(4, """
       `/proc/self/oom_score_adj` at the crash: -1000 to 1000. The higher the number, the sooner the \
-      kernel kills the process when memory runs out.
+      kernel kills the process when memory runs out. In a minidump, and in dumps of earlier versions.
       """).shown(in: .resources, as: "oomScoreAdjustment", "OOM score")
+    case .mappingLimitText: .text("`/proc/sys/vm/max_map_count` at the crash, without the line's end.")
+    case .oomScoreText: .text("`/proc/self/oom_score_adj` at the crash, without the line's end.")
+    case .resourceUsage: .bytes(144, """
+      `struct rusage` of the process at the crash: the CPU times of all threads in user mode and in the kernel, each in \
+      seconds and microseconds of 8 bytes, then 14 numbers of 8 bytes. Source: getrusage(2).
+      """)
     case .system: .map("The kernel, the machine and the operating system.")
     case .kernelName: .text("`uname -s`.").shown(in: .system, as: "kernelName")
     case .kernelRelease: .text("`uname -r`.").shown(in: .system, as: "kernelRelease")
@@ -105,7 +111,7 @@ extension IntermediateDumpKey {
     case .machine: .text("`uname -m`.").shown(in: .system, as: "machine")
     case .distribution: .text("PRETTY_NAME of os-release(5).").shown(in: .system, as: "distribution")
       .listed(41, as: "os", .word, "name and version of the Linux distribution", attribute: "os.description")
-    case .processorCount: .unsigned(4, "Processors online: `/sys/devices/system/cpu/online` at the crash.").shown(in: .system, as: "processorCount")
+    case .processorCount: .unsigned(4, "Processors online. In a minidump, and in dumps of earlier versions.").shown(in: .system, as: "processorCount")
     case .pageSize: .unsigned(8, "Size of a page, in bytes.").shown(in: .system, as: "pageSize")
     case .bootID: .text("`/proc/sys/kernel/random/boot_id`, without the newline.").shown(in: .system, as: "bootID")
     case .libraryVersion: .text("The C library and its version.").shown(in: .system, as: "libraryVersion")
@@ -115,6 +121,9 @@ extension IntermediateDumpKey {
       """).shown(in: .system, as: "processorModel")
     case .processorText: .text("The entry of the first processor in `/proc/cpuinfo` at the crash, cut at 4 KiB.")
     case .releaseText: .text("os-release(5) at launch; at most 4 KiB.")
+    case .processorList: .text("""
+      `/sys/devices/system/cpu/online` at the crash, such as `0-3,8`, without the line's end; at most 1 KiB.
+      """)
     case .compiler:
       .text("""
         Name and version of the C compiler of the toolchain that built the handler.

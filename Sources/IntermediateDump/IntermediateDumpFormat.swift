@@ -1,8 +1,8 @@
-/// The constants of the intermediate dump format: header, tokens and limits.
+/// The constants of the intermediate dump: header and tokens.
 ///
 /// A dump is a 32-byte header followed by tokens. All integers are little-endian and unaligned.
-/// `Docs/Internals/IntermediateDumpFormat.md` is the specification. A test compares the writer's output with bytes
-/// that were written by hand.
+/// `Docs/Internals/IntermediateDumpFormat.md` is the specification; a test checks it against bytes written
+/// by hand.
 public enum IntermediateDumpFormat {
   /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a file damaged by a text-mode transfer is detected.
   public static var magic: UInt64 { @_noLocks get { 0x0A0D_504D_5544_4D50 } }
@@ -16,18 +16,6 @@ public enum IntermediateDumpFormat {
 
   /// The number of bytes before a property's payload: token (1 byte), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
-
-  /// The largest property, in bytes, that the writer writes and the reader accepts.
-  public static var maximumPropertySize: Int { @_noLocks get { 64 << 20 } }
-
-  /// The deepest nesting that the writer writes and the reader accepts, not counting the root map.
-  public static var maximumDepth: Int { @_noLocks get { 16 } }
-
-  /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.
-  ///
-  /// A dump with 4,096 threads of 40 tokens each needs far fewer tokens. The limit bounds the size of the tree that a
-  /// reader builds from a malicious file.
-  public static let maximumTokenCount = 1 << 21
 
   /// The architecture byte of the header, for the machine for which this code was compiled.
   public static var currentArchitecture: UInt8 {

@@ -39,6 +39,9 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case privacy = 128
   case processStart = 129
   case oomScoreAdjustment = 130
+  case mappingLimitText = 131
+  case oomScoreText = 132
+  case resourceUsage = 133
 
   case system = 200
   case kernelName = 201
@@ -56,6 +59,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case releaseText = 213
   case compiler = 214
   case swiftVersion = 215
+  case processorList = 216
 
   case exception = 300
   case exceptionThreadID = 301

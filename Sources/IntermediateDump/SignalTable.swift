@@ -7,27 +7,6 @@
 /// kernel's interface on both architectures. Source: signal(7); sigaction(2), "The si_code field"; Linux
 /// include/uapi/asm-generic/errno-base.h.
 package enum SignalTable {
-  /// A class of signals; the raw value is the letter of the class in a row.
-  package enum Class: UInt8, CaseIterable, Sendable {
-    /// A signal that an instruction raises, such as SIGSEGV.
-    case fault = 0x66  // f
-    /// A signal that the handler captures unless the program excludes it.
-    case captured = 0x63  // c
-    /// A signal that the handler captures only if the program requests it.
-    case capturedIfAsked = 0x61  // a
-    /// A signal that the kernel sends for an event; its code is above 0, or its sender is the process itself.
-    case kernelEvent = 0x6B  // k
-    /// A signal that asks a process to end, or SIGPIPE.
-    case endRequest = 0x65  // e
-    /// A signal that the program may handle; the package's threads block it, so that one of the program's threads
-    /// gets it.
-    case programEvent = 0x70  // p
-    /// A signal that stops or continues a process.
-    case jobControl = 0x6A  // j
-
-    package var letter: UInt8 { @_noLocks get { rawValue } }
-  }
-
   /// The table, in which each line describes one signal.
   ///
   /// A line consists of the signal's number, the letters of its classes (`-` for none), its name, and the names of
@@ -80,36 +59,4 @@ package enum SignalTable {
   }
   package static var sentLine: Int32 { @_noLocks get { 98 } }
   package static var errnoLine: Int32 { @_noLocks get { 99 } }
-
-  /// The signals in a class; bit n - 1 stands for signal n.
-  @_noLocks
-  package static func mask(_ wanted: Class) -> UInt64 {
-    let text = text
-    let base = unsafe text.utf8Start
-    var mask: UInt64 = 0
-    // `part` says which part of the line is being read: 0 for the number, 1 for the letters of the classes, 2 for the
-    // name.
-    var (part, number) = (0, UInt64(0))
-    var place = 0
-    while place < text.utf8CodeUnitCount {
-      let byte = unsafe base[place]
-      place &+= 1
-      if byte == 0x0A {
-        (part, number) = (0, 0)
-      } else if byte == 0x20 {
-        part &+= 1
-      } else if part == 0 {
-        number = number &* 10 &+ UInt64(byte & 0x0F)
-      } else if part == 1, byte == wanted.letter {
-        mask |= 1 &<< (number &- 1)
-      }
-    }
-    return mask
-  }
-
-  /// The numbers of the signals in a class, lowest first.
-  package static func numbers(_ wanted: Class) -> [Int32] {
-    let mask = mask(wanted)
-    return (Int32(1)...31).filter { mask >> UInt64($0 - 1) & 1 == 1 }
-  }
 }

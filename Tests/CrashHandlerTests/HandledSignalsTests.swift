@@ -1,7 +1,9 @@
 import CSignalSafe
-import CrashHandler
 import Glibc
+import IntermediateDump
 import Testing
+
+@testable import CrashHandler
 
 @Suite struct HandledSignalsTests {
   @Test(arguments: [
@@ -12,6 +14,10 @@ import Testing
   ])
   func theNumbersWrittenOutAreTheSystems(_ signals: HandledSignals, _ number: Int32) {
     #expect(signals.rawValue == 1 << UInt64(number - 1))
+  }
+
+  @Test func aCrashKnowsTheTablesEventsOfTheKernel() {
+    #expect(DeliveredSignal.kernelEvents == SignalTable.mask(.kernelEvent))
   }
 
   @Test func whereAFilterRefusesGetpidItsAnswerIsAGroupsOrEverybodysNumberForKill() {

@@ -65,14 +65,26 @@ enum HandlerDump {
       dump.unsigned(.launchUptime, 400)
       dump.property(.commandLine, Array("prog\0a b\0".utf8))
       dump.text(.cgroup, "/g")
-      dump.unsigned(.mappingLimit, 65530)
+      if isOfEarlierVersion {
+        dump.unsigned(.mappingLimit, 65530)
+        dump.unsigned(.oomScoreAdjustment, UInt64(bitPattern: -250), 4)
+      } else {
+        dump.text(.mappingLimitText, "65530")
+        dump.text(.oomScoreText, "-250")
+      }
     }
     if !isOfEarlierVersion { dump.map(.process) { $0.unsigned(.crashTime, 2_000) } }
     writeException(&dump, signal: signal, code: code)
     if !isOfEarlierVersion { dump.map(.crashingThread) { writeCrashingThreadTop(&$0) } }
     dump.map(.process) { dump in
       if isOfEarlierVersion { dump.unsigned(.crashTime, 2_000) }
-      dump.unsigned(.userTime, 3_000)
+      if isOfEarlierVersion {
+        dump.unsigned(.userTime, 1_000_003_000)
+        dump.unsigned(.systemTime, 2_000_004_000)
+      } else {
+        let words: [UInt64] = [1, 3, 2, 4] + Array(repeating: 9, count: 14)
+        dump.property(.resourceUsage, words.flatMap { DumpTokens.integer($0, 8) })
+      }
       dump.unsigned(.parentProcessID, 40, 4)
       dump.text(.processStatus, "Name:\tprog\n")
     }
@@ -100,7 +112,11 @@ enum HandlerDump {
     }
     dump.map(.system) { dump in
       dump.text(.kernelName, "Linux")
-      dump.unsigned(.processorCount, 4, 4)
+      if isOfEarlierVersion {
+        dump.unsigned(.processorCount, 4, 4)
+      } else {
+        dump.text(.processorList, "0-2,6")
+      }
       dump.unsigned(.pageSize, 4096)
     }
     dump.array(.annotations) { dump in

@@ -19,6 +19,7 @@
 #include "pm_identity.h"
 #include "pm_install.h"
 #include "pm_process_end.h"
+#include "pm_program.h"
 #include "pm_signal_masks.h"
 #include "pm_state.h"
 #include "pm_system_calls.h"

@@ -30,11 +30,6 @@ PM_INLINE void pm_atomic_store_64(uint64_t *_Nonnull word, uint64_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-// Adds `value`; returns the value before the addition.
-PM_INLINE uint64_t pm_atomic_add_64(uint64_t *_Nonnull word, uint64_t value) {
-  return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
-}
-
 // Stores `desired` if the word holds `expected`; returns the previous value.
 PM_INLINE uint64_t pm_atomic_compare_exchange_64(uint64_t *_Nonnull word, uint64_t expected, uint64_t desired) {
   __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);

@@ -45,8 +45,8 @@ PM_INLINE uint64_t pm_siginfo_value(const void *information) {
 
 // Indexes into gregset_t. glibc's REG_* constants need _GNU_SOURCE, which a header cannot define.
 enum {
-  PM_R8 = 0, PM_R9 = 1, PM_R10 = 2, PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RDI = 8, PM_RSI = 9, PM_RBP = 10,
-  PM_RBX = 11, PM_RDX = 12, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16, PM_RFLAGS = 17,
+  PM_R9 = 1, PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RBX = 11, PM_RCX = 14, PM_RFLAGS = 17,
+  PM_FRAME_POINTER = 10, PM_RESULT = 13, PM_STACK_POINTER = 15, PM_INSTRUCTION_POINTER = 16,
 };
 
 // Offsets in ucontext_t.
@@ -56,34 +56,39 @@ enum {
 // The size in bytes of the kernel's struct ucontext; in the signal frame, the siginfo follows it. glibc's ucontext_t
 // is larger.
 #define PM_CONTEXT_SIZE 304
+// The offset of the ucontext_t in the signal frame; see pm_is_kernels_call.
+#define PM_CONTEXT_IN_FRAME 8
+
+#elif defined(__aarch64__)
+
+// x0 to x30, sp, pc and pstate, which are contiguous in struct sigcontext.
+#define PM_GENERAL_REGISTERS_SIZE 272
+
+// Indexes into these registers.
+enum { PM_FRAME_POINTER = 29, PM_LINK_REGISTER = 30, PM_RESULT = 0, PM_STACK_POINTER = 31, PM_INSTRUCTION_POINTER = 32 };
+
+// Offsets in ucontext_t.
+#define PM_CONTEXT_REGISTERS 184
+#define PM_CONTEXT_FLOATING_POINT 464
+// The number of bytes that the records starting at PM_CONTEXT_FLOATING_POINT may take; each record begins with its
+// magic number and size.
+#define PM_CONTEXT_RESERVED 4096
+#define PM_CONTEXT_SIGNAL_MASK 40
+// The offset of the ucontext_t in the signal frame; see pm_is_kernels_call.
+#define PM_CONTEXT_IN_FRAME 128
+
+#endif
 
 PM_INLINE uint64_t *pm_context_registers(const void *context) {
   return (uint64_t *)((const char *)context + PM_CONTEXT_REGISTERS);
 }
-PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
-PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[PM_RIP]; }
-PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[PM_RSP]; }
-PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[PM_RBP]; }
-PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
-  pm_context_registers(context)[PM_RIP] = address;
+PM_INLINE uint64_t pm_context_register(const void *context, long index) { return pm_context_registers(context)[index]; }
+PM_INLINE void pm_context_set_register(void *context, long index, uint64_t value) {
+  pm_context_registers(context)[index] = value;
 }
-// These functions access the registers that hold a system call's arguments and result. Source: syscall(2),
-// "Architecture calling conventions".
-PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
-  pm_context_registers(context)[PM_RAX] = (uint64_t)result;
-}
-PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
-  const uint64_t *registers = pm_context_registers(context);
-  switch (index) {
-    case 0: return registers[PM_RDI];
-    case 1: return registers[PM_RSI];
-    case 2: return registers[PM_RDX];
-    case 3: return registers[PM_R10];
-    case 4: return registers[PM_R8];
-    case 5: return registers[PM_R9];
-    default: return 0;
-  }
-}
+
+#if defined(__x86_64__)
+
 // Returns the address of the XSAVE area; NULL if the kernel saved none.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return *(const void *const *)((const char *)context + PM_CONTEXT_FLOATING_POINT);
@@ -99,50 +104,21 @@ PM_INLINE uint32_t pm_floating_point_size(const void *area) {
 // Makes the handler return to the recovery point instead of the faulting instruction.
 PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point *point, int signal) {
   uint64_t *registers = pm_context_registers(context);
-  registers[PM_RIP] = point->resume;
-  registers[PM_RSP] = point->stack_pointer;
+  registers[PM_INSTRUCTION_POINTER] = point->resume;
+  registers[PM_STACK_POINTER] = point->stack_pointer;
   registers[PM_RBX] = point->saved[0];
-  registers[PM_RBP] = point->saved[1];
+  registers[PM_FRAME_POINTER] = point->saved[1];
   registers[PM_R12] = point->saved[2];
   registers[PM_R13] = point->saved[3];
   registers[PM_R14] = point->saved[4];
   registers[PM_R15] = point->saved[5];
   registers[PM_RCX] = point->saved[6];
-  registers[PM_RAX] = (uint64_t)signal;
+  registers[PM_RESULT] = (uint64_t)signal;
   registers[PM_RFLAGS] &= ~UINT64_C(0x400);  // the ABI wants the direction flag clear on return
 }
 
 #elif defined(__aarch64__)
 
-// x0 to x30, sp, pc and pstate, which are contiguous in struct sigcontext.
-#define PM_GENERAL_REGISTERS_SIZE 272
-
-// Offsets in ucontext_t.
-#define PM_CONTEXT_REGISTERS 184
-#define PM_CONTEXT_FLOATING_POINT 464
-// The number of bytes that the records starting at PM_CONTEXT_FLOATING_POINT may take; each record begins with its
-// magic number and size.
-#define PM_CONTEXT_RESERVED 4096
-#define PM_CONTEXT_SIGNAL_MASK 40
-
-PM_INLINE uint64_t *pm_context_registers(const void *context) {
-  return (uint64_t *)((const char *)context + PM_CONTEXT_REGISTERS);
-}
-PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
-PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[32]; }
-PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[31]; }
-PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[29]; }
-PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_context_registers(context)[30]; }
-PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
-  pm_context_registers(context)[32] = address;
-}
-// These functions access the registers that hold a system call's arguments and result.
-PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
-  pm_context_registers(context)[0] = (uint64_t)result;
-}
-PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
-  return index >= 0 && index < 6 ? pm_context_registers(context)[index] : 0;
-}
 // Returns the address of struct fpsimd_context, the first record in the reserved area. The record has a head (8
 // bytes), fpsr, fpcr, and v0 to v31.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
@@ -169,9 +145,9 @@ PM_INLINE uint64_t pm_context_fault_syndrome(const void *context) {
 PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point *point, int signal) {
   uint64_t *registers = pm_context_registers(context);
   for (int i = 0; i < 12; i++) registers[19 + i] = point->saved[i];
-  registers[31] = point->stack_pointer;
-  registers[32] = point->resume;
-  registers[0] = (uint64_t)signal;
+  registers[PM_STACK_POINTER] = point->stack_pointer;
+  registers[PM_INSTRUCTION_POINTER] = point->resume;
+  registers[PM_RESULT] = (uint64_t)signal;
 }
 #endif
 
@@ -179,11 +155,6 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 // at the handler's entry. If the kernel called the handler, the signal frame is directly above that stack pointer;
 // otherwise the other handler's frame is in between. Source: Linux arch/x86/include/asm/sigframe.h (return address,
 // ucontext), arch/arm64/kernel/signal.c (siginfo of 128 bytes, ucontext).
-#if defined(__x86_64__)
-#define PM_CONTEXT_IN_FRAME 8
-#elif defined(__aarch64__)
-#define PM_CONTEXT_IN_FRAME 128
-#endif
 PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_pointer) {
   return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
 }
@@ -203,7 +174,7 @@ PM_INLINE const struct pm_signal_stack *pm_context_signal_stack(const void *cont
 // Returns 1 if the interrupted code ran on the alternate stack.
 PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
-  return pm_context_stack_pointer(context) - stack->base < stack->size;
+  return pm_context_register(context, PM_STACK_POINTER) - stack->base < stack->size;
 }
 // Returns 1 if a stack pointer is on the alternate stack below this frame. Such a stack pointer belongs to the
 // handler that was called with the context, or to a handler that interrupted that handler.
@@ -237,15 +208,8 @@ PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t 
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
   return *(const uint64_t *)((const char *)context + PM_CONTEXT_SIGNAL_MASK);
 }
-// Sets the signal mask in a context that pm_capture_context has filled.
 PM_INLINE void pm_context_set_signal_mask(void *context, uint64_t mask) {
   *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) = mask;
-}
-PM_INLINE void pm_context_block_signal(void *context, int signal) {
-  *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) |= UINT64_C(1) << (signal - 1);
-}
-PM_INLINE void pm_context_unblock_signal(void *context, int signal) {
-  *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) &= ~(UINT64_C(1) << (signal - 1));
 }
 
 #endif

@@ -17,14 +17,16 @@ struct pm_recovery_point {
   uint64_t saved[12];
 };
 
-// Calls function(argument) on another stack, with the stack pointer at `top`, which is aligned to 16 bytes. Returns
-// on the caller's stack.
-PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
-                                    void *_Nonnull argument);
-
-// Does the same as pm_call_on_stack, and also stores in `left` the address below which the caller's stack is unused.
+// Calls function(argument) with the stack pointer at `top`, aligned to 16 bytes, and returns on the caller's stack.
+// Stores the caller's stack pointer in `left`: the caller's stack is free below that address.
 PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
+
+PM_INLINE void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
+                                void *_Nonnull argument) {
+  uint64_t left;
+  pm_call_leaving_stack(top, function, argument, &left);
+}
 
 // Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended the function:
 // the handler of that signal passes the recovery point to pm_context_recover. No frames are unwound, so the function
@@ -44,11 +46,6 @@ void pm_enter_crash(int signal, void *_Nullable information, void *_Nullable con
 
 typedef void (*pm_crash_handler)(int, void *_Nullable, void *_Nullable, uint64_t);
 extern _Atomic(pm_crash_handler) pm_crash_handler_storage __attribute__((visibility("hidden")));
-
-// Call this function before pm_enter_crash is installed.
-static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
-  __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
-}
 
 // The address after the system call instruction in pm_syscall6.
 extern const char pm_syscall6_return[] __attribute__((visibility("hidden")));
@@ -88,36 +85,6 @@ PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_
     __asm__ volatile("" : : : "memory");
   }
 #endif
-}
-
-struct __attribute__((packed, may_alias)) pm_word {
-  uint64_t value;
-};
-
-// Copies a short text, also without memcpy, in less time than the `rep movsb` of pm_copy_bytes takes to start.
-PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t count) {
-  size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    ((struct pm_word *)((char *)to + i))->value = ((const struct pm_word *)((const char *)from + i))->value;
-    __asm__ volatile("" : : : "memory");
-  }
-  for (; i < count; i++) {
-    ((char *)to)[i] = ((const char *)from)[i];
-    __asm__ volatile("" : : : "memory");
-  }
-}
-
-// Compares bytes without memcmp, because the first call of memcmp would also run the dynamic linker's resolver. The
-// loads are atomic, because another thread may be writing the bytes. In that case the caller must accept either
-// result.
-PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull right, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (__atomic_load_n((const char *)left + i, __ATOMIC_RELAXED) !=
-        __atomic_load_n((const char *)right + i, __ATOMIC_RELAXED)) {
-      return 0;
-    }
-  }
-  return 1;
 }
 
 #endif

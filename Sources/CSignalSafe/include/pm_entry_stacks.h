@@ -19,6 +19,31 @@ enum {
   PM_ENTRY_STACK_SIZE = 32 << 10,
 };
 
+// What the program sets before it installs a handler; pm_entry_setup.c.
+struct pm_entry_setup {
+  pm_crash_handler _Nullable crash_handler;
+  pm_signal_handler _Nullable stop_handler;
+  pm_signal_handler _Nullable watchdog_handler;
+  pm_signal_handler _Nullable termination_handler;
+  // The address range of the handler's code.
+  uint64_t code_start;
+  uint64_t code_size;
+  // The memory for all entry stacks, and the size of each; NULL while no handler is installed.
+  char *_Nullable memory;
+  uint64_t stack_size;
+};
+extern struct pm_entry_setup pm_entries __attribute__((visibility("hidden")));
+
+// The functions to install, each of which calls the handler of its name with enough stack.
+void pm_run_crash_entry(int signal, void *_Nullable information, void *_Nullable context, uint64_t entry_stack_pointer)
+    __attribute__((visibility("hidden")));
+void pm_run_stop_entry(int signal, void *_Nullable information, void *_Nullable context)
+    __attribute__((visibility("hidden")));
+void pm_run_watchdog_entry(int signal, void *_Nullable information, void *_Nullable context)
+    __attribute__((visibility("hidden")));
+void pm_run_termination_entry(int signal, void *_Nullable information, void *_Nullable context)
+    __attribute__((visibility("hidden")));
+
 // Each of these functions returns the function to install as the signal's handler. The installed function gives
 // `handler` enough stack, with the right alignment. There is one function each for crashes, for stopping threads, for
 // the watchdog's timer (whose signal any thread may get), and for signals that ask the process to end. If all entry

@@ -46,10 +46,6 @@ PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nu
 // The program's first-chance handler; NULL if there is none.
 extern _Atomic(void *) pm_first_chance_storage __attribute__((visibility("hidden")));
 
-PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
-  __c11_atomic_store(&pm_first_chance_storage, handler, __ATOMIC_RELEASE);
-}
-
 PM_INLINE _Bool pm_has_first_chance_handler(void) {
   return __c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE) != 0;
 }

@@ -34,19 +34,6 @@ extern int64_t pm_thread_mask_offset_storage __attribute__((visibility("hidden")
 extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
-static inline int32_t pm_masks_process(void) { return __c11_atomic_load(&pm_masks_process_storage, __ATOMIC_SEQ_CST); }
-
-// Keeps the given signals unblocked in the given process from now on. Crash code must not call this function.
-static inline void pm_keep_open(uint64_t signals, int32_t process) {
-  __c11_atomic_store(&pm_masks_process_storage, process, __ATOMIC_SEQ_CST);
-  __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
-}
-
-// Unblocks the signals passed to pm_keep_open in the calling thread, which may be new. Crash code must not call this
-// function.
-static inline void pm_adopt_mask(void) {
-  if (pm_adopt_mask_storage) pm_adopt_mask_storage();
-}
 
 // Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has none, or if it cannot be read.
 PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {

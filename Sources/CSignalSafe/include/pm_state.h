@@ -10,6 +10,4 @@ extern _Atomic(void *) pm_state_storage __attribute__((visibility("hidden")));
 // Returns the handler's state; NULL until the handler is installed.
 PM_INLINE void *pm_state(void) { return __c11_atomic_load(&pm_state_storage, __ATOMIC_ACQUIRE); }
 
-PM_INLINE void pm_set_state(void *state) { __c11_atomic_store(&pm_state_storage, state, __ATOMIC_RELEASE); }
-
 #endif

@@ -178,45 +178,23 @@ PM_INLINE long pm_file_size_limit(const struct pm_limit *limit, struct pm_limit 
 
 // -- Memory ---------------------------------------------------------------------------------------------------------
 
-// Copies memory of this process. An unreadable address leads to -EFAULT or a short count instead of a signal.
-PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t count) {
-  // struct iovec
-  struct {
-    const void *base;
-    size_t count;
-  } local = {to, count}, remote = {from, count};
-  return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, &remote, 1, 0);
-}
+// struct iovec
+struct pm_range {
+  const void *base;
+  size_t count;
+};
 
 // Copies ranges of this process's memory into one buffer, one after the other. Returns the number of bytes before the
-// first byte that cannot be read. `ranges` is an array of pairs as in struct iovec.
+// first byte that cannot be read, or -EFAULT instead of a signal if that is the first byte. `ranges` are pairs as in
+// struct pm_range.
 #define PM_COPIED_RANGES 32
 PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *ranges, size_t number) {
-  // struct iovec
-  struct {
-    const void *base;
-    size_t count;
-  } local = {to, count};
+  struct pm_range local = {to, count};
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, ranges, number, 0);
 }
-
-// Copies pages of this process's memory, of 4,096 bytes each, into one buffer, one after the other. Returns the
-// number of bytes before the first page that cannot be read.
-#define PM_COPIED_PAGES 8
-PM_INLINE long pm_copy_pages(int process, void *to, const void *addresses, size_t count) {
-  // struct iovec
-  struct {
-    uint64_t base;
-    uint64_t count;
-  } local, remote[PM_COPIED_PAGES];
-  if (count > PM_COPIED_PAGES) count = PM_COPIED_PAGES;
-  local.base = (uint64_t)to;
-  local.count = count * 4096;
-  for (size_t i = 0; i < count; i++) {
-    remote[i].base = ((const uint64_t *)addresses)[i];
-    remote[i].count = 4096;
-  }
-  return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, remote, count, 0);
+PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t count) {
+  struct pm_range remote = {from, count};
+  return pm_copy_ranges(process, to, count, &remote, 1);
 }
 
 // Maps a page of the run record without access (see RecordMapping). Returns the page's address.
@@ -230,8 +208,7 @@ PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, 
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 
-// Tries a system call up to three times that never fails in the kernel, but that a seccomp filter or a tracer may
-// make fail.
+// Repeats a system call that never fails in the kernel, but that a seccomp filter or a tracer may make fail.
 PM_INLINE long pm_syscall_again(long number) {
   long result = -1;
   for (int i = 0; i < 3 && result < 0; i++) result = PM_SYSCALL(number, 0, 0, 0, 0, 0, 0);
@@ -297,18 +274,14 @@ PM_INLINE _Bool pm_is_readable(uint64_t address) {
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
-// Stores the pending signals in `set`. Together with pm_take_signal, which removes a pending signal, this keeps
-// SIGPIPE from ending the process when the handler writes to a closed pipe.
+// Stores the pending signals in `set`. Together with the next function, which can remove a pending signal, this keeps
+// a write by the handler to a closed pipe from ending the process by SIGPIPE.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
-PM_INLINE long pm_take_signal(const uint64_t *set) {
-  int64_t time[2] = {0, 0};
-  return PM_SYSCALL(SYS_rt_sigtimedwait, set, 0, time, sizeof(uint64_t), 0, 0);
-}
-// Waits for a signal. Returns the signal's number, -EAGAIN after the given time, -EINTR, or the result that a seccomp
-// filter sets. During the wait, `/proc` shows the signal as not blocked by the thread. Source: Linux kernel/signal.c,
-// do_sigtimedwait.
+// Waits for a signal, and removes it; `information` may be NULL. Returns the signal's number, -EAGAIN if the time is over, -EINTR, or the result that a seccomp
+// filter sets. During the wait, the kernel shows the signal as not blocked by the thread. Source: Linux
+// kernel/signal.c, do_sigtimedwait.
 struct pm_signal_information {
   uint64_t words[16];
 };
@@ -384,18 +357,7 @@ PM_INLINE uint64_t pm_boot_clock(void) { return pm_clock(CLOCK_BOOTTIME); }
 // Returns the CPU time of the calling thread in nanoseconds, in user mode and in the kernel together.
 PM_INLINE uint64_t pm_thread_processor_time(void) { return pm_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-// The CPU time of all threads, in nanoseconds.
-struct pm_processor_times {
-  uint64_t user;
-  uint64_t system;
-};
-PM_INLINE long pm_getrusage(struct pm_processor_times *times) {
-  int64_t usage[18];  // struct rusage: two struct timeval, 14 counts
-  long result = PM_SYSCALL(SYS_getrusage, PM_RUSAGE_SELF, usage, 0, 0, 0, 0);
-  if (result < 0) return result;
-  times->user = (uint64_t)usage[0] * 1000000000 + (uint64_t)usage[1] * 1000;
-  times->system = (uint64_t)usage[2] * 1000000000 + (uint64_t)usage[3] * 1000;
-  return 0;
-}
+// Stores the CPU times of all threads in a struct rusage of 144 bytes.
+PM_INLINE long pm_getrusage(void *usage) { return PM_SYSCALL(SYS_getrusage, PM_RUSAGE_SELF, usage, 0, 0, 0, 0); }
 
 #endif

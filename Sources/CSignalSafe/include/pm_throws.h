@@ -67,14 +67,4 @@ PM_INLINE uint32_t pm_copy_throw(int thrower, int index, struct pm_throw *_Nonnu
 
 PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int index) { return record->addresses[index]; }
 
-// -- Not for crash code ---------------------------------------------------------------------------------------------
-
-// Makes the runtime call this package's hook, which calls the previous hook, for each throw from now on.
-// `main_stack_end` is the end of the main thread's stack, where stack walks on that thread end; 0 if it is not known.
-// Does nothing if the runtime has no such hook.
-void pm_record_throws(uint64_t main_stack_end);
-
-// Returns whether the Swift runtime has the hook for throws.
-_Bool pm_tells_throws(void);
-
 #endif

@@ -46,28 +46,4 @@ extern char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((visibilit
 
 PM_INLINE void *_Nonnull pm_ring_memory(void) { return pm_ring_memory_storage; }
 
-// -- Not for crash code ---------------------------------------------------------------------------------------------
-
-// Pushes a value for the current task, or for the thread if it runs no task; returns 0 if the program has no Swift
-// concurrency. The first push also finds out where the runtime stores values.
-_Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
-
-// Removes the value that was pushed last.
-void pm_pop_work(void);
-
-// Returns the value that was pushed last for the caller's task or thread; NULL if there is none.
-void *_Nullable pm_work_value(void);
-
-// Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task.
-uint64_t pm_task_id(void);
-
-// Returns a number, at least 1, that no other unit of work in the process has.
-uint64_t pm_new_work(void);
-
-// Returns the calling thread's kernel ID, which is cached once the handler is installed.
-int pm_thread_id(void);
-
-// Discards the cached thread ID; called in a forked child.
-void pm_forget_thread_id(void);
-
 #endif

@@ -50,9 +50,9 @@ extension Capture {
   private func closeSpareDescriptors() {
     guard mayMake(CallBit.files) else { return }
     let spares = shared.spares
-    if isSame(spares.first) { _ = pm_close(spares.first.descriptor) }
-    if isSame(spares.second) { _ = pm_close(spares.second.descriptor) }
-    if isSame(spares.third) { _ = pm_close(spares.third.descriptor) }
+    close(spares.first)
+    close(spares.second)
+    close(spares.third)
   }
 
   /// Writes the summary to standard error, after the dump is complete or has failed.
@@ -64,7 +64,11 @@ extension Capture {
     armTimer(milliseconds: milliseconds)
     var attempts = 0
     while attempts < 3 && !session.time.isOver {
-      if unsafe session.recoveryPoints.runDump(pm_write_summary_lines, argument) == 0 { return }
+      if unsafe pm_run_section(
+        session.recoveryPoints.dump, pm_write_summary_lines, argument) == 0
+      {
+        return
+      }
       attempts &+= 1
     }
   }

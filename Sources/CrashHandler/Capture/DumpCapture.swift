@@ -12,7 +12,7 @@ extension Capture {
   func writeDump() {
     var attempts = 0
     while attempts < 16 && !session.time.isOver {
-      if unsafe session.recoveryPoints.runDump(pm_write_dump, argument) != 0 {
+      if unsafe pm_run_section(session.recoveryPoints.dump, pm_write_dump, argument) != 0 {
         session.progress.abandoned |= session.progress.current
       } else if !beginDumpAgain(keeping: Section.stopThreads.bit | Section.readMappings.bit) {
         break
@@ -113,7 +113,7 @@ extension Capture {
   ///
   /// If memory is short, the modules are written first, because naming frames needs them.
   fileprivate func makeRoom() {
-    let room = MemoryRoom(installed.cgroup, calls, session.scratch)
+    let room = MemoryRoom(self)
     session.counts.threadLimit = room.threads
     guard room.isShort else { return }
     run(.readMappings)

@@ -1,4 +1,3 @@
-internal import CSignalSafe
 internal import IntermediateDump
 
 /// Takes a dump of a process that has not crashed.

@@ -39,7 +39,7 @@ extension Capture {
     else { return }
     let dump = unsafe Capture(argument)
     dump.prepareRequestedDump(request, signal, threadID, beside: self)
-    let room = MemoryRoom(installed.cgroup, calls, dump.session.scratch)
+    let room = MemoryRoom(dump)
     if room.isEnough, unsafe shared.dumpingThreads.add(threadID, argument) {
       let writing = OwnWriting(raisesLimit: false)
       dump.session.time.timer = makeTimer(for: threadID)
@@ -93,14 +93,13 @@ extension Capture {
     if !session.result.isComplete { discardDump() }
     closeDumpFile()
     session.runRecord.mapping.remove()
-    if isSame(files.fifo) { _ = pm_close(files.fifo.descriptor) }
+    close(files.fifo)
     handlers.closeOther(files.directory, than: handlers.session.files.directory)
     handlers.closeOther(files.proc, than: handlers.session.files.proc)
   }
 
   /// Closes a directory that the dump has opened because the handler's own descriptor was closed.
   private func closeOther(_ file: HeldFile, than own: HeldFile) {
-    guard file.descriptor != own.descriptor, isSame(file) else { return }
-    _ = pm_close(file.descriptor)
+    if file.descriptor != own.descriptor { close(file) }
   }
 }

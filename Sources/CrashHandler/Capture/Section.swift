@@ -1,18 +1,17 @@
-internal import CSignalSafe
 internal import IntermediateDump
 
 /// The steps of a capture, in their order; most of them write a part of the dump.
 ///
-/// The process may be killed during any section. So the crash itself is written first, then the crashing thread with
+/// The process may be killed during any of them. So the crash itself is written first, then the crashing thread with
 /// the mappings and modules that are needed to find its frames, then the rest of the process. The comments below
 /// explain the rest of the order. A fault in a section ends only that section (`Capture.run`). At the time limit, the
 /// current section ends, and all later sections except `writeCapture` are left out.
 ///
-/// Before the first section, `pm_write_dump` writes the header, the `process` map encoded at launch and, if needed,
-/// the maps `dumpRequest` and `survival`. After `writeCapture`, it writes the end mark. A raw value is a section's
-/// position in this order, and can change; dumps identify a section by its `DumpSection`. A file in
-/// `Capture/Sections` contains each section's `SectionRow` and function. `SectionTests` compares order, numbers and
-/// names with `Docs/Internals/IntermediateDumpFormat.md`.
+/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply, `dumpRequest` and
+/// `survival` before the first section, and the end mark after `writeCapture`. A raw value is a position in this
+/// order and can change; dumps identify a section by its `DumpSection`. Each section has a file in
+/// `Capture/Sections`, with its function and its code. `SectionTests` compares order, numbers and names with
+/// `Docs/Internals/IntermediateDumpFormat.md`.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse
 /// allocations and locks; the audit of the linked program checks calls that the compiler cannot see.
@@ -41,31 +40,33 @@ package enum Section: UInt8, CaseIterable, Sendable {
   package var entry: SectionRow {
     @inline(never) @_noLocks get {
       switch self {
-      case .writeException: .exception
-      case .writeCrashingThreadTop: .crashingThreadTop
-      case .stopThreads: .stopThreads
-      case .readMappings: .readMappings
-      case .writeProcess: .process
-      case .writeMappings: .mappings
-      case .writeModules: .modules
-      case .writeCrashingThread: .crashingThread
-      case .writeCxxException: .cxxException
-      case .writeSystemAndAnnotations: .systemAndAnnotations
-      case .writeContexts: .contexts
-      case .writeThrows: .throwRecords
-      case .writeClient: .client
-      case .writePointedMemory: .pointedMemory
-      case .writeTasks: .tasks
-      case .writeThreads: .threads
-      case .writeExtraMemory: .extraMemory
-      case .writeObjects: .objects
-      case .writeResources: .resources
-      case .writeLinkMap: .linkMap
-      case .writeSurroundings: .surroundings
-      case .writeCapture: .capture
-      case .removeHangDumps: .removeHangDumps
-      case .writeSummary: .summary
-      case .writeStandardError: .standardError
+      case .writeException: unsafe SectionRow(.exception, pm_write_exception)
+      case .writeCrashingThreadTop:
+        unsafe SectionRow(.crashingThreadTop, pm_write_crashing_thread_top)
+      case .stopThreads: unsafe SectionRow(.stopThreads, pm_stop_threads)
+      case .readMappings: unsafe SectionRow(.readMappings, pm_read_mappings)
+      case .writeProcess: unsafe SectionRow(.process, pm_write_process)
+      case .writeMappings: unsafe SectionRow(.mappings, pm_write_mappings)
+      case .writeModules: unsafe SectionRow(.modules, pm_write_modules)
+      case .writeCrashingThread: unsafe SectionRow(.crashingThread, pm_write_crashing_thread)
+      case .writeCxxException: unsafe SectionRow(.cxxException, pm_write_cxx_exception)
+      case .writeSystemAndAnnotations:
+        unsafe SectionRow(.systemAndAnnotations, pm_write_system_and_annotations)
+      case .writeContexts: unsafe SectionRow(.contexts, pm_write_contexts)
+      case .writeThrows: unsafe SectionRow(.throwRecords, pm_write_throws)
+      case .writeClient: unsafe SectionRow(.client, pm_write_client)
+      case .writePointedMemory: unsafe SectionRow(.pointedMemory, pm_write_pointed_memory)
+      case .writeTasks: unsafe SectionRow(.tasks, pm_write_tasks)
+      case .writeThreads: unsafe SectionRow(.threads, pm_write_threads)
+      case .writeExtraMemory: unsafe SectionRow(.extraMemory, pm_write_extra_memory)
+      case .writeObjects: unsafe SectionRow(.objects, pm_write_objects)
+      case .writeResources: unsafe SectionRow(.resources, pm_write_resources)
+      case .writeLinkMap: unsafe SectionRow(.linkMap, pm_write_link_map)
+      case .writeSurroundings: unsafe SectionRow(.surroundings, pm_write_surroundings)
+      case .writeCapture: unsafe SectionRow(.capture, pm_write_capture)
+      case .removeHangDumps: unsafe SectionRow(.removeHangDumps, pm_remove_hang_dumps)
+      case .writeSummary: unsafe SectionRow(.summary, pm_write_summary)
+      case .writeStandardError: unsafe SectionRow(.standardError, pm_write_standard_error)
       }
     }
   }

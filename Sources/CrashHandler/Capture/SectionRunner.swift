@@ -28,7 +28,7 @@ extension Capture {
       session.time.isMuted = false
       SignalMask.open(SignalMask.bit(installed.signals.watchdog))
     }
-    if unsafe session.recoveryPoints.runSection(row.body, argument) != 0 {
+    if unsafe pm_run_section(session.recoveryPoints.section, row.body, argument) != 0 {
       session.progress.abandoned |= bit
       writer.recover()
       writer.close(toDepth: depth)

@@ -57,7 +57,7 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Lists the threads, and offers stacks to new ones, until a list contains no new thread.
+  /// Lists threads until it finds no new one.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
     // A call that has begun may still be creating a thread, which is listed only when the call is done.
@@ -117,7 +117,9 @@ struct EarlierThreads {
       guard let place = buffer.baseAddress else { return false }
       let room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
       let scratch = unsafe Scratch(place, size: buffer.count)
-      let call = SystemCallPlace(capture.proc.text(ofTask: thread, "syscall", in: scratch))
+      let count = unsafe capture.proc.readTask(
+        thread, "syscall", into: place, capacity: buffer.count)
+      let call = SystemCallPlace(scratch.text(count: count))
       // Each thread that has not answered may be using an entry stack.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
@@ -235,5 +237,31 @@ struct EarlierThreads {
       return account.given.remove(at: account.next).stack
     }
     return found ?? nil
+  }
+}
+
+extension StackOffers {
+  /// Offers a stack to a thread; false if the table is full.
+  fileprivate func add(_ threadID: Int32, base: UInt64) -> Bool {
+    let index = Int(truncatingIfNeeded: count.value)
+    guard index < capacity else { return false }
+    unsafe record(index).pointee.threadID = threadID
+    unsafe record(index).pointee.base = base
+    state(index).store(State.offered)
+    count.add(1)
+    return true
+  }
+}
+
+extension ProcReader {
+  /// Reads `self/task/<thread>/<name>` from its start; returns 0 if the file cannot be read.
+  fileprivate func readTask(
+    _ threadID: Int32, _ name: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    var path = unsafe TextBuffer(place, capacity: capacity)
+    path.append("self/task/", decimal: Int64(threadID))
+    path.append("/")
+    path.append(name)
+    return max(attempt(over: path), 0)
   }
 }

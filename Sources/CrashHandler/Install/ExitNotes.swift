@@ -62,3 +62,12 @@ enum ExitNotes {
     capture.shared.endTurn()
   }
 }
+
+extension SignalMask {
+  /// Replaces the mask; returns the previous mask, or 0 if the kernel refuses.
+  fileprivate static func exchange(_ mask: UInt64) -> UInt64 {
+    var (mask, previous) = (mask, UInt64(0))
+    _ = unsafe pm_sigprocmask(SIG_SETMASK, &mask, &previous)
+    return previous
+  }
+}

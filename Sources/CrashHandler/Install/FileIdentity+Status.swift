@@ -1,5 +1,8 @@
 internal import PendingDumps
 
 extension FileIdentity {
-  init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
+  init(_ status: FileStatus) {
+    device = status.device
+    inode = status.inode
+  }
 }

@@ -123,10 +123,21 @@ enum HandlerInstaller {
             ? signals.mask : 0,
           standardError: HeldFile(STDERR_FILENO), product: memory.ownBytes(facts.product),
           version: memory.ownBytes(facts.version),
+          database: memory.ownBytes(plainPath(files.databasePath)),
           memory: Scratch(memory.pages(CrashSummary.byteCount), size: CrashSummary.byteCount)),
         filesOwner: (files.owner?.user ?? 0, files.owner?.group ?? 0),
         mapsRecords: files.recordMapping.isMapped))
     return unsafe installed
+  }
+
+  /// The path; nil if a shell would not read it as one word, or if the summary has no room for it.
+  private static func plainPath(_ path: String) -> String? {
+    let isPlain = path.utf8.allSatisfy { byte in
+      let letter = byte | 0x20
+      return (0x61...0x7A).contains(letter) || (0x2D...0x39).contains(byte)
+        || "_+@%".utf8.contains(byte)
+    }
+    return isPlain && path.utf8.count < SummaryLines.pathLimit ? path : nil
   }
 
   private static func runtimePlaces() -> Installed.RuntimePlaces {
@@ -222,14 +233,15 @@ enum HandlerInstaller {
         waiting: WaitingCrashes(
           base: memory.pages(WaitingCrashes.byteCount(capacity: threadCapacity)),
           capacity: threadCapacity,
-          signal: PostponedSignal(memory.piece(PostponedSignal.byteCount))),
+          signal: PostponedSignal(
+            place: SignalInformation(memory.piece(PostponedSignal.byteCount)))),
         dumpingThreads: DumpingThreads(
           base: memory.pages(DumpingThreads.byteCount), freed: word(9)),
         hangDumps: HangDumps(base: memory.pages(HangDumps.byteCount)),
         stackOffers: StackOffers(
-          records: memory.pages(threadCapacity * StackOffers.stride), capacity: threadCapacity,
-          count: word(7), answers: word(8), stackSize: AlternateStack.size,
-          sufficientSize: AlternateStack.sufficientSize),
+          capacity: threadCapacity, records: memory.pages(threadCapacity * StackOffers.stride),
+          stackSize: AlternateStack.size, sufficientSize: AlternateStack.sufficientSize,
+          count: word(7), answers: word(8)),
         process: Shared.ProcessFacts(
           id: Int32(bitPattern: run.processID),
           run: RunFacts(
@@ -237,7 +249,7 @@ enum HandlerInstaller {
             processNamespace: run.processNamespace ?? 0, timeNamespace: run.timeNamespace ?? 0,
             launchTime: run.launchTime ?? 0, bootID: memory.bytes(Array(run.bootID.utf8)),
             bootIDCount: run.bootID.utf8.count)),
-        previousActions: PreviousActions(actions),
+        previousActions: PreviousActions(actions: actions),
         backtracer: signals.backtracer,
         survived: Shared.SurvivedCrashes(
           report: memory.piece(16), name: UnsafeMutablePointer(mutating: memory.text(finished))),
@@ -252,5 +264,11 @@ enum HandlerInstaller {
   private static func copy(of file: HeldFile) -> HeldFile {
     let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
     return descriptor >= 0 ? HeldFile(descriptor, identity: file.identity) : HeldFile()
+  }
+}
+
+extension SignalInformation {
+  fileprivate init(_ address: UnsafeMutableRawPointer) {
+    unsafe self.address = address
   }
 }

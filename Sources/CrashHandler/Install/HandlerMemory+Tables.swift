@@ -45,7 +45,7 @@ extension HandlerMemory {
   /// Reserves the three recovery points.
   mutating func recoveryPoints() throws(CrashHandlerError) -> RecoveryPoints {
     unsafe RecoveryPoints(
-      try piece(3 * MemoryLayout<pm_recovery_point>.stride)
+      points: try piece(3 * MemoryLayout<pm_recovery_point>.stride)
         .bindMemory(to: pm_recovery_point.self, capacity: 3))
   }
 
@@ -127,7 +127,7 @@ extension HandlerMemory {
         files: SessionFiles(
           dump: HeldFile(), directory: handlers.session.files.directory, fifo: HeldFile(),
           proc: handlers.session.files.proc),
-        writer: place(handlers.session.writer.sharingBuffer()),
+        writerPlace: place(handlers.session.writer.sharingBuffer()),
         stackTop: handlers.session.stackTop,
         recoveryPoints: recoveryPoints(), threads: handlers.session.threads,
         mappings: handlers.session.mappings, scratch: handlers.session.scratch,
@@ -154,7 +154,7 @@ extension HandlerMemory {
     unsafe session.initialize(
       to: try Session(
         installed: installed, shared: shared, names: names, files: files,
-        writer: writer(to: files.dump.descriptor, limits: limits, asksFile: asksFile),
+        writerPlace: writer(to: files.dump.descriptor, limits: limits, asksFile: asksFile),
         stackTop: stackTop,
         recoveryPoints: recoveryPoints(), threads: threads, mappings: mappings(),
         scratch: Scratch(scratch, size: Self.scratchSize), pages: PageCache(base: cache),
@@ -162,5 +162,29 @@ extension HandlerMemory {
           memory: Scratch(piece(ResidentPages.byteCount), size: ResidentPages.byteCount),
           pageSize: pageSize)))
     return unsafe Capture(session)
+  }
+}
+
+extension ThreadTable {
+  /// - Parameters:
+  ///   - slots: `slotCount(capacity)` words that are 0; a used slot holds the number of a record, beginning with 1.
+  ///   - countWord: the word that counts the records; 0 at first.
+  init(
+    base: UnsafeMutableRawPointer, slots: UnsafeMutablePointer<UInt32>, capacity: Int,
+    countWord: FutexWord
+  ) {
+    unsafe self.base = base
+    unsafe self.slots = slots
+    slotMask = ThreadTable.slotCount(capacity) &- 1
+    self.capacity = capacity
+    self.countWord = countWord
+  }
+
+  /// The number of slots of the hash table of threads: a power of two, so large that at most half of the slots are
+  /// used.
+  static func slotCount(_ capacity: Int) -> Int {
+    var count = 2
+    while count < 2 &* capacity { count &*= 2 }
+    return count
   }
 }

@@ -124,7 +124,7 @@ struct LiveDump: ~Copyable {
   /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, in which case it is removed, or if memory is
   ///   so short that the kernel might kill the process because of the dump.
   func take() throws(CrashHandlerError) -> ReportID {
-    let room = MemoryRoom(capture.installed.cgroup, capture.calls, capture.session.scratch)
+    let room = MemoryRoom(capture)
     guard room.isEnough else {
       throw CrashHandlerError(.dumpFailed, "the memory cgroup has no room for a dump")
     }
@@ -212,4 +212,9 @@ struct LiveDump: ~Copyable {
     if result.hasFile { capture.discardDump() }
     return CrashHandlerError(.dumpFailed, "the dump could not be written", errno: result.failure)
   }
+}
+
+extension WaitingCrashes {
+  /// True if no thread waits.
+  fileprivate var isEmpty: Bool { (0..<count).allSatisfy { word($0).value == 0 } }
 }

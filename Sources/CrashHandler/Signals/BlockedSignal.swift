@@ -19,7 +19,7 @@ extension Capture {
     guard signal.isAsynchronous, let information = signal.information, let context = signal.context,
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)
     else { return false }
-    context.block(number)
+    context.signalMask |= SignalMask.bit(number)
     // The signal must also be blocked in the handler itself, whose mask leaves faults unblocked. Otherwise, it would
     // arrive again immediately.
     SignalMask.block(SignalMask.bit(number))

@@ -50,7 +50,7 @@ extension Capture {
       // If the fault has occurred three more times, a seccomp filter seems to forbid rt_sigaction. The signal is then
       // blocked, because the kernel takes the default action for a fault whose signal is blocked. Source: Linux
       // kernel/signal.c, force_sig_info_to_task.
-      if shared.timesReturned > 2 { signal.context?.block(number) }
+      if shared.timesReturned > 2 { signal.context?.signalMask |= SignalMask.bit(number) }
       return
     }
     // If the signal was queued more than eight times without ending the process, the process exits here.

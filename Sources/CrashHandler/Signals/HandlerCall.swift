@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// One call of the crash handler.
 ///
 /// RUNS-DURING-CRASH.

@@ -21,9 +21,7 @@ extension Capture {
   /// SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks
   func prepareLateEnd(_ context: SignalContext?) {
-    if installed.signals.watchdog != 0 {
-      context?.unblock(installed.signals.watchdog)
-    }
+    context?.signalMask &= ~SignalMask.bit(installed.signals.watchdog)
     // One second is long enough for one instruction, even on a loaded machine.
     armTimerOnce(milliseconds: 1000)
   }

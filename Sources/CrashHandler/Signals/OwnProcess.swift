@@ -60,18 +60,11 @@ extension Capture {
   private func leaveParent() {
     // The program may have closed these descriptors, and the numbers may belong to other files now.
     closeDumpFile()
-    if isSame(session.files.fifo) {
-      _ = pm_close(session.files.fifo.descriptor)
-    }
+    close(session.files.fifo)
     session.files.fifo.descriptor = -1
-    if isSame(session.runRecord.file) {
-      _ = pm_close(session.runRecord.file.descriptor)
-    }
-    session.runRecord.file.descriptor = -1
+    close(session.runRecord.file)
     // The mapped page does not exist in a child, because of MADV_DONTFORK.
-    session.runRecord.mapping = RecordMapping()
-    session.runRecord.isFollowed = false
-    session.runRecord.termination = 0
+    session.runRecord = SessionRunRecord()
     shared.process.isForkedChild = true
     session.files.isMissing = true
     shared.process.run.isOfThisProcess = false

@@ -1,4 +1,3 @@
-internal import CSignalSafe
 internal import IntermediateDump
 
 /// Notes the end of the process; `_exit` calls this before anything else (see `pm_process_end.h`).

@@ -58,11 +58,11 @@ extension Capture {
   /// Reserves three slots in the descriptor table again, by duplicating the pending directory's descriptor.
   private func takeSpareDescriptors() {
     let directory = session.files.directory.descriptor
-    let first = calls.hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))
-    let second = Int32(truncatingIfNeeded: pm_duplicate(directory))
-    let third = Int32(truncatingIfNeeded: pm_duplicate(directory))
-    shared.spares = Shared.SpareDescriptors(
-      first: first, second: HeldFile(second, identity: first.identity),
-      third: HeldFile(third, identity: first.identity))
+    let first = hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))
+    shared.spares.first = first
+    shared.spares.second = HeldFile(
+      Int32(truncatingIfNeeded: pm_duplicate(directory)), identity: first.identity)
+    shared.spares.third = HeldFile(
+      Int32(truncatingIfNeeded: pm_duplicate(directory)), identity: first.identity)
   }
 }

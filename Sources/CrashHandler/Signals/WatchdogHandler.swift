@@ -25,7 +25,7 @@ func pm_handle_watchdog(
     if thread == pm_gettid() {
       let subject = capture.dump(takenBy: thread) ?? capture
       subject.session.time.isMuted = true
-      tick.context?.block(signal)
+      tick.context?.signalMask |= SignalMask.bit(signal)
     }
     return
   }

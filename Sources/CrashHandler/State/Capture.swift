@@ -12,11 +12,6 @@ internal import IntermediateDump
 struct Capture {
   private let address: UnsafeMutablePointer<Session>
 
-  @_noLocks
-  init(_ address: UnsafeMutablePointer<Session>) {
-    unsafe self.address = address
-  }
-
   /// Creates the handle from the argument that a section's function gets.
   @_noLocks
   init(_ argument: UnsafeMutableRawPointer) {

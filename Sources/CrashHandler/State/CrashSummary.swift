@@ -21,6 +21,8 @@ struct CrashSummary {
   /// The product name that was passed to `startHandler`; empty if none was passed.
   let product: Bytes
   let version: Bytes
+  /// The database's path; empty if a shell would not read it as one word.
+  let database: Bytes
   let memory: Scratch
 
   /// The number of bytes of the complete lines.

@@ -9,12 +9,8 @@ struct FaultIdentity {
   private var stackPointer: UInt64 = 0
   private var address: UInt64 = 0
 
-  /// Creates the identity that stands for "no fault", and that equals no identity.
-  @_noLocks
-  init() {}
-
-  /// Creates the identity of the fault that is being captured; "no fault" for a sent signal, which never counts as
-  /// repeated.
+  /// The identity of the fault that is being captured; "no fault", which equals no other identity, for a signal that
+  /// was sent.
   @_noLocks
   init(_ exception: CapturedException) {
     guard exception.signal.isFault, let information = exception.signal.information,

@@ -15,13 +15,7 @@ struct PostponedSignal {
   /// The number of bytes of the kernel's `siginfo_t`.
   static var byteCount: Int { @_noLocks get { 128 } }
 
-  private let place: SignalInformation
-
-  /// - Parameter place: memory of `byteCount` bytes.
-  @_noLocks
-  init(_ place: UnsafeMutableRawPointer) {
-    self.place = unsafe SignalInformation(place)
-  }
+  let place: SignalInformation
 
   /// Stores a copy of the signal.
   ///

@@ -5,12 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct PreviousActions {
-  private let actions: UnsafeMutablePointer<pm_signal_action>
-
-  @_noLocks
-  init(_ actions: UnsafeMutablePointer<pm_signal_action>) {
-    unsafe self.actions = actions
-  }
+  let actions: UnsafeMutablePointer<pm_signal_action>
 
   @_noLocks
   subscript(signal: Int32) -> pm_signal_action {

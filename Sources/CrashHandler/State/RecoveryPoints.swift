@@ -5,12 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread, and on a thread that takes a dump of a process that has not crashed.
 @safe
 struct RecoveryPoints {
-  private let points: UnsafeMutablePointer<pm_recovery_point>
-
-  @_noLocks
-  init(_ points: UnsafeMutablePointer<pm_recovery_point>) {
-    unsafe self.points = points
-  }
+  let points: UnsafeMutablePointer<pm_recovery_point>
 
   /// The recovery point that is armed while a section runs.
   var section: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points } }
@@ -18,23 +13,6 @@ struct RecoveryPoints {
   var copy: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 1 } }
   /// The recovery point that is armed from the first section to the last.
   var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }
-
-  /// Calls a section; returns 0, or the number of the signal that ended the section.
-  @_noLocks
-  func runSection(
-    _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
-  ) -> Int32 {
-    unsafe pm_run_section(section, body, argument)
-  }
-
-  /// Calls a function that runs sections; returns 0, or the number of the signal that ended the function between two
-  /// sections.
-  @_noLocks
-  func runDump(
-    _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ argument: UnsafeMutableRawPointer
-  ) -> Int32 {
-    unsafe pm_run_section(dump, body, argument)
-  }
 
   /// Makes the thread continue at the innermost armed recovery point after a fault; false if none is armed.
   @_noLocks

@@ -37,28 +37,6 @@ struct Session: ~Copyable {
   let pages: PageCache
   var resident: ResidentPages
 
-  @_noLocks
-  init(
-    installed: UnsafeMutablePointer<Installed>, shared: UnsafeMutablePointer<Shared>,
-    names: DumpNames, files: SessionFiles, writer: UnsafeMutablePointer<IntermediateDumpWriter>,
-    stackTop: UnsafeMutableRawPointer, recoveryPoints: RecoveryPoints,
-    threads: ThreadTable, mappings: MappingTable, scratch: Scratch, pages: PageCache,
-    resident: ResidentPages
-  ) {
-    unsafe self.installed = installed
-    unsafe self.shared = shared
-    self.names = names
-    self.files = files
-    unsafe writerPlace = writer
-    unsafe self.stackTop = stackTop
-    self.recoveryPoints = recoveryPoints
-    self.threads = threads
-    self.mappings = mappings
-    self.scratch = scratch
-    self.pages = pages
-    self.resident = resident
-  }
-
   var writer: IntermediateDumpWriter {
     @_noLocks unsafeAddress { unsafe UnsafePointer(writerPlace) }
     @_noLocks nonmutating unsafeMutableAddress { unsafe writerPlace }

@@ -131,9 +131,6 @@ struct Shared: ~Copyable {
     private var previous = pm_signal_action()
     private(set) var isTaken = false
 
-    @_noLocks
-    init() {}
-
     /// Installs the stop handler for a signal, unless this was already done; false if there is no stop handler or the
     /// kernel refuses.
     @inline(never) @_noLocks
@@ -206,15 +203,8 @@ struct Shared: ~Copyable {
   /// In a crash, the handler closes these descriptors, so that it can open files in /proc even if the process has
   /// used up all others.
   struct SpareDescriptors {
-    let first: HeldFile
-    let second: HeldFile
-    let third: HeldFile
-
-    @_noLocks
-    init(first: HeldFile, second: HeldFile, third: HeldFile) {
-      self.first = first
-      self.second = second
-      self.third = third
-    }
+    var first: HeldFile
+    var second: HeldFile
+    var third: HeldFile
   }
 }

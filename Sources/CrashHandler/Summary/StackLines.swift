@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 extension SummaryLines {
   /// - Parameters:
   ///   - memory: a memory reader with a `PageCache`, because words of the stack are read one by one.

@@ -115,8 +115,8 @@ struct SummaryLines {
   ) {
     begin("thread ", decimal: Int(thread))
     let count =
-      withName ? unsafe proc.readTask(thread, "comm", into: scratch.address, capacity: 64) : 0
-    let name = scratch.bytes(count: count).withoutLineFeeds
+      withName ? unsafe proc.readName(of: thread, into: scratch.address, capacity: 64) : 0
+    let name = scratch.bytes(count: count)
     if name.count > 0 { text.append(" ", escaping: name, limit: SummaryLines.nameLimit) }
     end()
   }
@@ -184,50 +184,24 @@ struct SummaryLines {
   /// - Parameter isAlone: true if the handler writes no lines about the stack, so that the log alone cannot be
   ///   symbolicated.
   @_noLocks
-  mutating func appendCommands(
-    _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
-  ) {
+  mutating func appendCommands(_ outcome: DumpResult, _ names: DumpNames, isAlone: Bool) {
     if !outcome.hasFile {
       if !isAlone { append("to read this: postmortem symbolicate LOG") }
       return
     }
-    let database = unsafe SummaryLines.database(of: directory)
     // The database's path is left out if it does not fit, or if it would need quotes in a shell.
-    var isWithPath = database.count > 0
+    var isWithPath = summary.database.count > 0
     while true {
       begin("to read this report: postmortem show ")
       if isWithPath {
-        text.append("--database ", escaping: database, limit: SummaryLines.pathLimit)
+        text.append("--database ", escaping: summary.database, limit: SummaryLines.pathLimit)
+        text.append(" ")
       }
-      if isWithPath { text.append(" ") }
       unsafe text.append(names.finished + names.reportIDOffset, count: 8)
       if !isAlone { text.append("; from this log alone: postmortem symbolicate LOG") }
       if end() || !isWithPath { return }
       isWithPath = false
     }
-  }
-
-  /// Returns the database's path; empty if a shell would not read the path as one plain word.
-  private static func database(of directory: UnsafePointer<CChar>) -> Bytes {
-    var count = 0
-    var index = 0
-    while index < pathLimit, unsafe directory[index] != 0 {
-      let byte = unsafe UInt8(bitPattern: directory[index])
-      if byte == 0x2F {  // "/"
-        count = index
-      } else if !isPlain(byte) {
-        return unsafe Bytes(UnsafeRawPointer(directory), count: 0)
-      }
-      index &+= 1
-    }
-    return unsafe Bytes(UnsafeRawPointer(directory), count: count)
-  }
-
-  /// True for a letter, a digit or one of "-./_+@%".
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    let letter = byte | 0x20
-    return (letter >= 0x61 && letter <= 0x7A) || (byte >= 0x2D && byte <= 0x39) || byte == 0x5F
-      || byte == 0x2B || byte == 0x40 || byte == 0x25
   }
 }
 

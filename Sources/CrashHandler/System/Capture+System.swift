@@ -33,20 +33,34 @@ extension Capture {
     @_noLocks get { ProcReader(proc: session.files.proc.descriptor) }
   }
 
-  var calls: CrashCalls { @_noLocks get { CrashCalls(forgone: installed.forgone) } }
-
   /// True unless `HandlerOptions.forgoing` excludes this group of system calls.
   @_noLocks
-  func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
+  func mayMake(_ call: UInt32) -> Bool { installed.forgone & call == 0 }
 
   /// The time by the monotonic clock in nanoseconds; 0 if `forgoing` excludes reading clocks.
   var clock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_monotonic_clock() : 0 } }
 
   var wallClock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_wall_clock() : 0 } }
 
+  /// True if the descriptor still refers to the handler's file, or if `forgoing` excludes the check.
+  ///
+  /// - Parameter linked: true if the file must also still have a name.
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
-    calls.isSame(file, linked: linked)
+    mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
+  }
+
+  /// The descriptor together with the identity of its current file; without the identity if files are not checked.
+  @_noLocks
+  func hold(_ descriptor: Int32) -> HeldFile {
+    HeldFile(
+      descriptor, identity: FileIdentity(of: mayMake(CallBit.files) ? descriptor : -1))
+  }
+
+  /// Closes a file, unless its descriptor now refers to another file.
+  @_noLocks
+  func close(_ file: HeldFile) {
+    if isSame(file) { _ = pm_close(file.descriptor) }
   }
 
   /// Opens the file that shows which pages are in memory, if `forgoing` allows that.
@@ -54,13 +68,12 @@ extension Capture {
   func openResidentPages() {
     closeResidentPages()
     guard mayMake(CallBit.proc) else { return }
-    session.resident.use(calls.hold(proc.open(named: "thread-self/pagemap")))
+    session.resident.use(hold(proc.open(named: "thread-self/pagemap")))
   }
 
   @_noLocks
   func closeResidentPages() {
-    let file = session.resident.file
-    if file.descriptor >= 0, isSame(file) { _ = pm_close(file.descriptor) }
+    close(session.resident.file)
     session.resident.use(HeldFile())
   }
 }

@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// Calculates how much memory the process's memory cgroup has left.
 ///
 /// If a dump takes more than that, the kernel may kill the process.
@@ -24,15 +22,16 @@ struct MemoryRoom {
 
   /// Reads the memory use and limit of the cgroup.
   @_noLocks
-  init(_ files: CgroupFiles, _ calls: CrashCalls, _ scratch: Scratch) {
-    guard let used = calls.number(in: files.memoryUsed, scratch),
-      let limit = calls.number(in: files.memoryLimit, scratch)
+  init(_ capture: Capture) {
+    let files = capture.installed.cgroup
+    guard let used = capture.number(in: files.memoryUsed),
+      let limit = capture.number(in: files.memoryLimit)
     else {
       bytes = .max
       return
     }
     let left = limit > used ? limit &- used : 0
-    bytes = left < MemoryRoom.plenty ? left &+ calls.cache(in: files.memoryKinds, scratch) : left
+    bytes = left < MemoryRoom.plenty ? left &+ capture.cache(in: files.memoryKinds) : left
   }
 
   /// Whether the kernel may kill the process because of the memory that the capture uses.

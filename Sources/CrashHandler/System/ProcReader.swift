@@ -45,11 +45,13 @@ struct ProcReader {
     unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reads an open file to its end, or until `capacity` bytes are read; returns the number of bytes.
+  /// Reads a list to its end, or until the memory is full; returns the number of bytes, or nil if it cannot be opened.
   @_noLocks
-  static func fill(
-    _ place: UnsafeMutableRawPointer, capacity: Int, from descriptor: Int32
-  ) -> Int {
+  func readList(
+    named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int? {
+    let descriptor = open(named: path)
+    guard descriptor >= 0 else { return nil }
     var filled = 0
     var attempts = 0
     while filled < capacity, attempts < 4 {
@@ -58,22 +60,21 @@ struct ProcReader {
       if result > 0 { filled &+= result }
       attempts = result < 0 ? attempts &+ 1 : 0
     }
+    _ = pm_close(descriptor)
     return filled
   }
 
   /// Reads a file that consists of one record from its start.
   ///
-  /// One system call is enough, because the kernel creates the whole record, and then copies as much of it as fits.
-  /// Lists such as `maps` need `fill`, because the kernel returns them page by page.
+  /// One system call is enough, because the kernel creates the whole record before it copies as much as fits, so
+  /// nothing follows a short read. Lists such as `maps` need `readList`, because the kernel returns them page by page.
   ///
   /// - Returns: the number of bytes, at most `capacity`; 0 if the file cannot be read.
   ///
   /// Source: Linux fs/seq_file.c, seq_read_iter and single_open.
   @_noLocks
-  func read(
-    _ path: UnsafePointer<CChar>, into place: UnsafeMutableRawPointer, capacity: Int
-  ) -> Int {
-    let result = unsafe attempt(path, into: place, capacity: capacity)
+  func read(named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
+    let result = unsafe attempt(ProcReader.characters(path), into: place, capacity: capacity)
     return result > 0 ? result : 0
   }
 
@@ -92,19 +93,9 @@ struct ProcReader {
     return result
   }
 
-  @_noLocks
-  func read(named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
-    unsafe read(ProcReader.characters(path), into: place, capacity: capacity)
-  }
-
   /// Reads a file into the memory that holds its path, because the path is not needed once the file is open.
-  @_noLocks
-  func read(over path: TextBuffer) -> Int {
-    let result = attempt(over: path)
-    return result > 0 ? result : 0
-  }
-
-  /// Reads a file; returns -errno if it cannot be read.
+  ///
+  /// Returns -errno if the file cannot be read.
   @_noLocks
   func attempt(over path: TextBuffer) -> Int {
     var path = path
@@ -116,61 +107,32 @@ struct ProcReader {
 
   /// Reads the target of a symbolic link into scratch memory; the result is empty if the link cannot be read.
   @_noLocks
-  func link(_ path: StaticString, in scratch: Scratch) -> Bytes {
-    unsafe ProcReader.link(
-      proc, ProcReader.characters(path), in: scratch, isOpen: proc >= 0)
-  }
-
-  /// Reads the target of a symbolic link, whose path is relative to an open directory.
-  @_noLocks
-  static func link(
-    _ directory: Int32, _ path: UnsafePointer<CChar>, in scratch: Scratch, isOpen: Bool = true
-  ) -> Bytes {
-    guard isOpen else { return scratch.bytes(count: 0) }
+  func link(_ path: UnsafePointer<CChar>, in scratch: Scratch) -> Bytes {
+    guard proc >= 0 else { return scratch.bytes(count: 0) }
     let size = scratch.size < 4096 ? scratch.size : 4096
-    let count = unsafe pm_readlink(directory, path, scratch.address, size)
+    let count = unsafe pm_readlink(proc, path, scratch.address, size)
     return scratch.bytes(count: count > 0 ? count : 0)
   }
 
-  /// Reads `self/task/<thread>/<name>` into scratch memory; the result is empty if the file cannot be read.
+  /// Reads the name of a process or thread without its line feed; returns -errno if it cannot be read.
   @_noLocks
-  func text(ofTask threadID: Int32, _ name: StaticString, in scratch: Scratch) -> TextScanner {
-    scratch.text(
-      count: unsafe readTask(threadID, name, into: scratch.address, capacity: scratch.size))
-  }
-
-  /// Reads `<process>/comm` without its line feed; returns 0 if the file cannot be read.
-  @_noLocks
-  func readName(
-    of process: Int32, into place: UnsafeMutableRawPointer, capacity: Int
-  ) -> Int {
+  func readName(of id: Int32, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
     var path = unsafe TextBuffer(place, capacity: capacity)
-    path.append(decimal: Int64(process))
+    path.append(decimal: Int64(id))
     path.append("/comm")
-    let count = read(over: path)
+    let count = attempt(over: path)
     guard count > 0,
       unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
     else { return count }
     return count &- 1
   }
-
-  /// Reads `self/task/<thread>/<name>` from its start.
-  @_noLocks
-  func readTask(
-    _ threadID: Int32, _ name: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
-  ) -> Int {
-    var path = unsafe TextBuffer(place, capacity: capacity)
-    path.append("self/task/", decimal: Int64(threadID))
-    path.append("/")
-    path.append(name)
-    return read(over: path)
-  }
 }
 
 extension MappingTable {
-  /// Reads the whole `maps` file, and finds the mappings in its lines.
+  /// Reads the list of mappings and finds its lines.
   @_noLocks
-  func fill(from descriptor: Int32) {
-    findLines(unsafe ProcReader.fill(text, capacity: textCapacity, from: descriptor))
+  func read(with proc: ProcReader) {
+    let count = unsafe proc.readList(named: "thread-self/maps", into: text, capacity: textCapacity)
+    if let count { findLines(count) }
   }
 }

@@ -82,11 +82,6 @@ struct Bytes {
     }
   }
 
-  @_noLocks
-  func isEqual(to other: Bytes) -> Bool {
-    unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
-  }
-
   /// The bytes before the first space.
   var firstWord: Bytes {
     @_noLocks get {

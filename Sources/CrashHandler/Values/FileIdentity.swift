@@ -4,15 +4,8 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 struct FileIdentity {
-  private let device: UInt64
-  private let inode: UInt64
-
-  /// Creates the identity from a file's known device and inode.
-  @_noLocks
-  init(device: UInt64, inode: UInt64) {
-    self.device = device
-    self.inode = inode
-  }
+  let device: UInt64
+  let inode: UInt64
 
   /// Reads the identity of an open file.
   ///

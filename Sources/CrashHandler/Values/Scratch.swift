@@ -41,6 +41,13 @@ struct Scratch {
     unsafe address.storeBytes(of: value, toByteOffset: offset, as: UInt64.self)
   }
 
+  /// Stores a range of memory at an index, in the form of `pm_range`.
+  @_noLocks
+  func setRange(_ index: Int, _ address: UInt64, count: Int) {
+    setWord(index &* 16, address)
+    setWord(index &* 16 &+ 8, UInt64(truncatingIfNeeded: count))
+  }
+
   @_noLocks
   func bytes(_ offset: Int = 0, count: Int) -> Bytes {
     guard offset >= 0, count >= 0, offset <= size &- count else {

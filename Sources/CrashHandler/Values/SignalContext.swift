@@ -23,20 +23,28 @@ struct SignalContext {
   // MARK: - Registers
 
   var instructionPointer: UInt64 {
-    @_noLocks get { unsafe pm_context_instruction_pointer(address) }
-    @_noLocks nonmutating set { unsafe pm_context_set_instruction_pointer(address, newValue) }
+    @_noLocks get { unsafe pm_context_register(address, PM_INSTRUCTION_POINTER) }
+    @_noLocks nonmutating set {
+      unsafe pm_context_set_register(address, PM_INSTRUCTION_POINTER, newValue)
+    }
   }
-  var stackPointer: UInt64 { @_noLocks get { unsafe pm_context_stack_pointer(address) } }
-  var framePointer: UInt64 { @_noLocks get { unsafe pm_context_frame_pointer(address) } }
+  var stackPointer: UInt64 {
+    @_noLocks get { unsafe pm_context_register(address, PM_STACK_POINTER) }
+  }
+  var framePointer: UInt64 {
+    @_noLocks get { unsafe pm_context_register(address, PM_FRAME_POINTER) }
+  }
   #if arch(arm64)
-    var linkRegister: UInt64 { @_noLocks get { unsafe pm_context_link_register(address) } }
+    var linkRegister: UInt64 {
+      @_noLocks get { unsafe pm_context_register(address, PM_LINK_REGISTER) }
+    }
     /// The exception syndrome of a fault, which shows whether the access was a read or a write; 0 if the kernel
     /// provides none.
     var faultSyndrome: UInt64 { @_noLocks get { unsafe pm_context_fault_syndrome(address) } }
   #endif
   var generalRegisters: Bytes {
     @_noLocks get {
-      unsafe Bytes(pm_context_general_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
+      unsafe Bytes(pm_context_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
     }
   }
   /// The address of the floating-point and vector state, according to the context.
@@ -61,13 +69,10 @@ struct SignalContext {
   // MARK: - Signals
 
   /// The signal mask that is restored when the handler returns.
-  var signalMask: UInt64 { @_noLocks get { unsafe pm_context_signal_mask(address) } }
-
-  @_noLocks
-  func block(_ signal: Int32) { unsafe pm_context_block_signal(address, signal) }
-
-  @_noLocks
-  func unblock(_ signal: Int32) { unsafe pm_context_unblock_signal(address, signal) }
+  var signalMask: UInt64 {
+    @_noLocks get { unsafe pm_context_signal_mask(address) }
+    @_noLocks nonmutating set { unsafe pm_context_set_signal_mask(address, newValue) }
+  }
 
   /// Changes the context so that the crash signals are unblocked when the handler returns, as in a new thread.
   @_noLocks

@@ -8,11 +8,6 @@ struct SignalInformation {
   let address: UnsafeMutableRawPointer
 
   @_noLocks
-  init(_ address: UnsafeMutableRawPointer) {
-    unsafe self.address = address
-  }
-
-  @_noLocks
   init?(_ address: UnsafeMutableRawPointer?) {
     guard let address = unsafe address else { return nil }
     unsafe self.address = address

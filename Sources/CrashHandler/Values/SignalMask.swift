@@ -28,14 +28,6 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_SETMASK, &mask, nil) == 0
   }
 
-  /// Replaces the mask; returns the previous mask, or 0 if the kernel refuses.
-  @_noLocks
-  static func exchange(_ mask: UInt64) -> UInt64 {
-    var (mask, previous) = (mask, UInt64(0))
-    _ = unsafe pm_sigprocmask(SIG_SETMASK, &mask, &previous)
-    return previous
-  }
-
   /// Adds signals to the mask; returns the previous mask, or nil if the kernel refuses.
   @_noLocks @discardableResult
   static func block(_ signals: UInt64) -> UInt64? {
@@ -80,6 +72,6 @@ enum SignalMask {
   @_noLocks
   static func take(_ signals: UInt64) {
     var signals = signals
-    _ = unsafe pm_take_signal(&signals)
+    _ = unsafe pm_wait_signal(&signals, nil, 0)
   }
 }

@@ -8,6 +8,4 @@ public enum AnnotationState: UInt8, DumpCode {
   case unreadable = 3
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
-
-  public var word: String { self == .beingReplaced ? "being-replaced" : "\(self)" }
 }

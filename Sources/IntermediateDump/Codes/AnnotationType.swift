@@ -9,14 +9,4 @@ public enum AnnotationType: UInt8, DumpCode {
   case bool = 5
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
-
-  public var word: String {
-    switch self {
-    case .text: "string"
-    case .signed: "int"
-    case .unsigned: "uint"
-    case .double: "double"
-    case .bool: "bool"
-    }
-  }
 }

@@ -14,14 +14,4 @@ public enum CaptureMethod: UInt8, DumpCode {
   case none = 5
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
-
-  public var word: String {
-    switch self {
-    case .crashed: "crash"
-    case .stopped: "stopped"
-    case .alsoCrashed: "also-crashed"
-    case .kernel: "kernel"
-    case .none: "none"
-    }
-  }
 }

@@ -7,6 +7,4 @@ public enum HangTarget: UInt8, DumpCode {
   case heartbeat = 4
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
-
-  public var word: String { self == .mainThread ? "main-thread" : "\(self)" }
 }

@@ -8,6 +8,4 @@ public enum HangThreadEvidence: UInt8, DumpCode {
   case none = 3
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
-
-  public var word: String { self == .lastSeen ? "last-seen" : "\(self)" }
 }

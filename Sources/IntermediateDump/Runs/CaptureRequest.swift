@@ -4,13 +4,9 @@
 /// Source: sigqueue(3), si_value.
 package struct CaptureRequest: Sendable, Equatable {
   /// The upper half of the value without its lowest bit: "PMc" and a zero byte.
-  private static var magic: UInt64 { @_noLocks get { 0x504D_6300 &>> 1 } }
+  static var magic: UInt64 { @_noLocks get { 0x504D_6300 &>> 1 } }
 
   package let value: UInt64
-
-  package init(number: UInt32, stopsThreads: Bool) {
-    value = (Self.magic << 1 | (stopsThreads ? 1 : 0)) << 32 | UInt64(number)
-  }
 
   /// Reads a request from the value of a signal; nil if the value is not a request.
   @_noLocks
@@ -22,11 +18,4 @@ package struct CaptureRequest: Sendable, Equatable {
   package var number: UInt32 { @_noLocks get { UInt32(truncatingIfNeeded: value) } }
   /// True to stop other threads during the dump.
   package var stopsThreads: Bool { @_noLocks get { value &>> 32 & 1 == 1 } }
-
-  /// The last digits of the report ID as text.
-  package var reportIDSuffix: String {
-    var bytes: [UInt8] = []
-    bytes.append(littleEndian: number)
-    return bytes.hexadecimal
-  }
 }

@@ -14,10 +14,10 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// The general registers of arm64 have 272 bytes.
   private static var smallSize: Int { 272 }
 
-  private let buffer: UnsafeMutableRawPointer
-  private let capacity: Int
+  let buffer: UnsafeMutableRawPointer
+  let capacity: Int
   private var descriptor: Int32
-  private let byteLimit: UInt64
+  let byteLimit: UInt64
   private var used = 0
   private var flushed: UInt64 = 0
   /// Bit n - 1 is set if the container at depth n is an array.
@@ -58,22 +58,10 @@ public struct IntermediateDumpWriter: ~Copyable {
     self.byteLimit = byteLimit
   }
 
-  /// Creates another writer on the same buffer; only one of the two writers may be used at a time.
-  @_noLocks
-  package borrowing func sharingBuffer() -> IntermediateDumpWriter {
-    var writer = unsafe IntermediateDumpWriter(
-      buffer: buffer, capacity: capacity, descriptor: -1, byteLimit: byteLimit)
-    writer.asksFile = asksFile
-    return writer
-  }
-
   /// The number of bytes of the dump so far, including the bytes in the buffer.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
   /// True if all bytes so far have been written to the file.
   public var isFlushed: Bool { @_noLocks get { used == 0 } }
-
-  /// The number of bytes in the buffer, which contains the whole dump if there is no file.
-  public var bufferedCount: Int { @_noLocks get { used } }
 
   // MARK: - Tokens
 

@@ -68,6 +68,18 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path]?.shown }
   }
 
+  /// A number that a dump has as text; a snapshot is written with the number under another key.
+  static func reading<Value: LosslessStringConvertible>(
+    _ key: IntermediateDumpKey, _ path: Path<Value?>
+  ) -> Field {
+    Field(key, [.text]) { map, root in
+      guard let text = map.text(key) else { return false }
+      root[keyPath: path] = Value(text)
+      return true
+    } write: { _, _ in
+    }
+  }
+
   /// A value that is always written.
   ///
   /// If the map lacks the key when it is read, the property keeps its old value.
@@ -119,7 +131,7 @@ package struct Field<Root>: Sendable {
 
   /// Fields of `Root` that are stored together in a nested map.
   ///
-  /// If there are several such maps, all are read, and values of later maps replace those of earlier ones.
+  /// If there are several such maps, all are read, and later ones win.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
     var group = Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
       let maps = map.maps(key)

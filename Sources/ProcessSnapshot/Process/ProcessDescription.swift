@@ -229,6 +229,13 @@ public struct ResourceLimits: Sendable, Equatable {
 }
 
 extension ProcessDescription {
+  /// A time in nanoseconds, from seconds and microseconds of 8 bytes each.
+  private static func time(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    let number = { (bytes: ArraySlice<UInt8>) in bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    return number(bytes.prefix(8)) &* 1_000_000_000 &+ number(bytes.dropFirst(8)) &* 1000
+  }
+
   package static let mapFields = MapFields(
     ProcessDescription(),
     [
@@ -246,6 +253,13 @@ extension ProcessDescription {
       .optional(.processStart, \.startTicks),
       .optional(.userTime, \.userTime),
       .optional(.systemTime, \.systemTime),
+      Field(.resourceUsage, [.bytes], size: 144) { map, process in
+        guard let bytes: [UInt8] = map[.resourceUsage], bytes.count == 144 else { return false }
+        process.userTime = time(bytes.prefix(16))
+        process.systemTime = time(bytes.dropFirst(16).prefix(16))
+        return true
+      } write: { _, _ in
+      },
       .optional(.processStatus, \.statusText),
       .optional(.auxiliaryVector, \.auxiliaryVector),
       .optional(.commandLine, \.commandLine),
@@ -256,7 +270,9 @@ extension ProcessDescription {
       .optional(.workingDirectory, \.workingDirectory),
       .optional(.mappingCount, \.mappingCount),
       .optional(.mappingLimit, \.mappingLimit),
+      .reading(.mappingLimitText, \.mappingLimit),
       .optional(.oomScoreAdjustment, \.oomScoreAdjustment),
+      .reading(.oomScoreText, \.oomScoreAdjustment),
       .optional(.watchdogInterval, \.watchdogInterval),
       .optional(.privacy, \.privacy),
     ] + Field.within(\.cgroup, CgroupUsage.mapFields))

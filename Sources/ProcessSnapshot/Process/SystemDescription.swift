@@ -53,6 +53,19 @@ extension SystemDescription {
     return end.map { Array(text[..<$0]) } ?? text
   }
 
+  /// The number of processors in a list such as `0-3,8`; nil for any other text.
+  private static func processorCount(in text: String) -> UInt32? {
+    var count: UInt32 = 0
+    for range in text.split(separator: ",") {
+      let ends = range.split(separator: "-").map { UInt32($0) }
+      guard ends.count <= 2, let first = ends.first ?? nil, let last = ends.last ?? nil,
+        last >= first, last - first < 1 << 20
+      else { return nil }
+      count &+= last - first + 1
+    }
+    return count == 0 ? nil : count
+  }
+
   private static func model(in text: [UInt8]) -> String? {
     let line = text.split(separator: UInt8(ascii: "\n"))
       .first { $0.starts(with: "model name".utf8) }
@@ -71,6 +84,12 @@ extension SystemDescription {
       .optional(.distribution, \.distribution),
       .optional(.libraryVersion, \.libraryVersion),
       .optional(.processorCount, \.processorCount),
+      Field(.processorList, [.text]) { map, system in
+        guard let text = map.text(.processorList) else { return false }
+        system.processorCount = processorCount(in: text)
+        return true
+      } write: { _, _ in
+      },
       .optional(.pageSize, \.pageSize),
       .optional(.bootID, \.bootID),
       .optional(.loadAverage, \.loadAverage),

@@ -67,7 +67,8 @@ func hangInSection() throws {
   for _ in 0..<2 {
     capture.session.time.phase = .sections
     capture.armTimer(milliseconds: 20)
-    let result = unsafe capture.session.recoveryPoints.runSection(hanging, capture.argument)
+    let result = unsafe pm_run_section(
+      capture.session.recoveryPoints.section, hanging, capture.argument)
     let expected = capture.installed.signals.watchdog
     #expect(result == expected)
   }
@@ -237,9 +238,9 @@ func readAbsentPages() throws {
   unsafe madvise(mapped, 1 << 20, MADV_RANDOM)
   unsafe pm_read_mappings(capture.argument)
   let place = UInt64(UInt(bitPattern: mapped))
-  #expect(!capture.memory.isAtHand(place, count: 4096))
+  #expect(capture.memory.countAtHand(place, count: 4096) == 0)
   #expect(copied(place, 4) == Array("\u{7F}ELF".utf8))
-  #expect(capture.memory.isAtHand(start, count: 4096))
+  #expect(capture.memory.countAtHand(start, count: 4096) == 4096)
   capture.closeResidentPages()
   #expect(!capture.session.resident.isOpen)
 }

@@ -77,7 +77,7 @@ import Testing
     var wrong = 0
     for _ in 0..<1_000 {
       for index in 0..<table.count {
-        guard let (bytes, reading) = table.cell(index).value(), reading.kind == .value else {
+        guard let (bytes, reading) = table.cell(index).value(), reading.isReadable else {
           continue
         }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -215,8 +215,8 @@ import Testing
   /// The number of an annotation as the capture reads it; nil where there is none.
   private func number(_ list: AnnotationList, _ offset: UInt32) -> UInt64? {
     var place: UInt64 = 0
-    guard let reading = list.node(offset).map({ unsafe $0.read(into: &place) }),
-      reading.kind == .value
+    guard let reading = list.node(offset).flatMap({ unsafe $0.read(into: &place) }),
+      reading.isReadable
     else { return nil }
     #expect(reading.count == 8 && reading.keyCount == 0 && reading.state == nil)
     return UInt64(littleEndian: place)

@@ -31,7 +31,7 @@ import Testing
     let table = unsafe MappingTable(
       text: memory, textCapacity: textCapacity, entries: entries, capacity: capacity,
       counts: counts, images: ImageTable(base: images))
-    table.fill(from: descriptor)
+    table.findLines(unsafe read(descriptor, memory, textCapacity))
     try body(table)
   }
 

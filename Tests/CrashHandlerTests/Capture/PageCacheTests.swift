@@ -61,7 +61,8 @@ import Testing
   }
 
   private func readAhead(_ memory: SafeMemory, _ addresses: [UInt64]) {
-    unsafe addresses.withUnsafeBytes {
+    let ranges = addresses.flatMap { [$0, UInt64(PageCache.pageSize)] }
+    unsafe ranges.withUnsafeBytes {
       memory.readAhead(unsafe Bytes($0.baseAddress!, count: $0.count))
     }
   }

@@ -40,8 +40,8 @@ import Testing
 
   /// The most code lines of files that a handler can reach.
   ///
-  /// 11,000, and the 400 that were granted for what locks and pointers lead to (decisions 33 and 34).
-  private static let budget = 11_400
+  /// The count of today, rounded up; the goal is 10,152 (decision 31).
+  private static let budget = 10_600
 
   @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", .asTested)

@@ -64,13 +64,13 @@ struct RegisterMemory {
       var page = (value &- RegisterMemory.bytesBelow) & mask
       if page <= last { page = last &+ UInt64(truncatingIfNeeded: PageCache.pageSize) }
       while page <= end {
-        pages.setWord(total &* 8, page)
+        pages.setRange(total, page, count: PageCache.pageSize)
         total &+= 1
         last = page
         page &+= UInt64(truncatingIfNeeded: PageCache.pageSize)
       }
     }
-    return pages.bytes(count: total &* 8)
+    return pages.bytes(count: total &* 16)
   }
 
   /// Puts the values of the registers that can be pointers into scratch memory, in ascending order.

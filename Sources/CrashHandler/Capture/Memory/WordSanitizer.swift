@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// Replaces the words in stacks and registers that may be secrets.
 ///
 /// Only addresses of mapped memory and numbers below 4,096 are kept.
@@ -63,13 +61,10 @@ struct WordSanitizer {
   }
 
   private func isMapped(_ address: UInt64, _ mapping: inout Mapping) -> Bool {
-    let index = mappings.index(endingAbove: address)
-    guard index < mappings.count else { return false }
-    let found = mappings[index]
     // A large range without permissions is only reserved address space.
-    guard found.start <= address, found.has(Mapping.isReadable | Mapping.isExecutable) else {
-      return false
-    }
+    guard let found = mappings.mapping(around: address),
+      found.has(Mapping.isReadable | Mapping.isExecutable)
+    else { return false }
     mapping = found
     return true
   }

@@ -1,11 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var capture: SectionRow {
-    @_noLocks get { unsafe SectionRow(.capture, pm_write_capture) }
-  }
-}
 
 /// Writes the `capture` map, which shows how complete the dump is.
 ///

@@ -1,11 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var client: SectionRow {
-    @_noLocks get { unsafe SectionRow(.client, pm_write_client) }
-  }
-}
 
 /// Writes the data that the program has set: annotations, breadcrumbs, and the paths of attachments.
 ///
@@ -28,11 +21,11 @@ extension Capture {
     writer.startArray(.simpleAnnotations)
     var index = 0
     while index < table.count {
-      let reading = unsafe table.cell(index).read(into: session.scratch.address)
+      let found = unsafe table.cell(index).read(into: session.scratch.address)
       index &+= 1
-      guard reading.kind != .empty else { continue }
+      guard let reading = found else { continue }
       writer.startMap(.annotation)
-      if reading.kind == .value {
+      if reading.isReadable {
         writer.property(.annotationName, session.scratch.bytes(count: reading.keyCount))
         writer.property(
           .annotationValue,
@@ -49,14 +42,14 @@ extension Capture {
     var next = list.first
     var index = 0
     while index < AnnotationList.maximumCount, let node = list.node(next) {
-      let reading = unsafe node.read(into: session.scratch.address)
+      let found = unsafe node.read(into: session.scratch.address)
       next = node.next
       index &+= 1
-      guard reading.kind != .empty else { continue }
+      guard let reading = found else { continue }
       writer.startMap(.annotationObject)
       unsafe writer.property(.annotationName, node.name, count: node.nameCount)
       writer.unsigned(.annotationType, UInt64(node.type), width: 1)
-      if reading.kind == .value {
+      if reading.isReadable {
         writer.property(.annotationData, session.scratch.bytes(count: reading.count))
       }
       endAnnotation(reading)
@@ -90,9 +83,9 @@ extension Capture {
     writer.startArray(.attachments)
     var index = 0
     while index < table.count {
-      let reading = unsafe table.cell(index).read(into: session.scratch.address)
+      let found = unsafe table.cell(index).read(into: session.scratch.address)
       index &+= 1
-      guard reading.kind == .value else { continue }
+      guard let reading = found, reading.isReadable else { continue }
       writer.startMap(.attachment)
       writer.property(.attachmentPath, session.scratch.bytes(count: reading.count))
       writer.end()

@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var contexts: SectionRow {
-    @_noLocks get { unsafe SectionRow(.contexts, pm_write_contexts) }
-  }
-}
-
 /// Writes the `withContext` values of all threads, and the breadcrumbs of the work that the crashing thread was
 /// doing.
 ///

@@ -1,20 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var crashingThreadTop: SectionRow {
-    @_noLocks get {
-      unsafe SectionRow(.crashingThreadTop, pm_write_crashing_thread_top)
-    }
-  }
-
-  static var crashingThread: SectionRow {
-    @_noLocks get {
-      unsafe SectionRow(.crashingThread, pm_write_crashing_thread)
-    }
-  }
-}
-
 /// Writes the crashing thread's registers and the top of its stack.
 ///
 /// A hung thread is written later, after it is stopped.
@@ -52,7 +38,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   let exception = capture.session.exception
   capture.writer.startMap(.crashingThread)
   // The registers are written again if the section that writes them was interrupted.
-  if capture.session.progress.abandoned & SectionRow.crashingThreadTop.bit != 0 {
+  if capture.session.progress.abandoned & DumpSection.crashingThreadTop.bit != 0 {
     capture.writeRegisters()
   }
   capture.threads.writeOwnStatus(exception.threadID)
@@ -112,10 +98,7 @@ extension Capture {
   private func writeCode(at context: SignalContext, _ regions: MemoryWriter) {
     let mappings = session.mappings
     let address = context.instructionPointer
-    let index = mappings.index(endingAbove: address)
-    guard index < mappings.count else { return }
-    let mapping = mappings[index]
-    guard mapping.start <= address, mapping.has(Mapping.isExecutable),
+    guard let mapping = mappings.mapping(around: address), mapping.has(Mapping.isExecutable),
       !mapping.has(Mapping.isWritable), mappings.path(of: mapping)[0] == 0x2F  // "/"
     else { return }
     let start = address &- mapping.start < 256 ? mapping.start : address &- 256

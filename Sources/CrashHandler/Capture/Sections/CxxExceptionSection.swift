@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var cxxException: SectionRow {
-    @_noLocks get { unsafe SectionRow(.cxxException, pm_write_cxx_exception) }
-  }
-}
-
 /// Writes the C++ exception that the calling thread caught last.
 ///
 /// If a process aborts because of an uncaught exception, that exception counts as caught by std::terminate().
@@ -61,6 +55,7 @@ private struct ThrownException {
   fileprivate static var headerSize: UInt64 { 112 }
   /// The maximum number of base classes that the search goes through.
   private static var depthLimit: Int { 16 }
+  private static var severalBasesDepth: Int { 6 }
 
   let memory: SafeMemory
   let facts: pm_exception_facts
@@ -80,58 +75,33 @@ private struct ThrownException {
   }
 
   /// The offset of the base class std::runtime_error or std::logic_error in an object of a derived class.
-  private func offsetOfStandardError(in type: UInt64) -> UInt64? {
-    var current = type
-    var offset: UInt64 = 0
-    var depth = 0
-    while depth < ThrownException.depthLimit, let kind = memory.word(current), kind != 0 {
-      depth &+= 1
-      if isStandardError(current) { return offset }
-      if kind == facts.single_base_class, let base = memory.word(current &+ 16) {
-        current = base
-      } else if kind == facts.several_bases_class, let base = baseWithError(of: current) {
-        guard let place = memory.word(base &+ 8), let next = memory.word(base) else { return nil }
-        offset = offset &+ (place &>> 8)
-        current = next
-      } else {
-        return nil
-      }
+  ///
+  /// - Parameter depth: the number of derived classes; each class with several bases counts as `severalBasesDepth`, so
+  ///   that few types are read even if the descriptions are damaged.
+  private func offsetOfStandardError(in type: UInt64, depth: Int = 0) -> UInt64? {
+    guard depth < ThrownException.depthLimit, let kind = memory.word(type), kind != 0 else {
+      return nil
     }
-    return nil
-  }
-
-  /// Returns the entry for the first base class that is a standard error, or is derived from one by single
-  /// inheritance.
-  private func baseWithError(of type: UInt64) -> UInt64? {
-    guard let sizes = memory.word(type &+ 16) else { return nil }
-    // The low half of `sizes` holds the flags, and the high half holds the number of base classes.
-    var left = sizes &>> 32 < 8 ? sizes &>> 32 : 8
+    if isStandardError(type) { return 0 }
+    guard let word = memory.word(type &+ 16) else { return nil }
+    if kind == facts.single_base_class {
+      return offsetOfStandardError(in: word, depth: depth &+ 1)
+    }
+    guard kind == facts.several_bases_class else { return nil }
+    // The low half of the word holds the flags, the high half the number of bases.
+    let end = type &+ 24 &+ 16 &* (word &>> 32 < 8 ? word &>> 32 : 8)
     var entry = type &+ 24
-    while left > 0 {
+    while entry < end {
       // A virtual base is skipped, because its position is stored only in the object.
-      if let flags = memory.word(entry &+ 8), flags & 1 == 0, let base = memory.word(entry),
-        leadsToError(base)
+      if let base = memory.word(entry), let flags = memory.word(entry &+ 8), flags & 1 == 0,
+        let offset = offsetOfStandardError(
+          in: base, depth: depth &+ ThrownException.severalBasesDepth)
       {
-        return entry
+        return (flags &>> 8) &+ offset
       }
-      entry = entry &+ 16
-      left &-= 1
+      entry &+= 16
     }
     return nil
-  }
-
-  private func leadsToError(_ type: UInt64) -> Bool {
-    var current = type
-    var depth = 0
-    while depth < ThrownException.depthLimit {
-      if isStandardError(current) { return true }
-      guard memory.word(current) == facts.single_base_class,
-        let base = memory.word(current &+ 16)
-      else { return false }
-      current = base
-      depth &+= 1
-    }
-    return false
   }
 
   private func isStandardError(_ type: UInt64) -> Bool {
@@ -141,17 +111,7 @@ private struct ThrownException {
   private func isNamed(_ type: UInt64, _ name: StaticString) -> Bool {
     guard let address = memory.word(type &+ 8) else { return false }
     let count = name.utf8CodeUnitCount
-    guard unsafe memory.copyText(address, to: scratch, limit: count &+ 1) == count else {
-      return false
-    }
-    let wanted = unsafe UnsafeRawPointer(name.utf8Start)
-    var index = 0
-    while index < count {
-      let left = unsafe scratch.loadUnaligned(fromByteOffset: index, as: UInt8.self)
-      let right = unsafe wanted.loadUnaligned(fromByteOffset: index, as: UInt8.self)
-      if left != right { return false }
-      index &+= 1
-    }
-    return true
+    return unsafe memory.copyText(address, to: scratch, limit: count &+ 1) == count
+      && Bytes(scratch, count: count).text.matches(name)
   }
 }

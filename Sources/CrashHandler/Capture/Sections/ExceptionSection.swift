@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var exception: SectionRow {
-    @_noLocks get { unsafe SectionRow(.exception, pm_write_exception) }
-  }
-}
-
 /// Writes the exception: the thread, the signal, and the last messages of the Swift runtime and libc.
 ///
 /// RUNS-DURING-CRASH.

@@ -1,11 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var extraMemory: SectionRow {
-    @_noLocks get { unsafe SectionRow(.extraMemory, pm_write_extra_memory) }
-  }
-}
 
 /// Writes the memory ranges that the program registered.
 ///
@@ -24,9 +17,9 @@ func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
   capture.writer.startArray(.extraMemory)
   var index = 0
   while index < table.count {
-    let reading = unsafe table.cell(index).read(into: scratch.address)
+    let found = unsafe table.cell(index).read(into: scratch.address)
     index &+= 1
-    guard reading.kind == .value && reading.count == ClientMemory.rangeCapacity else { continue }
+    guard let reading = found, reading.count == ClientMemory.rangeCapacity else { continue }
     let address = scratch.word(0)
     let size = scratch.word(8)
     let wanted = size < left ? size : left

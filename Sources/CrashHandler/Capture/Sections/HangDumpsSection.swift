@@ -1,12 +1,3 @@
-internal import CSignalSafe
-internal import IntermediateDump
-
-extension SectionRow {
-  static var removeHangDumps: SectionRow {
-    @_noLocks get { unsafe SectionRow(.removeHangDumps, pm_remove_hang_dumps) }
-  }
-}
-
 /// Removes the dumps of hangs that a finished crash dump replaces.
 ///
 /// This section runs when the dump is complete, so a fault here cannot damage the dump.

@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var linkMap: SectionRow {
-    @_noLocks get { unsafe SectionRow(.linkMap, pm_write_link_map) }
-  }
-}
-
 /// Writes the dynamic linker's own list of loaded files, for tools that read this list.
 ///
 /// The list may be incomplete or circular if a thread was changing it, so the number of entries is limited.

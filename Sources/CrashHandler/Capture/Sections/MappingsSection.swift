@@ -1,15 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var readMappings: SectionRow {
-    @_noLocks get { unsafe SectionRow(.readMappings, pm_read_mappings) }
-  }
-
-  static var mappings: SectionRow {
-    @_noLocks get { unsafe SectionRow(.mappings, pm_write_mappings) }
-  }
-}
 
 /// Reads `/proc/thread-self/maps` into the table of mappings.
 ///
@@ -19,11 +8,7 @@ func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   // The table may contain mappings that were read earlier, and its buffer may since have been used for other lists.
   capture.session.mappings.removeAll()
-  let descriptor = capture.proc.open(named: "thread-self/maps")
-  if descriptor >= 0 {
-    capture.session.mappings.fill(from: descriptor)
-    _ = pm_close(descriptor)
-  }
+  capture.session.mappings.read(with: capture.proc)
   capture.session.counts.set(.mappings, isShown: capture.session.mappings.count > 0)
 }
 

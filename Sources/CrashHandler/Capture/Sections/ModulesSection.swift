@@ -1,11 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var modules: SectionRow {
-    @_noLocks get { unsafe SectionRow(.modules, pm_write_modules) }
-  }
-}
 
 /// Writes the address, the file and the build ID of every ELF image.
 ///

@@ -1,11 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var objects: SectionRow {
-    @_noLocks get { unsafe SectionRow(.objects, pm_write_objects) }
-  }
-}
 
 /// Writes the objects to which the crashing thread's registers and the top of its stack point.
 ///
@@ -280,10 +273,7 @@ private struct ObjectWriter {
 
   /// True for an address in memory that is readable and not executable, because code contains no objects.
   private func isData(_ address: UInt64) -> Bool {
-    let index = mappings.index(endingAbove: address)
-    guard index < mappings.count else { return false }
-    let mapping = mappings[index]
-    return mapping.start <= address && mapping.has(Mapping.isReadable)
-      && !mapping.has(Mapping.isExecutable)
+    guard let mapping = mappings.mapping(around: address) else { return false }
+    return mapping.has(Mapping.isReadable) && !mapping.has(Mapping.isExecutable)
   }
 }

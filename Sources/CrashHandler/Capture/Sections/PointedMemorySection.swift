@@ -1,11 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var pointedMemory: SectionRow {
-    @_noLocks get { unsafe SectionRow(.pointedMemory, pm_write_pointed_memory) }
-  }
-}
 
 /// Writes the memory that shows which locks the threads wait for, and which threads hold these locks.
 ///

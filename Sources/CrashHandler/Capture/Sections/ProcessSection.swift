@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var process: SectionRow {
-    @_noLocks get { unsafe SectionRow(.process, pm_write_process) }
-  }
-}
-
 /// Writes facts that can change between launch and crash: parent, CPU time, the kernel's status text.
 ///
 /// RUNS-DURING-CRASH.
@@ -17,10 +11,9 @@ func pm_write_process(_ argument: UnsafeMutableRawPointer) {
   if capture.mayMake(CallBit.proc) {
     let parent = pm_getppid()
     if parent >= 0 { capture.writer.identifier(.parentProcessID, parent) }
-    var times = pm_processor_times()
-    if unsafe pm_getrusage(&times) == 0 {
-      capture.writer.unsigned(.userTime, times.user)
-      capture.writer.unsigned(.systemTime, times.system)
+    let usage = unsafe capture.writer.beginProperty(.resourceUsage, capacity: 144)
+    if let usage = unsafe usage, unsafe pm_getrusage(usage) == 0 {
+      capture.writer.finishProperty(count: 144)
     }
   }
   capture.writeStatusText()

@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var resources: SectionRow {
-    @_noLocks get { unsafe SectionRow(.resources, pm_write_resources) }
-  }
-}
-
 /// Writes the limits and the usage of resources: descriptors, mappings, the cgroup, and the machine's load.
 ///
 /// RUNS-DURING-CRASH.
@@ -26,12 +20,12 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
   capture.writeNumber(.memoryLimit, cgroup.memoryLimit)
   capture.writeNumber(.tasksUsed, cgroup.tasksUsed)
   capture.writeNumber(.tasksLimit, cgroup.tasksLimit)
-  capture.writeOOMScoreAdjustment()
-  capture.writeMappingLimit()
+  capture.writeText(.oomScoreText, "self/oom_score_adj", capacity: 16)
+  capture.writeText(.mappingLimitText, "sys/vm/max_map_count", capacity: 64)
   capture.writer.end()
   capture.writer.startMap(.system)
   capture.writeText(.processorText, "cpuinfo", capacity: 4096)
-  capture.writeProcessorCount()
+  capture.writeText(.processorList, "/sys/devices/system/cpu/online", capacity: 1024)
   capture.writeText(.loadAverage, "loadavg", capacity: 256)
   capture.writer.end()
 }
@@ -65,54 +59,10 @@ extension Capture {
     return true
   }
 
-  /// Writes the limit on the number of mappings of a process.
-  fileprivate func writeMappingLimit() {
-    let scratch = session.scratch
-    let count = unsafe proc.read(
-      named: "sys/vm/max_map_count", into: scratch.address, capacity: 64)
-    var text = scratch.text(count: count)
-    if text.current >= 0x30, text.current <= 0x39 { writer.unsigned(.mappingLimit, text.decimal()) }
-  }
-
-  /// Writes the number of processors online, from a list such as "0-3,6".
-  ///
-  /// Source: Linux Documentation/admin-guide/cputopology.rst.
-  fileprivate func writeProcessorCount() {
-    let scratch = session.scratch
-    let count = unsafe proc.read(
-      named: "/sys/devices/system/cpu/online", into: scratch.address, capacity: 1024)
-    var text = scratch.text(count: count)
-    var processors: UInt64 = 0
-    while text.current >= 0x30, text.current <= 0x39 {
-      let first = text.decimal()
-      var last = first
-      if text.matches("-") {
-        text.skip(0x2D)
-        last = text.decimal()
-      }
-      processors &+= last &- first &+ 1
-      text.skip(0x2C)
-    }
-    if processors != 0 { writer.unsigned(.processorCount, processors, width: 4) }
-  }
-
-  /// Writes `oom_score_adj`, which influences how soon the kernel kills this process when memory runs out.
-  fileprivate func writeOOMScoreAdjustment() {
-    let scratch = session.scratch
-    let count = unsafe proc.read(
-      named: "self/oom_score_adj", into: scratch.address, capacity: 16)
-    var text = scratch.text(count: count)
-    let isNegative = text.matches("-")
-    text.skip(0x2D)
-    guard text.current >= 0x30, text.current <= 0x39 else { return }
-    let value = Int64(truncatingIfNeeded: text.decimal())
-    writer.signed(.oomScoreAdjustment, isNegative ? 0 &- value : value, width: 4)
-  }
-
   /// Writes the number in a cgroup file; writes nothing for "max".
   ///
   /// The file was opened when the handler was started.
   fileprivate func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
-    if let value = calls.number(in: file, session.scratch) { writer.unsigned(key, value) }
+    if let value = number(in: file) { writer.unsigned(key, value) }
   }
 }

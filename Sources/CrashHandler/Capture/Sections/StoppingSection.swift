@@ -1,12 +1,3 @@
-internal import CSignalSafe
-internal import IntermediateDump
-
-extension SectionRow {
-  static var stopThreads: SectionRow {
-    @_noLocks get { unsafe SectionRow(.stopThreads, pm_stop_threads) }
-  }
-}
-
 /// Stops all other threads, or those that the dump's request names; writes nothing.
 ///
 /// RUNS-DURING-CRASH.

@@ -1,17 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var summary: SectionRow {
-    @_noLocks get { unsafe SectionRow(.summary, pm_write_summary) }
-  }
-
-  static var standardError: SectionRow {
-    @_noLocks get {
-      unsafe SectionRow(.standardError, pm_write_standard_error)
-    }
-  }
-}
 
 /// Creates the lines of the crash summary.
 ///
@@ -26,7 +13,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   if capture.session.exception.isBacktraced {
     unsafe lines.append(result, names, in: directory, isAlone: true)
     appendWork(capture, to: &lines)
-    return unsafe lines.appendCommands(result, names, in: directory, isAlone: true)
+    return lines.appendCommands(result, names, isAlone: true)
   }
   // Without a dump, the mappings have not been read, or were read for an earlier crash.
   if !result.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
@@ -56,7 +43,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
       scratch: scratch)
   }
   lines.appendEnd()
-  unsafe lines.appendCommands(result, names, in: directory, isAlone: false)
+  lines.appendCommands(result, names, isAlone: false)
 }
 
 /// Adds the contexts of the crashing thread, and the signal that had asked the process to end, if any.

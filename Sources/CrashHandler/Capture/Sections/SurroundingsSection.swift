@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var surroundings: SectionRow {
-    @_noLocks get { unsafe SectionRow(.surroundings, pm_write_surroundings) }
-  }
-}
-
 /// Writes where the process runs (container, time zone, working directory), and its open descriptors.
 ///
 /// Only names that the kernel itself has in memory are read, never the attributes of a file. A file system that does
@@ -54,8 +48,7 @@ extension Capture {
     guard !proc.isMissing else { return }
     writer.startMap(.system)
     if !known.hasTimeZone, !known.isHidden {
-      let target = unsafe ProcReader.link(
-        AT_FDCWD, ProcReader.characters("/etc/localtime"), in: scratch)
+      let target = unsafe proc.link(ProcReader.characters("/etc/localtime"), in: scratch)
       if target.count > 0 {
         writer.property(.timeZone, target.prefixOfCharacters(256))
       }
@@ -67,11 +60,10 @@ extension Capture {
   /// Writes the path of a file that the container's runtime has mounted, because that path contains the container's
   /// ID.
   private func writeContainerMount() {
-    let descriptor = proc.open(named: "thread-self/mountinfo")
-    guard descriptor >= 0 else { return }
     let text = session.scratch.firstHalf
-    let count = unsafe ProcReader.fill(text.address, capacity: text.size, from: descriptor)
-    _ = pm_close(descriptor)
+    let count = unsafe proc.readList(
+      named: "thread-self/mountinfo", into: text.address, capacity: text.size)
+    guard let count else { return }
     let mount = Surroundings.containerMount(in: text.text(count: count))
     if mount.count > 0 {
       writer.property(
@@ -84,7 +76,8 @@ extension Capture {
   fileprivate func writePlace() {
     writer.startMap(.process)
     if !installed.surroundings.isHidden {
-      let directory = proc.link("thread-self/cwd", in: session.scratch)
+      let directory = unsafe proc.link(
+        ProcReader.characters("thread-self/cwd"), in: session.scratch)
       if directory.count > 0 {
         writer.property(
           .workingDirectory, directory.prefixOfCharacters(4095))
@@ -106,8 +99,8 @@ extension Capture {
       var digits = name
       let number = Int32(truncatingIfNeeded: digits.decimal())
       guard number != directory else { continue }
-      let link = unsafe ProcReader.link(
-        directory, name.address.assumingMemoryBound(to: CChar.self), in: session.scratch.secondHalf)
+      let link = unsafe ProcReader(proc: directory).link(
+        name.address.assumingMemoryBound(to: CChar.self), in: session.scratch.secondHalf)
       writeDescriptor(number, link)
       count &+= 1
     }

@@ -1,13 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var systemAndAnnotations: SectionRow {
-    @_noLocks get {
-      unsafe SectionRow(.systemAndAnnotations, pm_write_system_and_annotations)
-    }
-  }
-}
 
 /// Writes the tokens encoded at launch: facts about the system and the program's annotations.
 ///

@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var tasks: SectionRow {
-    @_noLocks get { unsafe SectionRow(.tasks, pm_write_tasks) }
-  }
-}
-
 /// RUNS-DURING-CRASH.
 @c(pm_write_tasks) @_noLocks
 func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {

@@ -1,11 +1,4 @@
-internal import CSignalSafe
 internal import IntermediateDump
-
-extension SectionRow {
-  static var threads: SectionRow {
-    @_noLocks get { unsafe SectionRow(.threads, pm_write_threads) }
-  }
-}
 
 /// Writes every other thread.
 ///

@@ -1,12 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension SectionRow {
-  static var throwRecords: SectionRow {
-    @_noLocks get { unsafe SectionRow(.throwRecords, pm_write_throws) }
-  }
-}
-
 /// Writes where errors were thrown, if the program has turned on the recording of throws.
 ///
 /// The throws on the crashing thread come first, and then those on other threads; the newest throws come first in

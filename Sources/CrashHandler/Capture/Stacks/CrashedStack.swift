@@ -26,18 +26,16 @@ struct CrashedStack {
     let stackPointer = context.stackPointer
     let framePointer = context.framePointer
     guard stackPointer < framePointer else { return stackPointer }
-    let index = mappings.index(endingAbove: framePointer)
-    guard index < mappings.count, mappings[index].start <= framePointer,
-      mappings[index].start > stackPointer, mappings[index].has(Mapping.isReadable)
+    guard let mapping = mappings.mapping(around: framePointer), mapping.start > stackPointer,
+      mapping.has(Mapping.isReadable)
     else { return stackPointer }
     // libc keeps a thread's control block at the top of the thread's stack. The main thread's control block is
     // elsewhere; the top of its stack holds the program's arguments.
     guard
-      contains(mappings[index], pm_thread_pointer())
-        || contains(mappings[index], environmentStart)
+      contains(mapping, pm_thread_pointer()) || contains(mapping, environmentStart)
     else { return stackPointer }
     // `StackWriter` subtracts the red zone of 128 bytes again, so it starts at the beginning of the mapping.
-    return mappings[index].start &+ 128
+    return mapping.start &+ 128
   }
 
   private func contains(_ mapping: Mapping, _ address: UInt64) -> Bool {

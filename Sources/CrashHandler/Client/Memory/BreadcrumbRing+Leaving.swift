@@ -2,6 +2,8 @@ internal import CSignalSafe
 
 /// Operations on a ring of breadcrumbs that only the program uses; the crash handler only reads the ring.
 extension BreadcrumbRing {
+  static var metadataCountOffset: Int { @_noLocks get { 29 } }
+
   /// Adds a breadcrumb.
   ///
   /// - Parameters:

@@ -93,3 +93,10 @@ extension ContextValue {
     unsafe base.storeBytes(of: value, toByteOffset: offset, as: UInt8.self)
   }
 }
+
+extension Bytes {
+  @_noLocks
+  fileprivate func isEqual(to other: Bytes) -> Bool {
+    unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
+  }
+}

@@ -2,6 +2,12 @@ internal import CSignalSafe
 
 /// Operations on the rings that only the program uses; the crash handler only reads the rings.
 extension WorkRings {
+  /// Offsets of three tables with one word for each ring, and of the rings after these tables.
+  ///
+  /// A ring's three words are the key of its unit of work, the time of its last use, and the number of its next
+  /// breadcrumb.
+  static var usesOffset: Int { @_noLocks get { 4096 } }
+
   private func index(of work: UInt64, from first: Int) -> Int? {
     var index = first
     while index < first &+ WorkRings.ways {
@@ -53,4 +59,9 @@ extension WorkRings {
     guard let index = index(of: work, from: bucket(work)) else { return }
     unsafe pm_atomic_store_64(word(WorkRings.usesOffset, index), 0)
   }
+}
+
+extension WorkKey {
+  @_noLocks
+  static func context(_ number: UInt64) -> UInt64 { 1 &<< 62 | number & (1 &<< 62 &- 1) }
 }

@@ -111,7 +111,7 @@ struct AnnotationNode {
   ///
   /// - Parameter place: memory of at least `capacity` bytes, and at least 8.
   @_noLocks
-  func read(into place: UnsafeMutableRawPointer) -> CellReading {
+  func read(into place: UnsafeMutableRawPointer) -> CellReading? {
     unsafe type == AnnotationNode.textType
       ? text.read(into: place) : NumberCell(cellBase).read(into: place)
   }
@@ -145,10 +145,10 @@ struct NumberCell {
 
   /// Copies the number as 8 bytes, little-endian.
   @_noLocks
-  func read(into place: UnsafeMutableRawPointer) -> CellReading {
+  func read(into place: UnsafeMutableRawPointer) -> CellReading? {
     let word = unsafe pm_atomic_load_64(words)
-    guard unsafe word != 0 || pm_atomic_load_64(words + 1) == 1 else { return CellReading(.empty) }
+    guard unsafe word != 0 || pm_atomic_load_64(words + 1) == 1 else { return nil }
     unsafe place.storeBytes(of: word ^ NumberCell.mark, as: UInt64.self)
-    return CellReading(.value, count: 8)
+    return CellReading(count: 8)
   }
 }

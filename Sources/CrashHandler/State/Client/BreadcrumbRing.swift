@@ -20,7 +20,6 @@ struct BreadcrumbRing {
   /// by CLOCK_BOOTTIME at 16, the thread at 24, the size of the text at 28, the size of the metadata at 29, the level
   /// at 31 (0 for none), and the text at 32. The metadata follows the text.
   static var stride: Int { @_noLocks get { 256 } }
-  static var metadataCountOffset: Int { @_noLocks get { 29 } }
   static var levelOffset: Int { @_noLocks get { 31 } }
   static var textOffset: Int { @_noLocks get { 32 } }
   static var textCapacity: Int { @_noLocks get { 224 } }

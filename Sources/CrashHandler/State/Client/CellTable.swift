@@ -1,4 +1,3 @@
-internal import CSignalSafe
 internal import IntermediateDump
 
 /// A table with room for a fixed number of keys and their values, which any thread can set and remove.
@@ -51,56 +50,31 @@ struct CellState {
 
   var version: UInt64 { @_noLocks get { word &>> 8 } }
   var hasValue: Bool { @_noLocks get { word & 0x40 != 0 } }
+  /// True if the program has set a later value that was dropped.
   var isStale: Bool { @_noLocks get { word & 0x80 != 0 } }
+  /// True if a later value is being written.
   var isBeingWritten: Bool { @_noLocks get { word & 0x0F != 0 } }
   var current: Int { @_noLocks get { Int(truncatingIfNeeded: word &>> 4 & 3) } }
 }
 
-/// The result of reading a `ValueCell`.
+/// The result of reading a `ValueCell` that has a value.
 ///
 /// RUNS-DURING-CRASH.
 struct CellReading {
-  struct Kind: Equatable {
-    private let code: UInt8
-
-    private init(code: UInt8) { self.code = code }
-
-    static var empty: Kind { @_noLocks get { Kind(code: 0) } }
-    static var value: Kind { @_noLocks get { Kind(code: 1) } }
-    /// The cell has a value, but the value changed faster than it could be copied, or other data overwrote it.
-    static var unreadable: Kind { @_noLocks get { Kind(code: 2) } }
-
-    @_noLocks
-    static func == (left: Kind, right: Kind) -> Bool { left.code == right.code }
-    @_noLocks
-    static func != (left: Kind, right: Kind) -> Bool { left.code != right.code }
-  }
-
-  let kind: Kind
   let count: Int
   let keyCount: Int
-  /// True if the program has set a later value that was dropped.
-  let isStale: Bool
-  /// True if a thread was writing a later value.
-  let isBeingWritten: Bool
+  /// The annotation's state, as a report shows it; nil if the report shows no state.
+  let state: AnnotationState?
 
   @_noLocks
-  init(
-    _ kind: Kind, count: Int = 0, keyCount: Int = 0, isStale: Bool = false,
-    isBeingWritten: Bool = false
-  ) {
-    self.kind = kind
+  init(count: Int = 0, keyCount: Int = 0, state: AnnotationState? = nil) {
     self.count = count
     self.keyCount = keyCount
-    self.isStale = isStale
-    self.isBeingWritten = isBeingWritten
+    self.state = state
   }
 
-  /// The annotation's state, as a report shows it; nil if the report shows no state.
-  var state: AnnotationState? {
-    @_noLocks get {
-      if kind == .unreadable { return .unreadable }
-      return isStale ? .stale : isBeingWritten ? .beingReplaced : nil
-    }
+  /// False if the value changed faster than it could be copied, or was overwritten.
+  var isReadable: Bool {
+    @_noLocks get { if case .some(.unreadable) = state { false } else { true } }
   }
 }

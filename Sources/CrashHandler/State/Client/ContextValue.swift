@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// The names and values of all contexts around a unit of work, in the form that a task stores.
 ///
 /// The value is self-contained, so that a copy made by the Swift runtime outlives the original. Word 0 is a checksum

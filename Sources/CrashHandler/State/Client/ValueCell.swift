@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// Bytes that any thread may replace at any time, and that are read completely or not at all.
 ///
@@ -62,12 +63,12 @@ struct ValueCell {
   ///
   /// - Parameter place: memory of at least `capacity` bytes.
   @_noLocks
-  func read(into place: UnsafeMutableRawPointer) -> CellReading {
+  func read(into place: UnsafeMutableRawPointer) -> CellReading? {
     var attempts = 0
     while attempts < 16 {
       attempts &+= 1
       let state = state
-      guard state.hasValue else { return CellReading(.empty) }
+      guard state.hasValue else { return nil }
       let source = unsafe buffer(state.current)
       let count = unsafe Int(pm_atomic_load(source.assumingMemoryBound(to: UInt32.self)))
       let keyCount = unsafe Int(
@@ -80,11 +81,11 @@ struct ValueCell {
       let after = self.state
       guard after.version == state.version, exchange(after, after) else { continue }
       // These sizes are impossible, so the program has overwritten the cell.
-      guard count <= capacity && keyCount <= count else { return CellReading(.unreadable) }
+      guard count <= capacity && keyCount <= count else { break }
       return CellReading(
-        .value, count: count, keyCount: keyCount, isStale: state.isStale,
-        isBeingWritten: state.isBeingWritten)
+        count: count, keyCount: keyCount,
+        state: state.isStale ? .stale : state.isBeingWritten ? .beingReplaced : nil)
     }
-    return CellReading(.unreadable)
+    return CellReading(state: .unreadable)
   }
 }

@@ -5,9 +5,6 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 enum WorkKey {
   @_noLocks
-  static func context(_ number: UInt64) -> UInt64 { 1 &<< 62 | number & (1 &<< 62 &- 1) }
-
-  @_noLocks
   static func task(_ id: UInt64) -> UInt64 { 1 &<< 63 | id & (1 &<< 62 &- 1) }
 
   @_noLocks
@@ -27,11 +24,6 @@ struct WorkRings {
   private static var buckets: Int { 64 }
   /// The number of breadcrumbs in a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
-  /// The offsets of the second and third of three tables with one word for each ring, and of the rings, which follow.
-  ///
-  /// The tables hold the key of each ring's unit of work, the time of the ring's last use, and its next breadcrumb's
-  /// number.
-  static var usesOffset: Int { @_noLocks get { 4096 } }
   private static var nextsOffset: Int { 8192 }
   private static var ringsOffset: Int { 12288 }
 

@@ -19,15 +19,9 @@ struct DumpingThreads {
   /// The size of the table in bytes, 16 for each entry.
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
-  private let base: UnsafeMutableRawPointer
+  let base: UnsafeMutableRawPointer
   /// How often an entry of the table was freed.
   let freed: FutexWord
-
-  @_noLocks
-  init(base: UnsafeMutableRawPointer, freed: FutexWord) {
-    unsafe self.base = base
-    self.freed = freed
-  }
 
   /// Adds the calling thread; false if the table is full.
   @_noLocks

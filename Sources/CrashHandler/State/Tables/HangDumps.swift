@@ -1,17 +1,17 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The dumps of hangs that are still in progress.
+/// The dump files of hangs that have not ended.
 ///
 /// When a crash is captured, these dumps are removed, because the crash report shows the same process at a later
 /// time.
 ///
-/// RUNS-DURING-CRASH; filled in ordinary code.
+/// RUNS-DURING-CRASH; ordinary code fills it (`HangDumps+Filling`).
 @safe
 struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
   /// The head of an entry; the names of the dump, the run record and the FIFO follow it.
-  private struct Entry {
+  struct Entry {
     /// The state of the entry: 0 free, 1 being filled, 2 valid, 3 valid and to be removed at exit.
     let state: UInt32
     var dump: HeldFile
@@ -23,43 +23,7 @@ struct HangDumps {
   static var stride: Int { @_noLocks get { 64 &+ 3 &* 256 } }
   static var byteCount: Int { @_noLocks get { 8 &* (64 &+ 3 &* 256) } }
 
-  private let base: UnsafeMutableRawPointer
-
-  @_noLocks
-  init(base: UnsafeMutableRawPointer) {
-    unsafe self.base = base
-  }
-
-  /// Reserves an entry; -1 if none is free.
-  @_noLocks
-  func take() -> Int {
-    var index = 0
-    while index < HangDumps.capacity {
-      if word(index).exchange(expected: 0, desired: 1) == 0 { return index }
-      index &+= 1
-    }
-    return -1
-  }
-
-  /// Fills an entry with the names and the descriptors of a finished dump.
-  @_noLocks
-  func fill(_ index: Int, _ files: SessionFiles, _ names: DumpNames) {
-    unsafe entry(index).pointee.dump = files.dump
-    unsafe entry(index).pointee.fifo = files.fifo
-    unsafe copyName(names.finished, to: name(index, 0))
-    unsafe copyName(names.runRecord, to: name(index, 1))
-    unsafe copyName(names.fifo, to: name(index, 2))
-    word(index).store(2)
-  }
-
-  /// Overwrites a value of 8 bytes in the dump, if the descriptor still refers to the dump's file.
-  @_noLocks
-  func overwrite(_ index: Int, _ value: UInt64, at offset: Int64) {
-    let dump = unsafe entry(index).pointee.dump
-    guard offset > 0, dump.isThere(linked: true) else { return }
-    var value = value
-    _ = unsafe pm_pwrite(dump.descriptor, &value, 8, offset)
-  }
+  let base: UnsafeMutableRawPointer
 
   /// Closes the dump and its FIFO, and frees the entry.
   @_noLocks
@@ -95,10 +59,6 @@ struct HangDumps {
     }
   }
 
-  /// Marks the dump for removal when the process calls exit or `_exit`.
-  @_noLocks
-  func expectExit(_ index: Int) { _ = word(index).exchange(expected: 2, desired: 3) }
-
   @_noLocks
   func expectsExit(_ index: Int) -> Bool { word(index).value == 3 }
 
@@ -109,23 +69,13 @@ struct HangDumps {
       .assumingMemoryBound(to: CChar.self)
   }
 
-  private func copyName(
-    _ name: UnsafePointer<CChar>, to place: UnsafeMutablePointer<CChar>
-  ) {
-    // The name fits into 255 bytes: an identifier has at most 128 bytes, a report ID 36 and a suffix 7.
-    var index = 0
-    while index < 255, unsafe name[index] != 0 {
-      unsafe place[index] = name[index]
-      index &+= 1
-    }
-    unsafe place[index] = 0
-  }
-
-  private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
+  @_noLocks
+  func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
     unsafe (base + index &* HangDumps.stride).assumingMemoryBound(to: Entry.self)
   }
 
-  private func word(_ index: Int) -> FutexWord {
+  @_noLocks
+  func word(_ index: Int) -> FutexWord {
     unsafe FutexWord((base + index &* HangDumps.stride).assumingMemoryBound(to: UInt32.self))
   }
 }

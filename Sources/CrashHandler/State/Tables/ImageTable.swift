@@ -8,12 +8,7 @@ struct ImageTable {
   /// The number of bytes of the table: the entries, and the word that counts them.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
-  private let base: UnsafeMutableRawPointer
-
-  @_noLocks
-  init(base: UnsafeMutableRawPointer) {
-    unsafe self.base = base
-  }
+  let base: UnsafeMutableRawPointer
 
   private(set) var count: Int {
     @_noLocks get { unsafe counter.pointee }

@@ -19,12 +19,7 @@ struct KnownFaults {
   /// fault follows the entries.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
-  private let base: UnsafeMutableRawPointer
-
-  @_noLocks
-  init(base: UnsafeMutableRawPointer) {
-    unsafe self.base = base
-  }
+  let base: UnsafeMutableRawPointer
 
   /// True if the fault is the same as the last fault on its thread, whose handler has returned.
   @_noLocks

@@ -7,8 +7,6 @@ struct Mapping {
   static var isExecutable: UInt8 { @_noLocks get { 4 } }
   /// The flag of a mapping that begins at file offset 0.
   static var startsFile: UInt8 { @_noLocks get { 8 } }
-  /// The flag of a private mapping without a file.
-  static var isAnonymous: UInt8 { @_noLocks get { 16 } }
   /// The flag of a mapping that is known to contain an image.
   static var isOfImage: UInt8 { @_noLocks get { 32 } }
 

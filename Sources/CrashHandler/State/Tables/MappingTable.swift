@@ -20,25 +20,12 @@ struct MappingTable {
   /// The buffer for the text, and the buffer's size in bytes.
   let text: UnsafeMutableRawPointer
   let textCapacity: Int
-  private let entries: UnsafeMutableRawPointer
-  private let capacity: Int
+  let entries: UnsafeMutableRawPointer
+  let capacity: Int
   /// Two words: the number of bytes of the text, and the number of mappings.
-  private let counts: UnsafeMutablePointer<Int>
+  let counts: UnsafeMutablePointer<Int>
   /// The images that `ImageFinder` has found in the mappings.
   let images: ImageTable
-
-  @_noLocks
-  init(
-    text: UnsafeMutableRawPointer, textCapacity: Int, entries: UnsafeMutableRawPointer,
-    capacity: Int, counts: UnsafeMutablePointer<Int>, images: ImageTable
-  ) {
-    unsafe self.text = text
-    self.textCapacity = textCapacity
-    unsafe self.entries = entries
-    self.capacity = capacity
-    unsafe self.counts = counts
-    self.images = images
-  }
 
   var textCount: Int { @_noLocks get { unsafe counts[0] } }
   var count: Int { @_noLocks get { unsafe counts[1] } }
@@ -141,6 +128,14 @@ struct MappingTable {
     return low
   }
 
+  /// The mapping that contains an address; nil if there is none.
+  @_noLocks
+  func mapping(around address: UInt64) -> Mapping? {
+    let index = index(endingAbove: address)
+    guard index < count, self[index].start <= address else { return nil }
+    return self[index]
+  }
+
   /// The index of the first readable mapping that ends above an address; `count` if none does.
   @_noLocks
   func readable(endingAbove address: UInt64) -> Int {
@@ -151,9 +146,7 @@ struct MappingTable {
 
   @inline(never) @_noLocks
   func isExecutable(_ address: UInt64) -> Bool {
-    let index = index(endingAbove: address)
-    return index < count && self[index].start <= address
-      && self[index].has(Mapping.isExecutable)
+    mapping(around: address)?.has(Mapping.isExecutable) ?? false
   }
 
   @_noLocks

@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// Recently read pages of the program's memory.
 ///
 /// Lists, chains of frames and headers are read word by word, and these words are close together. With the cache, one
@@ -18,7 +16,7 @@ struct PageCache {
   /// takes as long as reading a page.
   static var capacity: Int { @_noLocks get { 16 } }
   /// The maximum number of pages that one system call reads.
-  static var batch: Int { @_noLocks get { Int(PM_COPIED_PAGES) } }
+  static var batch: Int { @_noLocks get { 8 } }
   /// The number of pages that are read together if the next pages will be needed too.
   static var readAhead: Int { @_noLocks get { 4 } }
   /// The size of the cache in bytes.
@@ -40,12 +38,7 @@ struct PageCache {
     }
   }
 
-  private let base: UnsafeMutableRawPointer
-
-  @_noLocks
-  init(base: UnsafeMutableRawPointer) {
-    unsafe self.base = base
-  }
+  let base: UnsafeMutableRawPointer
 
   /// Removes all pages from the cache.
   @_noLocks

@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// Alternate stacks that `startHandler` offers to existing threads, with one record for each thread.
 ///
 /// Each thread takes the offer in the stop handler, because only a thread itself can change its alternate stack. The
@@ -8,7 +6,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH: `answer` may run while another thread crashes.
 @safe
 struct StackOffers {
-  private struct Record {
+  struct Record {
     /// The `State` of the offer; the thread to which the stack is offered changes it too.
     let state: UInt32
     var threadID: Int32
@@ -28,25 +26,12 @@ struct StackOffers {
   }
 
   let capacity: Int
-  private let records: UnsafeMutableRawPointer
-  private let stackSize: Int
-  private let sufficientSize: Int
+  let records: UnsafeMutableRawPointer
+  let stackSize: Int
+  let sufficientSize: Int
   let count: FutexWord
   /// The number of offers that threads have taken or declined.
   let answers: FutexWord
-
-  @_noLocks
-  init(
-    records: UnsafeMutableRawPointer, capacity: Int, count: FutexWord, answers: FutexWord,
-    stackSize: Int, sufficientSize: Int
-  ) {
-    unsafe self.records = records
-    self.capacity = capacity
-    self.count = count
-    self.answers = answers
-    self.stackSize = stackSize
-    self.sufficientSize = sufficientSize
-  }
 
   @_noLocks
   func state(_ index: Int) -> FutexWord {
@@ -63,20 +48,9 @@ struct StackOffers {
     unsafe record(index).pointee.base
   }
 
-  private func record(_ index: Int) -> UnsafeMutablePointer<Record> {
-    unsafe (records + index &* StackOffers.stride).assumingMemoryBound(to: Record.self)
-  }
-
-  /// Offers a stack to a thread; false if the table is full.
   @_noLocks
-  func add(_ threadID: Int32, base: UInt64) -> Bool {
-    let index = Int(truncatingIfNeeded: count.value)
-    guard index < capacity else { return false }
-    unsafe record(index).pointee.threadID = threadID
-    unsafe record(index).pointee.base = base
-    state(index).store(State.offered)
-    count.add(1)
-    return true
+  func record(_ index: Int) -> UnsafeMutablePointer<Record> {
+    unsafe (records + index &* StackOffers.stride).assumingMemoryBound(to: Record.self)
   }
 
   /// The size that is passed to the kernel for the new alternate stack of a thread that had none.

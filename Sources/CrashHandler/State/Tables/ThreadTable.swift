@@ -1,5 +1,3 @@
-internal import CSignalSafe
-
 /// The threads that were found when the dump was taken.
 ///
 /// The size of the table is fixed. The capturing thread and each stopped thread fill its records.
@@ -22,34 +20,10 @@ struct ThreadTable {
   static var systemCallThreads: Int { @_noLocks get { 512 } }
 
   let capacity: Int
-  private let base: UnsafeMutableRawPointer
-  private let slots: UnsafeMutablePointer<UInt32>
-  private let slotMask: Int
-  private let countWord: FutexWord
-
-  /// - Parameters:
-  ///   - slots: `slotCount(capacity)` words that are 0; a used slot holds a record's index plus 1.
-  ///   - countWord: the word that counts the records; 0 at first.
-  @_noLocks
-  init(
-    base: UnsafeMutableRawPointer, slots: UnsafeMutablePointer<UInt32>, capacity: Int,
-    countWord: FutexWord
-  ) {
-    unsafe self.base = base
-    unsafe self.slots = slots
-    slotMask = ThreadTable.slotCount(capacity) &- 1
-    self.capacity = capacity
-    self.countWord = countWord
-  }
-
-  /// Returns the number of slots in the hash table of threads: a power of two, so large that at most half of the
-  /// slots are used.
-  @_noLocks
-  static func slotCount(_ capacity: Int) -> Int {
-    var count = 2
-    while count < 2 &* capacity { count &*= 2 }
-    return count
-  }
+  let base: UnsafeMutableRawPointer
+  let slots: UnsafeMutablePointer<UInt32>
+  let slotMask: Int
+  let countWord: FutexWord
 
   var count: Int { @_noLocks get { Int(truncatingIfNeeded: countWord.value) } }
 

@@ -29,17 +29,10 @@ struct WaitingCrashes {
   @_noLocks
   static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
 
-  private let base: UnsafeMutableRawPointer
-  private let capacity: Int
+  let base: UnsafeMutableRawPointer
+  let capacity: Int
   /// A signal that was sent to the capturing thread, and is stored until that thread has finished.
   let signal: PostponedSignal
-
-  @_noLocks
-  init(base: UnsafeMutableRawPointer, capacity: Int, signal: PostponedSignal) {
-    unsafe self.base = base
-    self.capacity = capacity
-    self.signal = signal
-  }
 
   /// Adds the calling thread; false if there is no room.
   @_noLocks
@@ -66,19 +59,6 @@ struct WaitingCrashes {
   func remove(_ threadID: Int32) {
     let index = index(of: threadID)
     if index >= 0 { word(index).store(0) }
-  }
-
-  /// True if no thread waits.
-  var isEmpty: Bool {
-    @_noLocks get {
-      let count = count
-      var index = 0
-      while index < count {
-        if word(index).value != 0 { return false }
-        index &+= 1
-      }
-      return true
-    }
   }
 
   /// Removes all entries; called in a forked child, where those threads do not exist.
@@ -142,7 +122,8 @@ struct WaitingCrashes {
     unsafe (base + (index &+ 1) &* WaitingCrashes.stride).assumingMemoryBound(to: Entry.self)
   }
 
-  private func word(_ index: Int) -> FutexWord {
+  @_noLocks
+  func word(_ index: Int) -> FutexWord {
     unsafe FutexWord(
       UnsafeMutableRawPointer(entry(index)).assumingMemoryBound(to: UInt32.self))
   }

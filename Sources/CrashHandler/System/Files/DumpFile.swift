@@ -168,11 +168,7 @@ extension Capture {
   /// Closes the file, unless its descriptor now refers to another file.
   @_noLocks
   func closeDumpFile() {
-    if mayMake(CallBit.files)
-      && isSame(session.files.dump)
-    {
-      _ = pm_close(session.files.dump.descriptor)
-    }
+    if mayMake(CallBit.files) { close(session.files.dump) }
     session.files.dump.descriptor = -1
   }
 
@@ -190,7 +186,7 @@ extension Capture {
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && session.runRecord.isFollowed {
-      session.runRecord.file = calls.hold(record.descriptor)
+      session.runRecord.file = hold(record.descriptor)
       return
     }
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
@@ -218,12 +214,10 @@ extension Capture {
 
   /// Creates a new FIFO, whose read end replaces that of the previous dump's FIFO.
   private func makeFIFO() {
-    if isSame(session.files.fifo) {
-      _ = pm_close(session.files.fifo.descriptor)
-    }
+    close(session.files.fifo)
     let name = unsafe session.names.fifo
     _ = unsafe pm_mkfifo(session.files.directory.descriptor, name)
-    session.files.fifo = unsafe calls.hold(
+    session.files.fifo = unsafe hold(
       Int32(
         truncatingIfNeeded: pm_openat(
           session.files.directory.descriptor, name,
@@ -243,7 +237,7 @@ extension Capture {
     }
     _ = unsafe pm_mkdir(AT_FDCWD, installed.paths.database)
     _ = unsafe pm_mkdir(AT_FDCWD, installed.paths.directory)
-    session.files.directory = unsafe calls.hold(
+    session.files.directory = unsafe hold(
       openDirectory(installed.paths.directory))
   }
 
@@ -308,7 +302,7 @@ extension Capture {
   }
 
   private func use(_ descriptor: Int32) {
-    session.files.dump = calls.hold(descriptor)
+    session.files.dump = hold(descriptor)
     session.writer.redirect(to: descriptor)
   }
 }

@@ -36,21 +36,15 @@ extension Capture {
   }
 
   private func writeReportID(_ name: UnsafeMutableRawPointer) {
-    var place = session.names.reportIDOffset
+    var text = unsafe TextBuffer(
+      name + session.names.reportIDOffset, capacity: DumpNames.reportIDLength)
     var index = 0
     while index < 16 {
-      if index == 4 || index == 6 || index == 8 || index == 10 { place &+= 1 }
+      if index == 4 || index == 6 || index == 8 || index == 10 { text.append(byte: 0x2D) }  // "-"
       let byte = unsafe session.names.reportID.loadUnaligned(
         fromByteOffset: index, as: UInt8.self)
-      unsafe name.storeBytes(of: hexadecimalDigit(byte &>> 4), toByteOffset: place, as: UInt8.self)
-      unsafe name.storeBytes(
-        of: hexadecimalDigit(byte & 15), toByteOffset: place &+ 1, as: UInt8.self)
-      place &+= 2
+      text.append(hexadecimal: UInt64(byte), digits: 2)
       index &+= 1
     }
-  }
-
-  private func hexadecimalDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? value &+ 0x30 : value &+ 0x57
   }
 }

@@ -9,12 +9,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH; `startHandler` uses this type too.
 struct StandardDescriptors {
   /// The bits of the descriptors that placeholders have taken.
-  private let taken: UInt32
-
-  /// The value without placeholders, for a process in which all three descriptors are open.
-  static var none: StandardDescriptors { @_noLocks get { StandardDescriptors(taken: 0) } }
-
-  private init(taken: UInt32) { self.taken = taken }
+  let taken: UInt32
 
   @_noLocks
   init() {
@@ -32,9 +27,6 @@ struct StandardDescriptors {
     self.taken = taken
   }
 
-  /// False if standard error was closed; then descriptor 2 is a placeholder, which `giveBack` closes.
-  var hasStandardError: Bool { @_noLocks get { !isTaken(STDERR_FILENO) } }
-
   @_noLocks
   func giveBack() {
     var descriptor: Int32 = 0
@@ -44,7 +36,8 @@ struct StandardDescriptors {
     }
   }
 
-  private func isTaken(_ descriptor: Int32) -> Bool {
+  @_noLocks
+  func isTaken(_ descriptor: Int32) -> Bool {
     taken &>> UInt32(bitPattern: descriptor) & 1 == 1
   }
 }

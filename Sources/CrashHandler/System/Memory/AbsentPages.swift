@@ -31,13 +31,12 @@ struct AbsentPages {
   /// Copies up to `count` bytes from one mapping; returns the number of bytes that could be read.
   @_noLocks
   func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
-    let index = mappings.index(endingAbove: address)
-    guard index < mappings.count, mappings[index].start <= address,
-      mappings[index].has(Mapping.isReadable), !isServed(mappings[index])
+    guard let mapping = mappings.mapping(around: address), mapping.has(Mapping.isReadable),
+      !isServed(mapping)
     else { return 0 }
     let descriptor = proc.open(named: "thread-self/mem")
     guard descriptor >= 0 else { return 0 }
-    let rest = Int(truncatingIfNeeded: mappings[index].end &- address)
+    let rest = Int(truncatingIfNeeded: mapping.end &- address)
     let result = unsafe pm_pread(
       descriptor, place, count < rest ? count : rest, Int64(bitPattern: address))
     _ = pm_close(descriptor)
@@ -66,11 +65,10 @@ struct AbsentPages {
   /// True if the file system with this minor device number may be served by another process.
   @inline(never)
   private func isServed(_ minor: UInt64) -> Bool {
-    let descriptor = proc.open(named: "thread-self/mountinfo")
-    guard descriptor >= 0 else { return true }
     let room = mappings.room
-    let count = unsafe ProcReader.fill(room.address, capacity: room.size, from: descriptor)
-    _ = pm_close(descriptor)
+    let count = unsafe proc.readList(
+      named: "thread-self/mountinfo", into: room.address, capacity: room.size)
+    guard let count else { return true }
     var list = room.text(count: count)
     // A line has the form `ID parent major:minor root place options … - type source options`.
     while !list.isAtEnd {

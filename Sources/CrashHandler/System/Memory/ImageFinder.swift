@@ -45,7 +45,7 @@ struct ImageFinder {
 
   // MARK: - The list
 
-  /// Starts the search again, with the images that the kernel and the dynamic linker list.
+  /// Starts again, with the images that the kernel and the dynamic linker list.
   @_noLocks
   mutating func begin() {
     images.removeAll()
@@ -99,7 +99,7 @@ struct ImageFinder {
   @_noLocks
   mutating func next() -> ModuleImage? {
     while listed < listedCount {
-      if listed >= ahead { readListedAhead() }
+      if listed >= ahead { readAhead(isListed: true) }
       current = listed
       listed &+= 1
       if let image = image(at: current), isListed(image, images[current]) {
@@ -108,7 +108,7 @@ struct ImageFinder {
     }
     if mapping == 0 { ahead = 0 }
     while mapping < mappings.count {
-      if mapping >= ahead { readMappedAhead() }
+      if mapping >= ahead { readAhead(isListed: false) }
       let index = mapping
       mapping &+= 1
       guard mayBegin(index),
@@ -179,37 +179,29 @@ struct ImageFinder {
 
   // MARK: - Reading ahead
 
-  /// Reads the first pages of as many listed images as one system call allows.
-  private mutating func readListedAhead() {
+  /// Reads the first pages of as many listed images, or of mappings that may begin with an image, as one system call
+  /// allows.
+  private mutating func readAhead(isListed: Bool) {
     let addresses = scratch.dropFirst(ImageFinder.addressesOffset)
+    let end = isListed ? listedCount : mappings.count
     var count = 0
-    while ahead < listedCount, count < PageCache.batch {
-      addresses.setWord(count &* 8, images[ahead].start & ~4095)
-      count &+= 1
-      ahead &+= 1
-    }
-    memory.readAhead(addresses.bytes(count: count &* 8))
-  }
-
-  private mutating func readMappedAhead() {
-    let addresses = scratch.dropFirst(ImageFinder.addressesOffset)
-    var count = 0
-    while ahead < mappings.count, count < PageCache.batch {
-      if mayBegin(ahead) {
-        addresses.setWord(count &* 8, mappings[ahead].start)
+    while ahead < end, count < PageCache.batch {
+      if isListed || mayBegin(ahead) {
+        let start = isListed ? images[ahead].start & ~4095 : mappings[ahead].start
+        addresses.setRange(count, start, count: PageCache.pageSize)
         count &+= 1
       }
       ahead &+= 1
     }
-    memory.readAhead(addresses.bytes(count: count &* 8))
+    memory.readAhead(addresses.bytes(count: count &* 16))
   }
 
   // MARK: - Facts read from the images
 
   /// The path of an image's file; empty if it is not known.
   ///
-  /// If possible, this is the path that the kernel shows for a mapping of the image. Otherwise, it comes from the
-  /// dynamic linker's list or, for the program, from launch.
+  /// This is the path that the kernel shows for a mapping of the image, otherwise the path in the dynamic linker's
+  /// list.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)
@@ -250,10 +242,9 @@ struct ImageFinder {
   @_noLocks
   func isCode(_ address: UInt64) -> Bool {
     if mappings.count > 0 {
-      let index = mappings.index(endingAbove: address)
-      guard index < mappings.count, mappings[index].start <= address else { return false }
-      if mappings[index].has(Mapping.isExecutable) { return true }
-      guard mappings[index].has(Mapping.isOfImage) else { return false }
+      guard let mapping = mappings.mapping(around: address) else { return false }
+      if mapping.has(Mapping.isExecutable) { return true }
+      guard mapping.has(Mapping.isOfImage) else { return false }
     }
     guard let image = image(around: address).image, let segment = image.loaded(around: address)
     else { return false }

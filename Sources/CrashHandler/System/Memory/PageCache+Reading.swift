@@ -38,25 +38,23 @@ extension PageCache {
     return done
   }
 
-  /// Reads pages with one system call for each `batch`, and one more call after each unreadable page.
+  /// Reads pages with one system call for each `batch`, and one more call after each page that cannot be read.
   ///
-  /// - Parameter pages: the addresses of the pages, one word each.
+  /// - Parameter pages: the pages, as ranges of `Scratch.setRange`.
   @_noLocks
   func read(_ pages: Bytes, from memory: SafeMemory) {
-    let total = pages.count / 8
+    let total = pages.count / 16
     var done = 0
     while done < total {
       let rest = total &- done
       let count = rest < PageCache.batch ? rest : PageCache.batch
       let first = take(count)
-      let addresses = pages.dropFirst(done &* 8)
-      guard let copied = unsafe memory.copyPages(addresses, count: count, to: place(first)) else {
-        return
-      }
+      let addresses = pages.dropFirst(done &* 16)
+      let copied = unsafe memory.copyPages(addresses, count: count, to: place(first))
       var index = 0
       while index < copied {
         self[first &+ index] = Entry(
-          address: addresses.word(index &* 8), count: PageCache.pageSize)
+          address: addresses.word(index &* 16), count: PageCache.pageSize)
         index &+= 1
       }
       // The page at which the kernel stopped is skipped here; if it is needed later, it is read separately.

@@ -64,12 +64,6 @@ struct SafeMemory {
     return run.isHere ? run.count : 0
   }
 
-  /// True if a range may be read and, as far as is known, is in memory.
-  @_noLocks
-  func isAtHand(_ address: UInt64, count: Int) -> Bool {
-    countAtHand(address, count: count) == count
-  }
-
   /// Returns a reader of the same memory without the `PageCache`.
   ///
   /// - Parameter attempt: see `ResidentPages.again`.
@@ -97,28 +91,28 @@ struct SafeMemory {
 
   /// Reads pages that will be needed into the cache, with few system calls; does nothing without a cache.
   ///
-  /// - Parameter addresses: the addresses of the pages, one word each.
+  /// - Parameter addresses: the pages, as ranges of `Scratch.setRange`.
   @_noLocks
-  func readAhead(_ addresses: Bytes) { pages?.read(addresses, from: self) }
+  func readAhead(_ addresses: Bytes) {
+    if usesSystemCall { pages?.read(addresses, from: self) }
+  }
 
   /// Copies whole pages into consecutive memory, with one system call.
   ///
   /// - Parameters:
-  ///   - addresses: the addresses of the pages, one word each.
+  ///   - addresses: the pages, as ranges of `Scratch.setRange`.
   ///   - count: at most `PageCache.batch`.
-  /// - Returns: the number of pages before the first page that cannot be read, must not be read, or is not in memory;
-  ///   nil if the system call cannot be used.
+  /// - Returns: the number of pages before the first page that cannot be read, must not be read, or is not in memory.
   @_noLocks
-  func copyPages(_ addresses: Bytes, count: Int, to place: UnsafeMutableRawPointer) -> Int? {
-    guard usesSystemCall else { return nil }
+  func copyPages(_ addresses: Bytes, count: Int, to place: UnsafeMutableRawPointer) -> Int {
     var allowed = 0
-    while allowed < count, isAtHand(addresses.word(allowed &* 8), count: PageCache.pageSize) {
+    let size = PageCache.pageSize
+    while allowed < count, countAtHand(addresses.word(allowed &* 16), count: size) == size {
       allowed &+= 1
     }
     guard allowed > 0 else { return 0 }
-    let result = unsafe pm_copy_pages(processID, place, addresses.address, allowed)
-    if result < 0 { return result == -Int(EFAULT) ? 0 : nil }
-    return result / PageCache.pageSize
+    return unsafe copyRanges(
+      addresses.address, number: allowed, to: place, count: allowed &* size) / size
   }
 
   /// Copies bytes without the cache.
@@ -179,10 +173,10 @@ struct SafeMemory {
 
   /// Copies ranges into one buffer with one system call; returns the number of bytes that were copied.
   ///
-  /// The copied bytes are those before the first unreadable byte. The result is 0 if the system call is not allowed.
+  /// These are the bytes before the first byte that cannot be read; 0 if the system call is not allowed.
   ///
   /// - Parameters:
-  ///   - ranges: pairs of an address and a size; all the ranges are in memory.
+  ///   - ranges: ranges of `Scratch.setRange`, all of them in memory.
   ///   - number: the number of ranges, at most `PM_COPIED_RANGES`.
   ///   - count: the number of bytes of all ranges together.
   @_noLocks

@@ -67,7 +67,7 @@ static void handle(int number, void *information, void *context, uint64_t entry)
     CHECK(number == SIGSEGV);
     CHECK(pm_siginfo_code(information) == SEGV_MAPERR);
     CHECK(pm_siginfo_address(information) == 0x5008);
-    CHECK(pm_context_instruction_pointer(context) == (uintptr_t)fault_instruction);
+    CHECK(pm_context_register(context, PM_INSTRUCTION_POINTER) == (uintptr_t)fault_instruction);
     CHECK(registers[0] == 0x5000 && registers[1] == 0x1111);
     CHECK(registers[19] == 0x1919 && registers[28] == 0x2828);
     const char *area = pm_context_floating_point(context);
@@ -77,12 +77,12 @@ static void handle(int number, void *information, void *context, uint64_t entry)
     CHECK(value == 2.0);
   } else if (kind == 2) {
     CHECK(number == SIGTRAP);
-    CHECK(pm_context_instruction_pointer(context) == (uintptr_t)trap_instruction);
+    CHECK(pm_context_register(context, PM_INSTRUCTION_POINTER) == (uintptr_t)trap_instruction);
     CHECK(registers[21] == 0x2121);
   } else {
     CHECK(number == SIGUSR1);
     CHECK(pm_siginfo_sender(information) == getpid());
-    pm_context_block_signal(context, SIGUSR2);
+    pm_context_set_signal_mask(context, seen_mask | UINT64_C(1) << (SIGUSR2 - 1));
     return;
   }
   pm_context_recover(context, &pad, number);
@@ -107,9 +107,9 @@ static __attribute__((noinline)) void capture(char *context) {
   __asm__ volatile("" : "+r"(kept));
   const uint64_t *registers = pm_context_registers(context);
   CHECK(registers[22] == 0x2222);
-  CHECK(pm_context_frame_pointer(context) == (uintptr_t)__builtin_frame_address(0));
-  CHECK(pm_context_frame_pointer(context) - pm_context_stack_pointer(context) < 4096);
-  CHECK(pm_context_instruction_pointer(context) - (uintptr_t)capture < 4096);
+  CHECK(pm_context_register(context, PM_FRAME_POINTER) == (uintptr_t)__builtin_frame_address(0));
+  CHECK(pm_context_register(context, PM_FRAME_POINTER) - pm_context_register(context, PM_STACK_POINTER) < 4096);
+  CHECK(pm_context_register(context, PM_INSTRUCTION_POINTER) - (uintptr_t)capture < 4096);
   double value;
   memcpy(&value, context + PM_CONTEXT_FLOATING_POINT + 16 + 9 * 16, sizeof value);
   CHECK(value == 3.0);

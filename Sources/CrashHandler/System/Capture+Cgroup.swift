@@ -1,12 +1,12 @@
 internal import CSignalSafe
 
-extension CrashCalls {
+extension Capture {
   /// Reads the number in a cgroup file that was opened when the handler was installed.
   ///
   /// The result is nil for "max", or if the file cannot be read.
   @_noLocks
-  func number(in file: HeldFile, _ scratch: Scratch) -> UInt64? {
-    var text = text(of: file, capacity: 64, scratch)
+  func number(in file: HeldFile) -> UInt64? {
+    var text = text(of: file, capacity: 64)
     guard text.current >= 0x30, text.current <= 0x39 else { return nil }
     let value = text.decimal()
     // In version 1 of cgroups, the largest multiple of the page size means "no limit".
@@ -15,13 +15,14 @@ extension CrashCalls {
 
   /// Returns how many bytes of the cgroup's memory are cached files, which the kernel can free.
   @_noLocks
-  func cache(in file: HeldFile, _ scratch: Scratch) -> UInt64 {
-    var text = text(of: file, capacity: scratch.size, scratch)
+  func cache(in file: HeldFile) -> UInt64 {
+    var text = text(of: file, capacity: session.scratch.size)
     let inactive = text.find("inactive_file") ? text.decimal() : 0
     return text.find("active_file") ? inactive &+ text.decimal() : inactive
   }
 
-  private func text(of file: HeldFile, capacity: Int, _ scratch: Scratch) -> TextScanner {
+  private func text(of file: HeldFile, capacity: Int) -> TextScanner {
+    let scratch = session.scratch
     guard mayMake(CallBit.proc), isSame(file) else { return scratch.text(count: 0) }
     let count = unsafe pm_pread(file.descriptor, scratch.address, capacity, 0)
     return scratch.text(count: count > 0 ? count : 0)

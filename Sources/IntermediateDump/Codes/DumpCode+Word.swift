@@ -1,0 +1,37 @@
+// The words of the values whose names are not the words, for readers of dumps.
+
+extension AnnotationState {
+  public var word: String { self == .beingReplaced ? "being-replaced" : "\(self)" }
+}
+
+extension AnnotationType {
+  public var word: String {
+    switch self {
+    case .text: "string"
+    case .signed: "int"
+    case .unsigned: "uint"
+    case .double: "double"
+    case .bool: "bool"
+    }
+  }
+}
+
+extension CaptureMethod {
+  public var word: String {
+    switch self {
+    case .crashed: "crash"
+    case .stopped: "stopped"
+    case .alsoCrashed: "also-crashed"
+    case .kernel: "kernel"
+    case .none: "none"
+    }
+  }
+}
+
+extension HangTarget {
+  public var word: String { self == .mainThread ? "main-thread" : "\(self)" }
+}
+
+extension HangThreadEvidence {
+  public var word: String { self == .lastSeen ? "last-seen" : "\(self)" }
+}

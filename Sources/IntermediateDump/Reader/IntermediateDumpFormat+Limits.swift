@@ -1,0 +1,14 @@
+/// The limits of a reader.
+extension IntermediateDumpFormat {
+  /// The maximum size in bytes of a property that is written or read.
+  public static var maximumPropertySize: Int { 64 << 20 }
+
+  /// The maximum depth of nesting that is written or read, not counting the root map.
+  public static var maximumDepth: Int { 16 }
+
+  /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.
+  ///
+  /// A dump with 4,096 threads of 40 tokens each needs far fewer tokens. The limit bounds the size of the tree that a
+  /// reader builds from a malicious file.
+  public static let maximumTokenCount = 1 << 21
+}

@@ -1,0 +1,13 @@
+/// What the sender of a request needs.
+extension CaptureRequest {
+  package init(number: UInt32, stopsThreads: Bool) {
+    value = (Self.magic << 1 | (stopsThreads ? 1 : 0)) << 32 | UInt64(number)
+  }
+
+  /// The last digits of the report ID as text.
+  package var reportIDSuffix: String {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: number)
+    return bytes.hexadecimal
+  }
+}
