@@ -146,15 +146,22 @@ public actor BuiltProducts {
     return path
   }
 
+  /// Lets a debug build compile each module as a whole.
+  ///
+  /// Without an index for editors, this takes two thirds of the processor time of a usual debug build, and nothing is
+  /// built twice here.
+  private static let wholeModules = [
+    "-whole-module-optimization", "-no-emit-module-separately-wmo", "-num-threads", "2",
+  ].flatMap { ["-Xswiftc", $0] }
+
   private static func build(_ product: String, _ variant: BuildVariant) async throws -> String {
     try Door.requireProofs("a build of \(product) as \(variant.directory)")
     let scratch = packageRoot + "/.build/variants/" + variant.directory
-    // A debug build otherwise writes an index for editors, which takes a ninth of its time.
     let arguments =
       [
         "swift", "build", "-c", variant.configuration, "--product", product,
         "--scratch-path", scratch, "--package-path", packageRoot, "--disable-index-store",
-      ] + variant.arguments
+      ] + (variant.configuration == "debug" ? wholeModules : []) + variant.arguments
     var build = try await ChildProcess.run(
       "/usr/bin/env", arguments, in: packageRoot, patience: 1500)
     if build.end.exitCode != 0 {
