@@ -69,7 +69,7 @@ package struct Field<Root>: Sendable {
   }
 
   /// A number that a dump has as text; a snapshot is written with the number under another key.
-  static func reading<Value: LosslessStringConvertible>(
+  static func reading<Value: LosslessStringConvertible & SendableMetatype>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>
   ) -> Field {
     Field(key, [.text]) { map, root in
