@@ -280,7 +280,7 @@ extension IntermediateDumpKey {
       """).shown(in: .capture, as: "threadsReadFromKernel")
     case .threadsOmitted:
       .unsigned(8, """
-      Number of threads beyond the limit, which were counted but are not in the dump.
+      Number of threads beyond the limit: the handler counted these threads, but did not write them.
       """).shown(in: .capture, as: "threadsOmitted")
     // `SectionTests` compares the list with `Section`.
     case .sectionsAbandoned: .unsigned(8, """
@@ -521,7 +521,7 @@ extension IntermediateDumpKey {
       """).shown(in: .attachment, as: "name")
     case .attachmentSize: .unsigned(8, "Number of bytes that were copied.").shown(in: .attachment, as: "size")
     case .attachmentBytesOmitted: .unsigned(8, """
-      Number of bytes before the copied bytes, which were not copied.
+      Number of bytes at the beginning of the file that were not copied.
       """).shown(in: .attachment, as: "bytesOmitted")
     case .attachmentFailure: .text("Why the file was not copied.").shown(in: .attachment, as: "failure")
     case .userStreamFailures: .array("""
