@@ -694,8 +694,8 @@ extension IntermediateDumpKey {
       """)
     case .isInlined: .unsigned(1, "1 if the function was inlined into the next function.")
     case .sourceFile: .text("The source file's path.")
-    case .sourceLine: .unsigned(4, "The line; from 1.")
-    case .sourceColumn: .unsigned(4, "The column; from 1.")
+    case .sourceLine: .unsigned(4, "The number of the line; the first line is 1.")
+    case .sourceColumn: .unsigned(4, "The number of the column; the first column is 1.")
     case .isLineApproximate: .unsigned(1, """
       1 if the debug information has no line for the code; `sourceLine` is then the last line before \
       it.
