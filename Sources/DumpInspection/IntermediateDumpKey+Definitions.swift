@@ -375,8 +375,8 @@ extension IntermediateDumpKey {
     case .continuesReport: .bytes(16, """
       In a run record, inside `owner`: the report ID of the preceding crash, which the process may \
       survive. This run record belongs to the locked file for the next crash. If that file stays empty, \
-      the preceding crash ended the process, or the process ended later without another crash; no report \
-      says how the run ended.
+      the preceding crash ended the process, or the process ended later without another crash. In both \
+      cases, no report says how the run ended.
       """)
     case .ownerCrashSignals: .address("""
       In a run record, inside `owner`: the crash signals that are handled; bit n - 1 stands for signal \
