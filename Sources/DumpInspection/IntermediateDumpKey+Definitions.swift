@@ -289,7 +289,7 @@ extension IntermediateDumpKey {
       """).shown(in: .capture, as: "threadsReadFromKernel")
     case .threadsOmitted:
       .unsigned(8, """
-      Number of threads beyond the limit, which were counted but are not in the dump.
+      Number of threads beyond the limit: the handler counted these threads, but did not write them.
       """).shown(in: .capture, as: "threadsOmitted")
     // `SectionTests` compares the list with `Section`.
     case .sectionsAbandoned: .unsigned(8, """
@@ -388,8 +388,8 @@ extension IntermediateDumpKey {
     case .continuesReport: .bytes(16, """
       In a run record, inside `owner`: the report ID of the preceding crash, which the process may \
       survive. This run record belongs to the locked file for the next crash. If that file stays empty, \
-      the preceding crash ended the process, or the process ended later without another crash; no report \
-      says how the run ended.
+      the preceding crash ended the process, or the process ended later without another crash. In both \
+      cases, no report says how the run ended.
       """)
     case .ownerCrashSignals: .address("""
       In a run record, inside `owner`: the crash signals that are handled; bit n - 1 stands for signal \
@@ -534,7 +534,7 @@ extension IntermediateDumpKey {
       """).shown(in: .attachment, as: "name")
     case .attachmentSize: .unsigned(8, "Number of bytes that were copied.").shown(in: .attachment, as: "size")
     case .attachmentBytesOmitted: .unsigned(8, """
-      Number of bytes before the copied bytes, which were not copied.
+      Number of bytes at the beginning of the file that were not copied.
       """).shown(in: .attachment, as: "bytesOmitted")
     case .attachmentFailure: .text("Why the file was not copied.").shown(in: .attachment, as: "failure")
     case .userStreamFailures: .array("""
@@ -707,8 +707,8 @@ extension IntermediateDumpKey {
       """)
     case .isInlined: .unsigned(1, "1 if the function was inlined into the next function.")
     case .sourceFile: .text("The source file's path.")
-    case .sourceLine: .unsigned(4, "The line; from 1.")
-    case .sourceColumn: .unsigned(4, "The column; from 1.")
+    case .sourceLine: .unsigned(4, "The number of the line; the first line is 1.")
+    case .sourceColumn: .unsigned(4, "The number of the column; the first column is 1.")
     case .isLineApproximate: .unsigned(1, """
       1 if the debug information has no line for the code; `sourceLine` is then the last line before \
       it.

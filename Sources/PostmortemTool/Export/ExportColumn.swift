@@ -122,7 +122,7 @@ struct ExportColumn {
     },
     ExportColumn(
       "place", .text,
-      "the innermost call of the program's own code; if there is none, that of a dependency; "
+      "the innermost call of the program's own code; if there is none, the innermost call of a dependency; "
         + "if there is none either, file and offset"
     ) {
       ExportValue($0.facts.place)

@@ -80,7 +80,7 @@ extension CrashCondition {
         surrounds: true),
     ]
     conditions[6].excluded["cxx-exception"] =
-      "the exception leaves the function before it ends the process in the destructor, so the function is no longer on the stack"
+      "the exception has left the function when it ends the process in the destructor, so the function is no longer on the stack"
     conditions[7].dumpsBefore = 1
     conditions[7].excluded["seccomp"] = "a seccomp filter creates the condition itself"
     for index in 2...3 {
@@ -121,7 +121,8 @@ extension CrashCondition {
     }
     var churn = made(
       "thread-churn", .threads, "four threads start and join others all the time")
-    churn.excluded["exec"] = "exec makes `pthread_create` fail in the four threads"
+    churn.excluded["exec"] =
+      "exec makes `pthread_create` fail in the four threads that start others"
     var blocked = [
       made(
         "blocked-before", .threads, "every signal was blocked in main before the handler started"),
