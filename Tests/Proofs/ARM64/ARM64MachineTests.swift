@@ -48,16 +48,23 @@
     }
 
     /// A part of `--full`: the value of POSTMORTEM_ARM64 is `all`, or names parts between commas.
-    enum Part: String {
+    enum Part: String, CaseIterable {
       case conditions, release, pages, processor, scenes
 
-      private static let value = ProcessInfo.processInfo.environment["POSTMORTEM_ARM64"]
-      static var isFull: Bool { value != nil }
+      /// The chosen parts; nil without the variable. A name that is no part must not pass as a part without tests.
+      private static let chosen: [Part]? =
+        ProcessInfo.processInfo.environment["POSTMORTEM_ARM64"].map { value in
+          if value == "all" { return allCases }
+          return value.split(separator: ",").map { name in
+            guard let part = Part(rawValue: String(name)) else {
+              fatalError("POSTMORTEM_ARM64: \(name) is none of all, \(allCases.map(\.rawValue))")
+            }
+            return part
+          }
+        }
+      static var isFull: Bool { chosen != nil }
 
-      var isChosen: Bool {
-        guard let value = Self.value else { return false }
-        return value == "all" || value.split(separator: ",").contains { $0 == rawValue }
-      }
+      var isChosen: Bool { Self.chosen?.contains(self) == true }
     }
 
     @Test(arguments: Machine.some)
