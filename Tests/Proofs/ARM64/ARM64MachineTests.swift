@@ -51,7 +51,9 @@
     enum Part: String, CaseIterable {
       case conditions, release, pages, processor, scenes
 
-      /// The chosen parts; nil without the variable. A name that is no part must not pass as a part without tests.
+      /// The chosen parts; nil without the variable.
+      ///
+      /// An unknown name would otherwise choose no test, and the proof would pass.
       private static let chosen: [Part]? =
         ProcessInfo.processInfo.environment["POSTMORTEM_ARM64"].map { value in
           if value == "all" { return allCases }
