@@ -39,7 +39,7 @@ enum MinidumpFormat {
   static let productAnnotation = "prod"
   static let versionAnnotation = "ver"
 
-  // The maximum that Breakpad's reader accepts. If a list has more entries, the reader drops the whole list.
+  // The limits of Breakpad's reader. If a list has more entries, the reader drops the whole list.
   static let maximumThreads = 4096
   static let maximumModules = 2048
   static let maximumMemoryRegions = 4096

@@ -112,8 +112,8 @@
 
 #pragma clang diagnostic pop
 
-// In glibc these constants are enumerators, which macros with the same names would break. So here they have names
-// with a prefix in C, and the kernel's names in Swift.
+// In glibc these constants are enumerators, which macros with the same names would break. So in C they get the prefix
+// `PM_`; in Swift they keep the kernel's names.
 #define PM_NAMED(name) __attribute__((swift_name(#name)))
 
 // sigaction(2), "The si_code field"

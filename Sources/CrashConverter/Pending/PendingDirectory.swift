@@ -98,7 +98,7 @@ struct PendingDirectory: ~Copyable {
 
   /// The age of a file in nanoseconds, counted from the latest of its dates.
   ///
-  /// If none of these dates can be used, the last change of the file's data or attributes takes their place.
+  /// If none of these dates is plausible, the file's ctime is used instead.
   ///
   /// The result is 0 if all dates come from a clock that was not set. With such dates, the age counts from now on.
   private func age(

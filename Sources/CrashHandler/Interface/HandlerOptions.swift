@@ -65,7 +65,7 @@ public struct HandlerOptions: Sendable, Equatable {
 
   /// Whether a report is created if this process ends from outside without a dump.
   ///
-  /// Examples are a process that was killed, and a process that ended because memory ran out.
+  /// For example, the process was killed, or memory ran out.
   ///
   /// Such a report is uploaded only on request. For this option, SIGTERM, SIGINT, SIGHUP and SIGPIPE get a handler if
   /// they have their default action, which still follows the handler. This option has no effect if `forgoing`

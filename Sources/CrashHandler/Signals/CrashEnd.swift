@@ -16,7 +16,7 @@ extension Capture {
   @_noLocks
   func endProcess(by call: HandlerCall) {
     shared.ending.store(Shared.Ending.now)
-    // `forcesDefaultAction` is called before `prepareLateEnd`, which changes the mask in the context.
+    // `forcesDefaultAction` must come first, because it reads the mask in the context, which `prepareLateEnd` changes.
     let isForced = forcesDefaultAction(call.signal)
     if call.isFromKernel { prepareLateEnd(call.signal.context) }
     restoreAndReraise(call.signal, isForced: isForced)

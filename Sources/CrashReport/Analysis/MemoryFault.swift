@@ -87,8 +87,8 @@ struct MemoryFault {
   /// The mapping that contains the faulting address and allows the access, although the kernel reported unmapped
   /// memory.
   ///
-  /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. In
-  /// glibc 2.42, all stacks except the main thread's contain such a guard region.
+  /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. Since
+  /// glibc 2.42, the stack of each thread except the main thread contains such a guard region.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
     guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty

@@ -2,7 +2,7 @@
 struct SignatureName: Sendable, Equatable {
   let text: String
 
-  /// Makes the form for signatures from a demangled name.
+  /// Converts a demangled function name to the form that signatures use.
   init(_ function: String) {
     var name = FunctionName.short(function)
     // A closure counts as the function around it. The number of a closure changes with every closure that is added

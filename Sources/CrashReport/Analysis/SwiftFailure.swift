@@ -72,7 +72,7 @@ package enum SwiftFailure: String, Sendable {
     return (file, words.hasPrefix(prefix) ? words.dropFirst(prefix.count) : words)
   }
 
-  /// The prefix of an artificial function that the compiler adds to the debug information of a trap.
+  /// The prefix of the name of the artificial function that the compiler adds to the debug information of a trap.
   ///
   /// The name of this artificial function describes a failed check that writes no message.
   ///

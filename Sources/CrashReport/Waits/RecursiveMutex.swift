@@ -41,7 +41,7 @@ struct RecursiveMutex {
     return wait
   }
 
-  /// The words of the stack from its top to the frame that called the lock's function.
+  /// The words of the stack from the stack pointer to slightly beyond the frame that called `_lockSlow`.
   private func words(of thread: ThreadSnapshot, to frames: ArraySlice<StackFrame>) -> [Address] {
     guard let start = thread.stackPointer,
       let end = frames.dropFirst().lazy.compactMap(\.stackPointer).first,

@@ -10,8 +10,8 @@ public struct UploadOptions: Sendable, Equatable {
   public var privacy = ReportPrivacy.full
   /// HTTP headers that are sent with each report, for example for authorization.
   public var headers: [String: String] = [:]
-  /// The minimum time between the beginnings of two uploads from the database, whichever processes send them; in
-  /// whole seconds.
+  /// The minimum time, in whole seconds, from the start of one upload from the database to the start of the next, even
+  /// if different processes send them.
   ///
   /// The other reports wait for their turn; no report is dropped.
   public var interval = Duration.seconds(60)

@@ -206,7 +206,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Creates a FIFO and opens it for reading, without waiting for a writer.
   ///
-  /// SMB and FAT have no FIFOs, and may create a file of another kind.
+  /// SMB and FAT do not support FIFOs. Instead of failing, they may create a file of another kind.
   ///
   /// - Returns: nil if the FIFO cannot be created or opened.
   package func createFIFO(_ name: String) -> OpenFile? {

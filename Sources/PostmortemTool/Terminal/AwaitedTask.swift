@@ -7,7 +7,7 @@ enum AwaitedTask {
     let result = Mutex<Result<Value, Failure>?>(nil)
   }
 
-  /// Runs asynchronous work, and blocks this thread until it has ended.
+  /// Runs asynchronous work, and blocks this thread until the work ends.
   ///
   /// - Parameter seconds: the number of seconds after which the work is canceled; its end is awaited even then. Nil
   ///   for no limit.

@@ -6,7 +6,7 @@ extension ContextValue {
   /// How many bytes of a new value may displace outer contexts; beyond this, a value that does not fit is cut.
   private static var leastValue: Int { 32 }
 
-  /// Begins the value with the contexts around the new context, if there are any.
+  /// Starts this record with a copy of the outer contexts, if there are any.
   ///
   /// A context with the same name is left out, because the new context replaces it. The outermost contexts are also
   /// left out if there would be no room for the new name and the beginning of the new value.
