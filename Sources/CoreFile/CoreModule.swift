@@ -96,8 +96,9 @@ extension CoreModule {
   /// The maximum number of modules; without this limit, a malicious file could make every mapping a module.
   private static let limit = 1 << 14
 
-  /// Finds the images of the mapped files, the image that the kernel provides (the vDSO), and the program's own image
-  /// if the core file's NT_FILE note does not list its file.
+  /// Finds the images of the mapped files, the vDSO, and the program's image.
+  ///
+  /// The program's image needs a separate search if the core file's NT_FILE note does not list the program's file.
   static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
     var modules: [CoreModule] = []
     var seen: Set<Address> = []

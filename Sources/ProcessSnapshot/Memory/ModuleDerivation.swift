@@ -136,7 +136,7 @@ extension ModuleSnapshot {
     writer.end()
   }
 
-  /// The name of the vDSO, which is an image that the kernel provides, in the maps file.
+  /// The name that the maps file uses for the vDSO, which is an image that the kernel provides.
   ///
   /// `kernelImageName` is the name that Breakpad, Crashpad and symbol servers use.
   static var kernelImagePath: String { "[vdso]" }

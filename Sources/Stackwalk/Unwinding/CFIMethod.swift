@@ -1,6 +1,7 @@
 internal import ProcessSnapshot
 
-/// Finds the caller by call frame information, which describes where the caller's registers are at every instruction.
+/// Finds the caller with call frame information, which describes where the caller's registers are at every
+/// instruction.
 ///
 /// If the result is not plausible, for example on a damaged stack, other methods are tried.
 ///
