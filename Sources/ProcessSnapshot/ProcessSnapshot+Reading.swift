@@ -111,8 +111,8 @@ extension ProcessSnapshot {
   ///
   /// In glibc 2.42, the guard regions between stacks do not split the mapping.
   ///
-  /// The C library places a thread's control block on the last page of the thread's stack. The next higher stack therefore
-  /// begins after this page.
+  /// The C library places a thread's control block on the last page of the thread's stack. The next higher stack
+  /// therefore begins right after this page.
   private mutating func separateStacks() {
     let tops = threads.compactMap { $0.threadPointer?.alignedDown(to: 4096).adding(4096) }.sorted()
     for index in threads.indices {

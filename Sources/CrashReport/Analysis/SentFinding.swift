@@ -2,7 +2,7 @@ internal import Glibc
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the cause of a crash by a signal that this process or another one sent.
+/// Finds the cause of a crash whose signal was sent by this process or another one.
 struct SentFinding {
   let snapshot: ProcessSnapshot
   let frames: [StackFrame]

@@ -59,7 +59,7 @@ package enum WordPattern: Sendable, Equatable {
     }
   }
 
-  /// Finds the fill pattern that is equal to an address or slightly lower, or the text that the bytes of the address
+  /// Finds a fill pattern that equals an address or is slightly below it, or the text that the bytes of the address
   /// spell.
   ///
   /// - Returns: the pattern and the offset in bytes; nil if neither a fill pattern nor text was found.

@@ -86,7 +86,7 @@ private struct FrameContext: ExpressionContext {
     return word.map { Address($0) }
   }
 
-  /// Computes the caller's value of a register by the rule for the register; nil if the value is not known.
+  /// Computes the caller's value of a register from the rule for the register; nil if the value is not known.
   func value(of number: Int, _ row: CFIRow, _ cfa: Address) -> UInt64? {
     switch row.rules[number] {
     case .unspecified: process.registers.isPreserved(number) ? registers[number] : nil

@@ -163,7 +163,7 @@ public struct CandidateFrames {
     return place &- 8
   }
 
-  /// Finds the caller by the unwind rules of a frame; nil if the rules need unknown values or do not lead to an
+  /// Finds the caller with the unwind rules of a frame; nil if the rules need unknown values or do not lead to an
   /// entry.
   private mutating func step(from index: Int, _ row: CFIRow) -> Int? {
     guard case .register(let register, let offset)? = row.cfa,
