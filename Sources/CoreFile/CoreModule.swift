@@ -113,7 +113,7 @@ extension CoreModule {
     {
       add(address, "[vdso]", .kernel)
     }
-    // AT_PHDR: the program's headers lie in its first page.
+    // AT_PHDR contains the address of the program headers, which are in the first page of the program's image.
     let headers = process.auxiliaryValue(3).map { Address($0) }
     for file in process.files where file.offset == 0 {
       // A file whose first page is not in the core file counts as an image if its mappings contain code.

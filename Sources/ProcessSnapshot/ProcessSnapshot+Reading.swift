@@ -95,8 +95,9 @@ extension ProcessSnapshot {
     if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
     } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
-      // The dump was truncated after the exception, so only the ID of the crashed thread is known. LLDB 19 crashes on
-      // a minidump whose exception names a thread that is not in the thread list.
+      // The dump was truncated after the exception, so only the ID of the crashed thread is known. A thread with only
+      // this ID is added, because LLDB 19 crashes on a minidump whose exception names a thread that is not in the
+      // thread list.
       threads.insert(ThreadSnapshot(id: crashedID), at: 0)
     }
     let generalRegisters = crashingMap?.data(.generalRegisters)

@@ -185,7 +185,8 @@ package struct OwnCode: Sendable {
   /// If the stack has no names at all, calls in all modules count. If the stack has any names, only calls in the
   /// program's own modules count.
   func nameless(in frames: [StackFrame]) -> StackFrame? {
-    // After a jump to an invalid address, the innermost frame is in no module.
+    // After a jump to an invalid address, the innermost frame is in no module, so frames without a module are
+    // skipped.
     let frames = frames.filter { $0.moduleIndex != nil }
     let isNamed = frames.contains { $0.function != nil }
     return frames.first { $0.function == nil && (!isNamed || isInOwnModule($0)) }

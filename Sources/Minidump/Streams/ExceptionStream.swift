@@ -74,7 +74,8 @@ extension MinidumpDecoder {
     let decoded = context(at: stream.lowerBound + 160)
     exception.context = decoded.context
     if let index = snapshot.threads.firstIndex(where: { $0.id == exception.threadID }) {
-      // The thread's own context may be inside the handler; the exception's context is from the moment of the crash.
+      // The thread's own context may be from inside the handler, so it is replaced with the exception's context,
+      // which is from the moment of the crash.
       if let context = decoded.context {
         snapshot.threads[index].context = context
         snapshot.threads[index].stackPointer = decoded.stackPointer
