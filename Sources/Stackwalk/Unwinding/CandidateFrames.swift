@@ -215,7 +215,8 @@ public struct CandidateFrames {
     guard next < entries.count, entries[next].evidence == .framePointer else { return nil }
     if case .stack(let place) = entries[next].place {
       stackPointer = registers.linkRegister == nil ? place &+ 8 : nil
-      // A call to an address without code creates no frame record.
+      // After a call to an address without code, the return address is on top of the stack without a frame record, so
+      // the frame pointer stays the same.
       if index > 0 || place > 0 { framePointer = word(at: place &- 8) }
     }
     return next
