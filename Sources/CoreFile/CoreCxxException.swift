@@ -44,8 +44,8 @@ struct CoreCxxException {
     return libraries.isEmpty ? nil : CxxException(typeName: nil)
   }
 
-  /// The first words of `std::type_info` objects, by which classes with one base class, and classes with several, are
-  /// recognized.
+  /// The first words of `std::type_info` objects, which distinguish classes with one base class from classes with
+  /// several.
   private struct Classes {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []

@@ -63,7 +63,8 @@ struct CoreImage {
     readHeaders(at: offset, count: isExtended ? Self.extendedCount(bytes, header) : Int(count))
   }
 
-  /// Reads the number of program headers from `sh_info` of the first section, where a number above 16 bits is stored.
+  /// Reads the number of program headers from `sh_info` of the first section, where a number that needs more than 16
+  /// bits is stored.
   private static func extendedCount(_ bytes: DumpBytes, _ header: ArraySlice<UInt8>) -> Int {
     guard let section = header.littleEndian(at: 40, width: 8).flatMap({ Int(exactly: $0) }),
       section <= bytes.count, let count = bytes.integer(at: section + 44, width: 4)

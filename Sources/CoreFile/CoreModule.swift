@@ -96,8 +96,9 @@ extension CoreModule {
   /// The maximum number of modules; without this limit, a malicious file could make every mapping a module.
   private static let limit = 1 << 14
 
-  /// Finds the images of the mapped files, the image that the kernel provides (the vDSO), and the program's own image
-  /// if the core file's NT_FILE note does not list its file.
+  /// Finds the images of the mapped files, the vDSO, and the program's image.
+  ///
+  /// The program's image needs a separate search if the core file's NT_FILE note does not list the program's file.
   static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
     var modules: [CoreModule] = []
     var seen: Set<Address> = []
@@ -112,7 +113,7 @@ extension CoreModule {
     {
       add(address, "[vdso]", .kernel)
     }
-    // AT_PHDR: the program's headers lie in its first page.
+    // AT_PHDR contains the address of the program headers, which are in the first page of the program's image.
     let headers = process.auxiliaryValue(3).map { Address($0) }
     for file in process.files where file.offset == 0 {
       // A file whose first page is not in the core file counts as an image if its mappings contain code.

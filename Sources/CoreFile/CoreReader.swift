@@ -48,7 +48,8 @@ package enum CoreReader {
     RuntimeFacts(of: snapshot, symbols).add(to: &snapshot)
     ParkedThreads(of: snapshot, symbols).add(to: &snapshot)
     ClientFacts(of: snapshot, symbols).add(to: &snapshot)
-    // The report may contain no more than a report from the handler's dump.
+    // If the program chose to leave out secrets, the report may contain no more than a report from the handler's
+    // dump.
     guard snapshot.process.privacy != nil else { return snapshot }
     return snapshot.excerpt.keeping(.full, symbols: symbols)
   }

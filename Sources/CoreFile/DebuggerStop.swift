@@ -3,20 +3,21 @@ internal import ProcessSnapshot
 
 /// Recognizes a process that a debugger had stopped when it wrote the core file, for example at a breakpoint.
 ///
-/// The kernel tells a debugger about breakpoints and single steps by SIGTRAP, which would have ended the process
-/// without the debugger. SIGTRAP is the signal of a crash only if the program's own code has a trap instruction there;
-/// debuggers write core files without the instructions of their breakpoints.
+/// The kernel reports breakpoints and single steps to a debugger with SIGTRAP; without the debugger, this signal
+/// would have ended the process. SIGTRAP means a crash only if the instruction that raised it is a trap instruction
+/// in the core file. Such an instruction belongs to the program, because debuggers leave the breakpoints that they
+/// inserted out of core files.
 struct DebuggerStop {
   private static let trapSignal: Int32 = 5
 
-  /// True if the process had stopped for the debugger; also if the code is not known.
+  /// True if the process had stopped for the debugger, or if the code at the instruction pointer is not known.
   static func isFound(in snapshot: ProcessSnapshot) -> Bool {
     guard snapshot.exception?.signal == trapSignal,
       let place = snapshot.exception?.context?.instructionPointer
     else { return false }
     switch snapshot.architecture {
     case .x86_64:
-      // After `int3`, the instruction pointer is behind the instruction.
+      // After `int3`, the instruction pointer is past the instruction.
       return snapshot.memory.bytes(at: place &- 1, count: 1)?.first != 0xCC
     case .arm64:
       // At `brk`, the instruction pointer stays at the instruction.

@@ -110,7 +110,7 @@ struct MinidumpBuffer {
   /// Appends a text as UTF-16 in a field of fixed size, and cuts it so that a terminator fits.
   mutating func appendFixedString(_ text: String, units count: Int) {
     var units = Array(text.utf16.prefix(count - 1))
-    // Half of a surrogate pair is not a valid character.
+    // Half of a surrogate pair is not a valid character, so it is removed.
     if let last = units.last, UTF16.isLeadSurrogate(last) { units.removeLast() }
     for unit in units { append(unit) }
     appendZeros((count - units.count) * 2)

@@ -1,5 +1,5 @@
 extension RandomAccessCollection where Index == Int {
-  /// Finds by binary search the first element that fulfills a predicate.
+  /// Uses a binary search to find the first element that fulfills a predicate.
   ///
   /// - Parameter predicate: false for all elements up to some index, true from there on.
   /// - Returns: the index of that element; `endIndex` if no element fulfills the predicate.

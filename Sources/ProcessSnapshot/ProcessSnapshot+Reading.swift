@@ -88,14 +88,16 @@ extension ProcessSnapshot {
     if let crashingMap { append(crashingMap, crashingMap[.threadID] ?? exceptionThreadID) }
     for map in root.elements(.threads) { append(map, map[.threadID]) }
     separateStacks()
-    // A dump that was truncated right after the start of its exception contains nothing about the exception.
+    // A dump that was truncated right after the start of its exception contains nothing about the exception, so
+    // `exception` stays nil.
     guard crashingMap != nil || exceptionMap?.entries.isEmpty == false else { return }
     let crashedID = exceptionThreadID ?? crashingMap?[.threadID] ?? 0
     if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
     } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
-      // The dump was truncated after the exception, so only the ID of the crashed thread is known. LLDB 19 crashes on
-      // a minidump whose exception names a thread that is not in the thread list.
+      // The dump was truncated after the exception, so only the ID of the crashed thread is known. A thread with only
+      // this ID is added, because LLDB 19 crashes on a minidump whose exception names a thread that is not in the
+      // thread list.
       threads.insert(ThreadSnapshot(id: crashedID), at: 0)
     }
     let generalRegisters = crashingMap?.data(.generalRegisters)
@@ -110,7 +112,8 @@ extension ProcessSnapshot {
   ///
   /// In glibc 2.42, the guard regions between stacks do not split the mapping.
   ///
-  /// Each stack ends at the page of its thread's control block, which libc places at the top of the stack.
+  /// The C library places a thread's control block on the last page of the thread's stack. The next higher stack
+  /// therefore begins right after this page.
   private mutating func separateStacks() {
     let tops = threads.compactMap { $0.threadPointer?.alignedDown(to: 4096).adding(4096) }.sorted()
     for index in threads.indices {

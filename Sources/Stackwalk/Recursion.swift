@@ -84,7 +84,8 @@ struct RecursionFinder {
       estimatedInGap: run.inGap)
   }
 
-  /// Finds the period for which the longest run of frames, up to `added`, repeats the frames one period earlier.
+  /// Finds the period with the longest run of frames, ending with `added`, in which each frame has the same function
+  /// as the frame one period earlier.
   ///
   /// If the runs of several periods are equally long, the shortest period is used.
   private func longestRun(endingIn added: Frame) -> Run? {
@@ -114,8 +115,8 @@ struct RecursionFinder {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer
     let period = run.period
-    // The number of frames between the stack pointers `startPointer`, of the first frame after the first round, and
-    // `lastPointer`.
+    // The number of frames between two stack pointers: `startPointer`, which belongs to the first frame after the
+    // first round, and `lastPointer`.
     let frames = run.count - period - 1
     guard run.count >= period * Self.fewestRounds, frames > 0,
       let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,

@@ -204,7 +204,7 @@ public struct Stackwalker {
       switch step(from: state) {
       case .caller(let caller):
         if caller.trust == .signalFrame { signalFrames += 1 }
-        // Signal frames in a forged dump could point at each other forever.
+        // Signal frames in a forged dump could point at each other forever, so their number is limited.
         guard signalFrames <= 16 else { return .limit }
         for jumper in tailCallers(of: state, before: caller) {
           guard process.spend(1), visit(jumper) else { return .limit }

@@ -15,7 +15,7 @@ struct BreadcrumbRingReader {
   /// The address of the number of the next breadcrumb.
   let next: Address
 
-  /// The number of breadcrumbs that were left since the program's start.
+  /// The number of breadcrumbs that the program has left in this ring since its start.
   var left: UInt64 { memory.word(at: next) ?? 0 }
 
   /// The breadcrumbs with their units of work, the oldest first, and the number of those that are not complete.
@@ -61,7 +61,7 @@ struct WorkRingReader {
   let memory: MemorySnapshot
   let base: Address
 
-  /// The breadcrumbs of a unit of work; a unit may have several rings of its bucket.
+  /// The breadcrumbs of a unit of work, from all rings in the unit's bucket.
   func breadcrumbs(of work: UInt64) -> [ClientInformation.Breadcrumb] {
     let first = (work &* 0x9E37_79B9_7F4A_7C15) >> 58 &* Self.ways
     return (first..<first + Self.ways).flatMap { index in

@@ -30,7 +30,7 @@ struct ClientFacts {
   func add(to snapshot: inout ProcessSnapshot) {
     guard let places, let facts = places[Self.names[0]] else { return }
     if let launch = launch(facts) { add(launch, to: &snapshot) }
-    // The handler leaves the program's data out of its dump too if secrets are to be left out.
+    // If secrets are to be left out, the program's data is left out, as in the handler's dump.
     guard snapshot.process.privacy ?? .full == .full else { return }
     if let memory = places[Self.names[1]] {
       ClientMemoryReader(memory: snapshot.memory, base: memory).add(to: &snapshot.client)
@@ -60,7 +60,7 @@ struct ClientFacts {
     snapshot.client.workBreadcrumbs = snapshot.client.workBreadcrumbs.map(timed)
   }
 
-  /// The addresses of the variables by name; nil if no module has them, or if their layout is another one.
+  /// The addresses of the variables by name; nil if no module has them, or if this reader does not know their layout.
   ///
   /// The handler may be linked into a shared library of the program.
   private var places: [String: Address]? {
@@ -77,7 +77,8 @@ struct ClientFacts {
     return nil
   }
 
-  /// What the tokens say that the handler encoded when it started; nil if it was not started.
+  /// The facts that the handler encoded as tokens when it started; nil if it was not started, or if the tokens cannot
+  /// be read.
   private func launch(_ facts: Address) -> ProcessSnapshot? {
     guard let place = snapshot.memory.word(at: facts &+ 8), place != 0,
       let size = snapshot.memory.word(at: facts &+ 16), size <= Self.maximumTokens,

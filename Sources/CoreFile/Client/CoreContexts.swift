@@ -50,7 +50,8 @@ struct CoreContexts {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }
   }
 
-  /// The key of the breadcrumbs that the thread's task left outside of a context, otherwise the thread.
+  /// The key of the breadcrumbs that the thread's task, or the thread itself if it ran no task, left outside all
+  /// contexts.
   private func ownWork(of thread: ThreadSnapshot) -> UInt64 {
     guard let task = task(of: thread), let id = task.fields(in: memory)?.id else {
       return UInt64(thread.id)

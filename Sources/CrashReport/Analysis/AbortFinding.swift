@@ -70,7 +70,8 @@ struct AbortFinding {
     let name = Demangler.cxxTypeName(type)
     let evidence: [Evidence] = [.ownAbort, .caughtException(type: name)]
     guard isUncaught else {
-      // If the stack has no names, an uncaught exception cannot be distinguished from an abort() in a catch block.
+      // If the stack has no names, abort() may have been called in a catch block, so an uncaught exception is only
+      // likely.
       return hasNames
         ? Finding(cause: .abortInCatch(type: name), evidence: evidence)
         : Finding(cause: .uncaughtException(type: name), certainty: .likely, evidence: evidence)

@@ -143,7 +143,7 @@ package enum Evidence: Sendable, Equatable {
   case countedNoValue(function: String, Address)
   /// A reference-counting function of the runtime was called with an object that the C library's allocator had freed.
   case countedFreedObject(Address)
-  /// The runtime was to deinitialize an object, whose first word leads to no deinitializer.
+  /// The runtime was about to deinitialize an object whose first word does not lead to a deinitializer.
   case noDeinitializer(Address?)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)
@@ -171,7 +171,7 @@ package enum Evidence: Sendable, Equatable {
 package struct StackOverflow: Sendable, Equatable {
   package enum Fault: Sendable, Equatable {
     /// A memory access below the stack, at a distance of `below` bytes. `frameSize` is the size of the innermost
-    /// frame, but only if it is larger than any guard region.
+    /// frame; nil unless the frame is larger than any guard region.
     case access(Address, below: UInt64, isInGuard: Bool, frameSize: UInt64?)
     /// The kernel had no room on the stack to deliver a signal.
     case signal

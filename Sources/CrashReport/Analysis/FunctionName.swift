@@ -7,7 +7,7 @@ package enum FunctionName {
   /// that are nested more deeply than a limit are not shortened.
   package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
-    // The name of a trap is a sentence and not a declaration.
+    // The name of a trap is a sentence and not a declaration, so it stays unchanged.
     if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }

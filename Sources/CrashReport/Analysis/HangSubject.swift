@@ -90,8 +90,8 @@ extension HangSubject {
       ?? first
   }
 
-  /// The last thread that answered the hang monitor, if it computes or sleeps in the program's own code and nothing
-  /// else is known.
+  /// The last thread that answered the hang monitor, if no better evidence shows which thread hangs, and if this
+  /// thread computes or sleeps in the program's own code.
   ///
   /// Unlike an idle event loop, a thread that computes or sleeps is not waiting for work.
   private func ofEventLoop(

@@ -69,7 +69,7 @@ package enum MainThreadActivity: Sendable, Equatable {
       let number = Int(clamping: number)
       return .restarting(number, snapshot.architecture.systemCallName(number))
     }
-    // In a sanitized report, the result of the call may have been replaced.
+    // In a sanitized report, the result of the call may have been replaced, so it is not known.
     if result == ProcessSnapshot.replacedWord { return nil }
     // The result of the call is -EINTR.
     if code.prefix(call.count).elementsEqual(call), Int64(bitPattern: result) == -4 {

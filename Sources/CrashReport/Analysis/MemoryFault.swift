@@ -108,9 +108,10 @@ struct MemoryFault {
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
 
-  /// True if the kernel showed that there is no guard region at the address.
+  /// True if the kernel showed that there is no guard region at the address, so the memory was mapped after the
+  /// fault.
   ///
-  /// Kernels before 6.15 show a guard region as swapped out.
+  /// Kernels before 6.15 show a guard region as swapped out, so a page that is swapped out may be a guard region.
   private var isMappedSince: Bool {
     exception.faultPage.map { !isKnownGuard && $0 >> 62 & 1 == 0 } ?? false
   }
@@ -168,7 +169,7 @@ struct MemoryFault {
     if code.first.map(PrivilegedInstruction.begins) ?? false {
       return Finding(cause: .privilegedInstruction(place), evidence: fact)
     }
-    // In a sanitized report, the values of registers may have been replaced.
+    // In a sanitized report, values of registers may have been replaced; such values are not suspects.
     let suspects = context.generalRegisters
       .filter { !Self.isCanonical($0.value) && $0.value != ProcessSnapshot.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }

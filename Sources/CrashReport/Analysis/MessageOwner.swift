@@ -71,7 +71,8 @@ struct MessageOwner {
     ("Could not cast value of type", "dynamicCastFailure"),
   ]
 
-  /// Compares a message with the stack of a thread that wrote some message.
+  /// Decides whether the crashing thread wrote `message`, after the stack has shown that this thread wrote some
+  /// message.
   private func judge(_ message: String) -> Verdict {
     let text = SwiftFailure.text(of: message)
     let innermost = frames.prefix(Self.depth)

@@ -162,8 +162,8 @@ package struct OwnCode: Sendable {
   /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil if no such
   /// call has a name.
   ///
-  /// - Parameter thrown: the call stack at the throw of the uncaught error. These frames are used if `frames` has no
-  ///   function of the program except possibly its first one.
+  /// - Parameter thrown: the call stack at the throw of the uncaught error. These frames are used if `frames`
+  ///   contains no function of the program's own code, or only the first function of the program or a thread.
   func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
     if let own, !isEntry(own) { return line(of: own) }
@@ -185,7 +185,8 @@ package struct OwnCode: Sendable {
   /// If the stack has no names at all, calls in all modules count. If the stack has any names, only calls in the
   /// program's own modules count.
   func nameless(in frames: [StackFrame]) -> StackFrame? {
-    // After a jump to an invalid address, the innermost frame is in no module.
+    // After a jump to an invalid address, the innermost frame is in no module, so frames without a module are
+    // skipped.
     let frames = frames.filter { $0.moduleIndex != nil }
     let isNamed = frames.contains { $0.function != nil }
     return frames.first { $0.function == nil && (!isNamed || isInOwnModule($0)) }

@@ -55,7 +55,7 @@ enum RuntimeCode {
   static func isFunction(_ function: String, isCNameOwn: Bool) -> Bool {
     if isOwnExtension(function) { return false }
     let name = SignatureName(function).text
-    // A local function, such as "helper in Swift.Array.f()".
+    // In the name of a local function, such as "helper in Swift.Array.f()", the function that contains it comes last.
     let declared = name.ranges(of: " in ").last.map { name[$0.upperBound...] } ?? name[...]
     if declared.contains("::") || declared.hasPrefix("operator ") { return isCxx(declared) }
     if let dot = declared.firstIndex(of: "."), dot > declared.startIndex {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the cause of a crash by a signal that this process or another one sent.
+/// Finds the cause of a crash whose signal was sent by this process or another one.
 struct SentFinding {
   let snapshot: ProcessSnapshot
   let frames: [StackFrame]
@@ -12,7 +12,7 @@ struct SentFinding {
   func finding(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding? {
     guard snapshot.isOwnProcess(exception.sender) else { return fromOutside(exception, signal) }
     switch signal {
-    // The kernel sends SIGXFSZ with the same `si_code` as kill(2).
+    // The kernel sends SIGXFSZ with the same `si_code` as kill(2), so SIGXFSZ is assumed to come from the kernel.
     case SIGXFSZ where exception.code == 0: return Self.fileSizeLimit
     case SIGPIPE: return Finding(cause: .brokenPipe, evidence: [.ownPipe])
     case SIGABRT: return AbortFinding(snapshot: snapshot, frames: frames).finding

@@ -25,8 +25,8 @@ extension Resources {
       return shortage(used, limit)
     }
     return [
-      // The handler closes two descriptors and opens one to count the others. So if no descriptor was left, the count
-      // is one less than the limit.
+      // Before the handler counts the open descriptors, it closes its three placeholders and opens two files of
+      // /proc. So if no descriptor was left, the count is one less than the limit.
       full(openFiles, margin: { _ in 1 }, Shortage.openFiles),
       full(mappings, Shortage.mappings),
       // The kernel continuously reclaims memory of a cgroup at its limit, so the usage is rarely equal to the limit.

@@ -71,7 +71,8 @@ package struct Signature: Sendable {
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
     // Frames of tail calls are left out, because they can only be inferred if the module's file exists.
     let frames = frames.filter { $0.trust != .tailCall }
-    // A frame that was found after a gap or by a scan may be left over from an earlier call.
+    // A frame that was found after a gap or by a scan may be left over from an earlier call, so the frames before it
+    // are tried first.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
       let own = frames.filter(ownCode.contains).compactMap(\.function).map(SignatureName.init)

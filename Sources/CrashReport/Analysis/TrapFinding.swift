@@ -82,7 +82,7 @@ struct TrapFinding {
   private static let waiting = "__DISPATCH_WAIT_FOR_QUEUE__"
   private static let checks = ["_dispatch_assert_queue", waiting]
 
-  /// True for a trap in a Swift function; without debug information, the failed check is not named.
+  /// True for a trap in a Swift function; only debug information can name the check that failed.
   private var isInSwift: Bool {
     guard let symbol = frames.first(where: { !$0.isInlined })?.linkageName else { return false }
     return symbol.hasPrefix("$s") || symbol.hasPrefix("$S")

@@ -33,7 +33,8 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// - Parameter isBlamed: true until the innermost call of the program's own code has been added.
+  /// - Parameter isBlamed: true if the next call of the program's own code is to be marked as the place of the
+  ///   failure. This function sets `isBlamed` to false after it has marked that call.
   private func kind(of frame: StackFrame, isBlamed: inout Bool) -> String {
     guard ownCode.standsOut(frame) else { return "system" }
     defer { isBlamed = false }

@@ -49,7 +49,7 @@ package struct LoggedSummaryReader {
     guard let (front, processID, words) = Self.content(of: line) else { return }
     let origin = LogOrigin(processID: processID, source: source, front: front)
     let (word, rest) = Self.split(words)
-    // In version 1, a summary began with another word.
+    // In version 1, a summary began with `last-words`.
     if word == "crash-summary" || word == "last-words" {
       // The new summary comes from another process with the same origin, so it ends the open summary of this origin.
       let hasInterrupted = close(origin)

@@ -34,7 +34,7 @@ package struct ReferenceCount: Sendable, Equatable {
       self.init(counts: word)
       return
     }
-    // The word contains the pointer to the side table without its three lowest bits.
+    // The word contains the side table's address without the three lowest bits.
     let table = Address((word & ~Self.sideTableMark) << 3)
     guard table.value >= 0x1_0000, table.value < 0x1_0000_0000_0000 else { return nil }
     // A side table begins with the address of its object, and has the counts in its third word.

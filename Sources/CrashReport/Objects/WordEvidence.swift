@@ -20,7 +20,7 @@ extension MemoryFault {
     }
     switch cause {
     case .nullDereference:
-      // Swift code that did not check whether there is an object accesses a property at null plus an offset.
+      // If Swift code uses a null reference without a check, it accesses the property at null plus an offset.
       if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty {
         evidence.append(.nullBase(register: null.register, offset: null.offset))
       }
@@ -98,11 +98,11 @@ extension MemoryFault {
 }
 
 extension MemoryFault {
-  /// The evidence that the runtime was to deinitialize an object whose metadata has no deinitializer.
+  /// The evidence that the runtime was about to deinitialize an object whose metadata has no deinitializer.
   ///
-  /// It faulted when it read the deinitializer's address, or it called an address that is none: of data, or of another
-  /// function, as old contents of memory have it. Source: swift stdlib/public/runtime/HeapObject.cpp,
-  /// `_swift_release_dealloc`.
+  /// The runtime either faulted when it read the deinitializer's address, or called a wrong address. The wrong
+  /// address, for example one left over in memory, is that of data or of another function. Source: swift
+  /// stdlib/public/runtime/HeapObject.cpp, `_swift_release_dealloc`.
   private var missingDeinitializer: Evidence? {
     let frames = trace.frames.prefix(4)
     guard let place = frames.firstIndex(where: { $0.linkageName == "_swift_release_dealloc" }),

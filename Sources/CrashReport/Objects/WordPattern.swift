@@ -24,10 +24,10 @@ package enum WordPattern: Sendable, Equatable {
   /// The second word of a Swift string whose text is elsewhere and is not reference-counted, which is usually a
   /// literal.
   case literalString(Address)
-  /// A number that is below any address.
+  /// A number that is too small to be an address.
   case smallNumber(UInt64)
   case negative(Int64)
-  /// An address with a tag in its highest byte, as enums have it whose cases hold objects.
+  /// An address with a tag in its highest byte, as in an enum with several cases that hold objects.
   case taggedAddress(Address, tag: UInt8)
   /// A value that cannot be an address in a user process.
   case impossibleAddress
@@ -59,7 +59,7 @@ package enum WordPattern: Sendable, Equatable {
     }
   }
 
-  /// Finds the fill pattern that is equal to an address or slightly lower, or the text that the bytes of the address
+  /// Finds a fill pattern that equals an address or is slightly below it, or the text that the bytes of the address
   /// spell.
   ///
   /// - Returns: the pattern and the offset in bytes; nil if neither a fill pattern nor text was found.

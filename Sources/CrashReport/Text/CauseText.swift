@@ -277,8 +277,8 @@ extension Finding {
   private static func origin(_ sender: Cause.Sender?) -> String {
     guard let sender else { return "; the kernel did not record by whom. It is not a fault." }
     if sender.code == 0, sender.processID == 0, sender.userID == 0 {
-      // A sender outside this PID namespace cannot be distinguished from a sender that was not recorded.
-      // Source: Linux kernel/signal.c, collect_signal.
+      // A sender outside this PID namespace cannot be distinguished from a sender that was not recorded, so the text
+      // names both. Source: Linux kernel/signal.c, collect_signal.
       return ", by root from outside this PID namespace or by a process that was not recorded"
         + " because no more signals could be queued (RLIMIT_SIGPENDING)."
     }

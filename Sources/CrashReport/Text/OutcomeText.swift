@@ -82,7 +82,7 @@ extension RunEnd {
     let doubt: String? =
       switch certainty {
       case .likely: "This is likely, not certain."
-      // The sentences about an unexplained end already contain the other explanations.
+      // For an unexplained end, the other sentences already list the possible explanations.
       case .possible where kind == .unexplained: nil
       case .possible: "This is possible; the evidence allows other explanations."
       case .certain, nil: nil
@@ -115,7 +115,7 @@ extension Survival {
     switch outcome {
     case nil where isSwifts, .previousHandlerRan where isSwifts:
       return "Swift's backtracer ran after the dump"
-    // A handler that was installed after this package's handler called this package's handler and then continued.
+    // Another handler, which was installed later, called this package's handler and then continued.
     case .previousHandlerRan where previousHandler == nil:
       return "may have survived: a handler installed later had called ours, and went on"
     default: break

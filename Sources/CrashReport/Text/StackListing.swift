@@ -119,7 +119,8 @@ extension [StackFrame] {
   fileprivate var endOfCalls: Int {
     let last = indices.last { index in
       if Self.isBeginning(self[index]) { return false }
-      // In a stripped program, `_start` has no name, so a frame without a name after such a function is left out too.
+      // In a stripped program, `_start` has no name, so a nameless frame after a function that starts threads is left
+      // out too.
       return self[index].function != nil || index == 0 || !Self.isBeginning(self[index - 1])
     }
     return last.map { $0 + 1 } ?? count

@@ -27,7 +27,7 @@ extension CrashReport {
   /// The circle of waiting threads that the report is about; nil if there is none.
   private var shownDeadlock: Deadlock? {
     if snapshot.request != nil { return waits.deadlock(of: snapshot, hang) }
-    // Another process often ends a hung process by a signal, so the first deadlock in the dump is taken as the
+    // Another process often ends a hung process with a signal, so the first deadlock in the dump is taken as the
     // explanation for such a signal.
     switch cause?.cause {
     case .sentSignal, .watchdog, .ownSignal: return waits.deadlocks.first

@@ -79,8 +79,8 @@ struct LockWords {
 
   /// The queue that a call of `sync` waits for.
   ///
-  /// This queue is the first one that another thread runs, in the chain from the queue of the call to its target
-  /// queues.
+  /// The search follows the chain of target queues, starting with the queue of the call, and returns the first queue
+  /// that another thread runs. If there is none, the result is the queue of the call, without an owner.
   ///
   /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s.
   ///

@@ -31,7 +31,7 @@ struct RecursiveMutex {
     let found = (registers + words(of: thread, to: frames[call...])).compactMap { place in
       owner(at: place).flatMap { holders.contains($0) ? (place: place, owner: $0) : nil }
     }
-    // If several words look like locks with different owners, it is not known which of them is the lock.
+    // If several words look like locks with different owners, the result is nil, because any of them may be the lock.
     guard let first = found.first, found.allSatisfy({ $0.owner == first.owner }) else { return nil }
     var wait = Wait(threadID: thread.id, .swiftMutex, at: first.place)
     wait.owner = first.owner

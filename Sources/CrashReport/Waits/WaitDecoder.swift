@@ -27,8 +27,8 @@ struct WaitDecoder {
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard let call = FutexCall(of: thread, in: snapshot) else { return nil }
     let words = LockWords(memory: snapshot.memory, word: call.word)
-    // Only the frames that the innermost frame of the program's own code called are examined, because that frame and
-    // its callers do not belong to the wait.
+    // Only frames that precede the first frame of the program's own code are examined, because that frame and its
+    // callers do not belong to the wait.
     let inner = frames.prefix(Self.frameCount).prefix { !ownCode.contains($0) }
     var wait = wait(
       of: thread.id, words, call, Self.subject(of: inner.compactMap(\.linkageName)),

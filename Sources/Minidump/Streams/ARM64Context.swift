@@ -21,7 +21,7 @@ extension MinidumpEncoder {
     if vectors.count == 512 { buffer.append(vectors) } else { buffer.appendZeros(512) }
     buffer.append(context.fpcr)
     buffer.append(context.fpsr)
-    // Breakpoint and watchpoint registers.
+    // The breakpoint and watchpoint registers stay zero.
     buffer.appendZeros(8 * 4 + 8 * 8 + 2 * 4 + 2 * 8)
   }
 }

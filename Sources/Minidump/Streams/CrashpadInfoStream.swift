@@ -21,7 +21,7 @@ extension MinidumpEncoder {
     buffer.append(snapshot.clientID?.guidBytes ?? Array(repeating: 0, count: 16))
     buffer.append(dictionary)
     buffer.append(modules)
-    // Reserved, and no address mask.
+    // The reserved field and the address mask are zero.
     buffer.appendZeros(4 + 8)
     return buffer.location(from: start)
   }

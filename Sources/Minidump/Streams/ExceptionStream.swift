@@ -60,7 +60,7 @@ extension MinidumpDecoder {
       return
     }
     var exception = ExceptionSnapshot(threadID: UInt32(truncatingIfNeeded: id))
-    // The kind of the dump request is only in this package's own stream.
+    // The kind of the dump request is only in this package's own stream, so it stays nil here.
     if isLinux, number == UInt64(UInt32.max) { snapshot.request = DumpRequest() }
     if isLinux {
       takeSignal(number, code: UInt32(truncatingIfNeeded: code), address: address, to: &exception)
@@ -74,7 +74,8 @@ extension MinidumpDecoder {
     let decoded = context(at: stream.lowerBound + 160)
     exception.context = decoded.context
     if let index = snapshot.threads.firstIndex(where: { $0.id == exception.threadID }) {
-      // The thread's own context may be inside the handler; the exception's context is from the moment of the crash.
+      // The thread's own context may be from inside the handler, so it is replaced with the exception's context,
+      // which is from the moment of the crash.
       if let context = decoded.context {
         snapshot.threads[index].context = context
         snapshot.threads[index].stackPointer = decoded.stackPointer

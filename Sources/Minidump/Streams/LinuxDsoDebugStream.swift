@@ -11,7 +11,7 @@ extension MinidumpEncoder {
       (entry: entry, name: buffer.appendString(entry.name))
     }
     buffer.align(to: 8)
-    // Breakpad writes this value if there are no entries.
+    // If there are no entries, the location is `UInt32.max`, as in Breakpad's minidumps.
     let entriesRVA = entries.isEmpty ? UInt32.max : buffer.rva
     for (entry, name) in entries {
       buffer.append(entry.address)

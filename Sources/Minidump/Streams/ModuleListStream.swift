@@ -43,7 +43,8 @@ extension MinidumpEncoder {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })
     where module.size > 0 && module.range.end != nil {
-      // Breakpad drops the whole list if two modules overlap.
+      // Breakpad drops the whole list if two modules overlap, so a module that overlaps the next one is cut off
+      // there.
       guard let last = modules.last, !last.range.ends(atOrBelow: module.address) else {
         modules.append(module)
         continue

@@ -92,8 +92,8 @@ extension MinidumpDecoder {
     guard isLinux else { return }
     snapshot.system.kernelName = "Linux"
     let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
-    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the version as numbers. The text in
-    // Crashpad's minidumps contains the rest of the release, and more.
+    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the start of the kernel release as
+    // numbers, and a text with the rest of the release and other data.
     let words = text.split(separator: " ")
     if words.count >= 2, words[0] == "Linux" {
       snapshot.system.kernelRelease = String(words[1])

@@ -68,7 +68,9 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path]?.shown }
   }
 
-  /// A number that a dump has as text; a snapshot is written with the number under another key.
+  /// A number that a dump stores as text.
+  ///
+  /// This field only reads the key, because a snapshot is written with the number under another key.
   static func reading<Value: LosslessStringConvertible & SendableMetatype>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>
   ) -> Field {

@@ -49,7 +49,7 @@ struct ModuleDerivation {
       let address = candidates[index].address
       guard index == 0 || candidates[index - 1].address != address else { continue }
       // Images do not overlap. If an image seems to overlap the next one, the image was mapped only as a file, or its
-      // headers are wrong.
+      // headers are wrong. Such an image is cut off where the next one begins.
       if let next = candidates[index...].first(where: { $0.address > address }),
         let distance = next.address.distance(above: address)
       {
@@ -136,7 +136,7 @@ extension ModuleSnapshot {
     writer.end()
   }
 
-  /// The name of the vDSO, which is an image that the kernel provides, in the maps file.
+  /// The name that the maps file uses for the vDSO, which is an image that the kernel provides.
   ///
   /// `kernelImageName` is the name that Breakpad, Crashpad and symbol servers use.
   static var kernelImagePath: String { "[vdso]" }

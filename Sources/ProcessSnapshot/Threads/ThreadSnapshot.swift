@@ -8,8 +8,8 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// The kernel's thread ID.
   public var id: UInt32
   public var name: String?
-  /// The thread's state before the handler stopped it, as in proc(5): R running, S sleeping, D in the kernel, T
-  /// stopped.
+  /// The thread's state before the handler stopped it, as in proc(5): R running, S sleeping, D in uninterruptible
+  /// sleep, T stopped.
   public var state: Character?
   public var captureMethod: CaptureMethod?
   /// The registers; nil if the handler could not stop the thread.
@@ -84,7 +84,7 @@ extension ThreadSnapshot {
     stackPointer = stackPointer ?? context?.stackPointer
     instructionPointer = instructionPointer ?? context?.instructionPointer
     // The handler writes a stack in chunks. Adjacent chunks are read as one piece again. The handler writes the top
-    // of the crashing thread's stack before it knows the bounds of the stack.
+    // of the crashing thread's stack before it knows the bounds of the stack, so pieces are cut at these bounds.
     let pieces = map.elements(.stack).compactMap { memory.region($0) }
     stack =
       MemorySnapshot(

@@ -44,8 +44,9 @@ extension ProcessSnapshot {
     }
     guard let last = newest.first(where: { $0.error.map { held.contains($0.value) } ?? false })
     else { return newest.first { $0.threadID == thread.id } }
-    // Another thread that received the error may have thrown it again. A thread has one record for each error, except
-    // in dumps of versions that did not recognize an error that was thrown again.
+    // Another thread that received the error may have thrown it again, so the result is the first throw. In dumps of
+    // versions that did not recognize an error that was thrown again, a thread can have several records for one
+    // error; the result is then the last throw.
     let ofError = newest.filter { $0.error == last.error }
     return Set(ofError.map(\.threadID)).count == ofError.count ? ofError.last : last
   }

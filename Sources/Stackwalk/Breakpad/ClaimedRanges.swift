@@ -1,6 +1,8 @@
 internal import ProcessSnapshot
 
-/// The address ranges of the functions that have been written, which take 16 to 32 bytes of memory for each function.
+/// The address ranges of the functions whose records have been written.
+///
+/// The ranges take 16 to 32 bytes of memory for each function.
 ///
 /// Ranges are added in sorted batches. Lists of similar size are merged, so that there are only a few lists.
 struct ClaimedRanges {

@@ -133,7 +133,8 @@ final class DWARFUnitContent {
       case DWARFTag.inlinedSubroutine, DWARFTag.lexicalBlock:
         let die = die(entry, &cursor)
         let isInlined = entry.tag == DWARFTag.inlinedSubroutine
-        // Old compilers write blocks that have no ranges and only group entries.
+        // Old compilers write blocks that have no ranges and only group entries, so a block without ranges counts as
+        // containing the address.
         let isAround =
           ranges.covers(address, low: die.low, high: die.high, list: die.ranges, in: unit)
           ?? !isInlined

@@ -140,7 +140,7 @@ enum DWARFAttribute {
   static let stringOffsetsBase: UInt64 = 0x72
   static let addressBase: UInt64 = 0x73
   static let rangeListsBase: UInt64 = 0x74
-  /// GCC's attribute for a linkage name before DWARF 4.
+  /// The attribute that GCC used for a linkage name before DWARF 4.
   static let mipsLinkageName: UInt64 = 0x2007
 }
 

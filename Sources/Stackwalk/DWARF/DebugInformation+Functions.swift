@@ -112,7 +112,8 @@ extension DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       var own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
-      // Old compilers write blocks that have no ranges and only group entries.
+      // Old compilers write blocks that have no ranges and only group entries, so such a block gets the ranges of the
+      // scope around it.
       own = own.isEmpty && !isInlined ? scope.ranges : Self.common(own, scope.ranges)
       guard limit.spend(own.count + scope.ranges.count) else { return }
       let isKept = !own.isEmpty && scope.calls < Self.maximumCalls

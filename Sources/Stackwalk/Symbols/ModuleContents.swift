@@ -1,7 +1,8 @@
 package import IntermediateDump
 package import ProcessSnapshot
 
-/// The contents of a module's file, which replace memory of the process that cannot have changed since it was loaded.
+/// The contents of a module's file, used in place of process memory that cannot have changed since the module was
+/// loaded.
 ///
 /// Only a file of the build that crashed is used.
 package struct ModuleContents {

@@ -147,7 +147,7 @@ package struct SymbolTable {
     entries.removeLast(entries.count - count)
   }
 
-  /// Removes labels inside functions of known size, such as the one that glibc has after a system call instruction.
+  /// Removes labels inside functions of known size, such as the label that glibc has after a system call instruction.
   private mutating func removeLabelsInFunctions() {
     var end: Address = 0
     entries.removeAll { entry in

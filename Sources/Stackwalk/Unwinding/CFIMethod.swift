@@ -1,6 +1,7 @@
 internal import ProcessSnapshot
 
-/// Finds the caller by call frame information, which describes where the caller's registers are at every instruction.
+/// Finds the caller with call frame information, which describes where the caller's registers are at every
+/// instruction.
 ///
 /// If the result is not plausible, for example on a damaged stack, other methods are tried.
 ///
@@ -85,7 +86,7 @@ private struct FrameContext: ExpressionContext {
     return word.map { Address($0) }
   }
 
-  /// Computes the caller's value of a register by the rule for the register; nil if the value is not known.
+  /// Computes the caller's value of a register from the rule for the register; nil if the value is not known.
   func value(of number: Int, _ row: CFIRow, _ cfa: Address) -> UInt64? {
     switch row.rules[number] {
     case .unspecified: process.registers.isPreserved(number) ? registers[number] : nil

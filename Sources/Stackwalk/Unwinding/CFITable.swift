@@ -53,7 +53,7 @@ final class CFITable {
   func fde(at address: Address) -> FDE? {
     // A function that only calls `__builtin_unreachable()` has no code. The FDE of such a function is empty, and may
     // start where the next function does. If several FDEs start at one address, lld keeps only one of them in the
-    // table. So even if the entry does not cover the address, there may be an FDE that does.
+    // table. So even if the table's entry does not cover the address, another FDE may cover it.
     for entry in header.entries(upTo: address).reversed().prefix(Self.emptyCount) {
       guard let found = fde(.ehFrame, entry.fde) else { continue }
       if found.range.contains(address) { return found }

@@ -163,7 +163,7 @@ public struct CandidateFrames {
     return place &- 8
   }
 
-  /// Finds the caller by the unwind rules of a frame; nil if the rules need unknown values or do not lead to an
+  /// Finds the caller with the unwind rules of a frame; nil if the rules need unknown values or do not lead to an
   /// entry.
   private mutating func step(from index: Int, _ row: CFIRow) -> Int? {
     guard case .register(let register, let offset)? = row.cfa,
@@ -215,7 +215,8 @@ public struct CandidateFrames {
     guard next < entries.count, entries[next].evidence == .framePointer else { return nil }
     if case .stack(let place) = entries[next].place {
       stackPointer = registers.linkRegister == nil ? place &+ 8 : nil
-      // A call to an address without code creates no frame record.
+      // After a call to an address without code, the return address is on top of the stack without a frame record, so
+      // the frame pointer stays the same.
       if index > 0 || place > 0 { framePointer = word(at: place &- 8) }
     }
     return next

@@ -60,8 +60,9 @@ struct ScanMethod: UnwindMethod {
 
 /// Continues after a part of the stack that the handler left out because of its limit, as in a deep recursion.
 ///
-/// This method continues at the lowest stack address above the gap from which frame pointers or call frame
-/// information lead through three frames in a row. The number of frames in the gap is not known.
+/// The method searches upward from the gap for a stack address from which frame pointers or call frame information
+/// lead through three frames in a row, and continues at the first such address. The number of frames in the gap is
+/// not known.
 struct GapMethod: UnwindMethod {
   /// The minimum number of frames in a row; a shorter chain could consist of stale words.
   private static let chainLength = 3
@@ -85,7 +86,8 @@ struct GapMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Checks, by the frame pointer or call frame information, whether the frame's return address is stored in the gap.
+  /// Checks with the frame pointer and with call frame information whether the frame's return address is stored in
+  /// the gap.
   private func leadsIntoGap(
     _ state: UnwindState, below end: Address, in process: UnwindProcess
   ) -> Bool {

@@ -51,7 +51,7 @@ final class UnwindProcess {
     return symbols?.code(at: address, count: count, in: module)
   }
 
-  /// Checks by mappings and program headers whether an address is executable.
+  /// Uses the mappings and the program headers to check whether an address is executable.
   ///
   /// Mappings alone are not enough, because an emulator's mappings of its guest's code are not executable.
   ///
@@ -187,7 +187,7 @@ final class UnwindProcess {
   ///
   /// - Parameter units: the number of frames or scanned words; each takes well below a microsecond in a release
   ///   build.
-  /// - Returns: false if too little is left.
+  /// - Returns: false if less than this amount of work is left.
   func spend(_ units: Int) -> Bool {
     guard workLeft >= units else { return false }
     workLeft -= units
