@@ -54,7 +54,7 @@ extension RunEnd {
   }
 }
 
-/// The end of a process whose parent has waited for it.
+/// How a process ended, as its parent learned from waitpid(2).
 package struct ObservedEnd: Sendable {
   let processID: UInt32
   let startTime: UInt64

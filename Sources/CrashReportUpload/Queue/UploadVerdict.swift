@@ -24,7 +24,7 @@ enum UploadVerdict: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - size: the number of bytes that were sent.
-  ///   - now: seconds since 1970, for a Retry-After that is a date.
+  ///   - now: the current time in seconds since 1970, for a Retry-After that is a date.
   ///
   /// Source: RFC 9110, 15 and 10.2.3; RFC 6585, 4.
   static func judge(
