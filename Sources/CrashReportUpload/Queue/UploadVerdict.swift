@@ -33,7 +33,7 @@ enum UploadVerdict: Sendable, Equatable {
     judge(response, UploadReceipt(form: response), size, now)
   }
 
-  /// Judges an answer whose receipt has been read.
+  /// Judges an answer by its status and by the receipt that was read from its body.
   static func judge(
     _ response: UploadResponse, _ receipt: UploadReceipt, _ size: Int64, _ now: Int64
   ) -> UploadVerdict {
