@@ -20,9 +20,9 @@ public struct CrashReportDatabase: Sendable {
   /// Opens a database; creates missing directories, accessible only by this user.
   ///
   /// - Parameter path: the directory; a relative path is resolved now.
-  /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory or cannot be written by this
-  ///   user. The same error is thrown if other users can write to the directory, or if it belongs to a user other
-  ///   than this one and root.
+  /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, or this user cannot write to
+  ///   it. The same error is thrown if other users can write to the directory, or if it belongs to a user other than
+  ///   this one and root.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     let database = try DatabasePath.open(self.path, creating: true)

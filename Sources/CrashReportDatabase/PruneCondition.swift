@@ -24,7 +24,7 @@ public struct PruneCondition: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - reports: the reports, each with its size in bytes.
-  ///   - now: seconds since 1970.
+  ///   - now: the current time in seconds since 1970.
   func excess(
     among reports: [(report: StoredReport, size: Int64)], now: Int64
   ) -> [StoredReport] {

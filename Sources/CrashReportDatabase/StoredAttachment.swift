@@ -26,7 +26,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The names of copies, in the order of their paths.
+  /// Returns the names of the copies of files, in the order of the files' paths.
   ///
   /// Each name is the last part of the path, with unsafe characters replaced. A number precedes the name if the name
   /// is already taken.

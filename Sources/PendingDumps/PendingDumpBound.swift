@@ -89,7 +89,7 @@ package struct PendingDumpBound {
     }
   }
 
-  /// Returns a file with the date by which it is sorted.
+  /// Returns a file with the date that is used for sorting.
   ///
   /// The date is the modification time or, if the clock was not set when the file was written, the time of the last
   /// status change.

@@ -7,8 +7,8 @@ extension Handler {
   /// Converts dumps from earlier runs of this program to reports.
   ///
   /// The call takes tens of milliseconds for each dump. Any number of threads and processes may make this call at the
-  /// same time; each dump still gets only one report. This program's dumps come first, then at most 20 finished dumps
-  /// of other programs in the same database. Nothing is uploaded.
+  /// same time; each dump still gets only one report. This program's dumps come first, then at most 20 dumps of other
+  /// programs in the same database. Nothing is uploaded.
   ///
   /// - Parameters:
   ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.

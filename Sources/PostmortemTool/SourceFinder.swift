@@ -3,9 +3,9 @@ internal import Stackwalk
 
 /// Finds the source files that a report's debug information names.
 ///
-/// Of each path, the longest suffix that exists in one of the caller's directories is used, so that a checkout in
-/// another directory can be used. Files outside these directories are not read, whatever a report says, because the
-/// paths in a report cannot be trusted.
+/// For each path, the finder uses the longest suffix that exists in one of the caller's directories, so that a
+/// checkout in another directory works. Files outside these directories are not read, whatever a report says, because
+/// the paths in a report cannot be trusted.
 struct SourceFinder {
   /// The directories to search, which must exist.
   let directories: [String]

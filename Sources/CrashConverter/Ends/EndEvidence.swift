@@ -32,8 +32,9 @@ struct EndEvidence: Sendable {
   /// True if a later run of the same process is known.
   var hasLaterRun = false
 
-  /// A heartbeat that is older than the start of the machine by this many nanoseconds is not from the last moments of
-  /// the previous boot.
+  /// The longest time in nanoseconds from the last heartbeat to the start of the machine for the verdict `rebooted`.
+  ///
+  /// After a longer time, the process may have ended before the reboot.
   static let rebootSlack: Int64 = 300_000_000_000
   /// The shortest time in nanoseconds that supervisors wait before they kill a process.
   static let shortestStopTimeout: Int64 = 1_000_000_000
@@ -59,7 +60,7 @@ struct EndEvidence: Sendable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // Any other end may be a call of `_exit`, unless the handler notes such calls.
+    // If the handler does not note calls of `_exit`, any other end may be such a call, so there is no verdict.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course)
@@ -108,7 +109,7 @@ struct EndEvidence: Sendable {
       } ?? false
     let isLargest =
       seen.residentMemory.flatMap { used in seen.machineMemory.map { used > $0 / 2 } } ?? false
-    // In a cgroup of several processes, another process may have been killed.
+    // If the cgroup contains several processes, the killed process may be another one, so more evidence is needed.
     if group > 0, seen.memoryLimit != nil, isNearGroupLimit || seen.groupProcesses == 1 {
       return make(.outOfMemory, .likely, course)
     }

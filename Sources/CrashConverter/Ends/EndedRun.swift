@@ -43,8 +43,7 @@ struct EndedRun: Sendable {
 }
 
 extension RunEnd {
-  /// How the run of a living process would have ended if the process were killed now; nil if there would be no
-  /// verdict.
+  /// The verdict that a report would contain if a living process were killed now; nil if there would be none.
   package init?(ifKilledNow record: RunRecord) {
     // Assume that the process is killed during the current boot, whatever boot ID this process reads.
     var evidence = EndEvidence(record: record)
@@ -54,7 +53,7 @@ extension RunEnd {
   }
 }
 
-/// The end of a process whose parent has waited for it.
+/// How a process ended, as its parent learned from waitpid(2).
 package struct ObservedEnd: Sendable {
   let processID: UInt32
   let startTime: UInt64

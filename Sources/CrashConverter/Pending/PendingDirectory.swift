@@ -57,7 +57,7 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Throws if the system has refused a read since `refusals` was taken.
+  /// Throws if the system has refused a read since the caller stored `SystemRefusals.now` as `refusals`.
   func checkRefusals(since refusals: SystemRefusals.Point) throws(CrashReportDatabaseError) {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
@@ -147,7 +147,7 @@ struct PendingDirectory: ~Copyable {
     case .locked, .hang:
       let verdict = try ownerVerdict(file)
       if case .alive(let reason, let still) = verdict {
-        // Every running process with a handler has an empty dump file.
+        // An empty file is not reported as left, because every running process with a handler has one.
         guard status.size > 0 else {
           if try saysNothing(file.name) { try removeAll(of: file.name, dump: file.name) }
           return .gone

@@ -50,7 +50,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// thread blocks the program's signals, because their handlers would run with the wrong permissions.
   ///
   /// - Throws: `CrashReportDatabaseError` if root is not allowed to change its rights, as in a container without
-  ///   CAP_SETUID, or if a thread cannot be created. After such an error, the closure was not run.
+  ///   CAP_SETUID, or if a thread cannot be created. In both cases, the closure is not run.
   package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
     try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
       var result: Swift.Result<Value, CrashReportDatabaseError>?
@@ -101,7 +101,7 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// Blocks all signals except those that faults raise and those with which a crash handler stops threads.
+  /// Blocks all signals except those that faults raise and those that a crash handler uses to stop threads.
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

@@ -114,7 +114,7 @@ package struct ReportDetails: Sendable, Equatable {
   package var ownFrames: [String] = []
   /// The innermost calls of the crashing thread.
   package var stack: [String] = []
-  /// The annotations by which reports can be counted.
+  /// The report's annotations, sorted by name.
   package var tags: [Tag] = []
 
   package init() {}

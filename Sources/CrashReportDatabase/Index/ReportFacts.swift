@@ -20,7 +20,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var end: String?
   /// The time of the crash; nil if the dump lacks it.
   package var time: Timestamp?
-  /// True if names were searched and the time did not run out, so that signature and place are final.
+  /// True if names were searched for and the search did not run out of time, so that signature and place are final.
   package var isNamed = false
   /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had no details.
   package private(set) var detailBytes: [UInt8]?

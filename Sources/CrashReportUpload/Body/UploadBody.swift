@@ -18,7 +18,7 @@ struct UploadBody: ~Copyable, Sendable {
 
   /// Writes the body, and leaves out parts if the body would be larger than any server accepts.
   ///
-  /// - Parameter now: seconds since 1970.
+  /// - Parameter now: the current time in seconds since 1970.
   init(
     _ content: any UploadContent, of id: ReportID, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) {

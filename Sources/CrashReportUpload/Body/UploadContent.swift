@@ -20,7 +20,7 @@ protocol UploadContent: Sendable {
   /// Passes the body's bytes to `write` in order.
   ///
   /// - Parameters:
-  ///   - now: seconds since 1970.
+  ///   - now: the current time in seconds since 1970.
   ///   - write: receives a piece of at most 256 KiB, one field, or one event.
   ///   - contents: returns a text that takes the place of a file's bytes; nil to use the bytes.
   /// - Throws: errors of `write`, and an error if a file became shorter.

@@ -23,7 +23,8 @@ struct UploadForm: UploadContent {
   private let reportID: ReportID
   /// The fields by name, without `report_id`.
   ///
-  /// `report_id` is added when the form is written; by this field, a server recognizes a report that it already has.
+  /// `report_id` is added when the form is written. A server uses this field to recognize a report that it already
+  /// has.
   var fields: [String: String] = [:]
   /// The reports that the upload counts for; nil if it counts only for this report.
   private var group: UploadGroup?

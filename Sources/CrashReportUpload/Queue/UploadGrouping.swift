@@ -5,7 +5,7 @@ protocol UploadGrouping: Sendable {
   /// Decides which reports an upload counts for; nil if the upload counts only for this report, and is sent without a
   /// count.
   ///
-  /// - Parameter now: in seconds since 1970.
+  /// - Parameter now: the current time in seconds since 1970.
   func group(
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup?

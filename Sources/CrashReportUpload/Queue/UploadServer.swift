@@ -7,14 +7,14 @@ protocol UploadServer: Sendable {
 
   /// The seconds until the server accepts reports again; nil if it accepts them now.
   ///
-  /// - Parameter now: in seconds since 1970.
+  /// - Parameter now: the current time in seconds since 1970.
   func wait(now: Int64) -> Int64?
 
   /// Opens a report's files, and creates the content that the server's form needs.
   ///
   /// - Parameters:
   ///   - reduction: the parts to leave out because the server refuses larger uploads.
-  ///   - now: in seconds since 1970.
+  ///   - now: the current time in seconds since 1970.
   func content(
     of report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions,
     _ reduction: UploadReduction, at now: Int64
@@ -24,7 +24,7 @@ protocol UploadServer: Sendable {
   ///
   /// - Parameters:
   ///   - size: the number of sent bytes.
-  ///   - now: in seconds since 1970.
+  ///   - now: the current time in seconds since 1970.
   func judge(_ response: UploadResponse, size: Int64, now: Int64) -> UploadVerdict
 }
 

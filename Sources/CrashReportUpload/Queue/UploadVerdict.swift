@@ -24,7 +24,7 @@ enum UploadVerdict: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - size: the number of bytes that were sent.
-  ///   - now: seconds since 1970, for a Retry-After that is a date.
+  ///   - now: the current time in seconds since 1970, for a Retry-After that is a date.
   ///
   /// Source: RFC 9110, 15 and 10.2.3; RFC 6585, 4.
   static func judge(
@@ -33,7 +33,7 @@ enum UploadVerdict: Sendable, Equatable {
     judge(response, UploadReceipt(form: response), size, now)
   }
 
-  /// Judges an answer whose receipt has been read.
+  /// Judges an answer by its status and by the receipt that was read from its body.
   static func judge(
     _ response: UploadResponse, _ receipt: UploadReceipt, _ size: Int64, _ now: Int64
   ) -> UploadVerdict {

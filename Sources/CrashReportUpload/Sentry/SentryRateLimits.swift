@@ -18,7 +18,7 @@ final class SentryRateLimits: Sendable {
   ///
   /// - Parameters:
   ///   - header: the unchanged header `X-Sentry-Rate-Limits`.
-  ///   - now: seconds since 1970.
+  ///   - now: the current time in seconds since 1970.
   func take(_ header: String?, now: Int64) {
     guard let header else { return }
     let limits = Self.limits(in: header)

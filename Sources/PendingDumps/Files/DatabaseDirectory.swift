@@ -197,8 +197,8 @@ package enum DatabaseDirectory {
   /// Creates a directory that only this user can access, whatever the umask is; leaves an existing directory
   /// unchanged.
   ///
-  /// Mode and owner are set through a descriptor of the new directory, not by its name. By its name, the owner of the
-  /// parent directory could first replace the new directory with a link or another directory.
+  /// Mode and owner are set through a descriptor of the new directory, not by its name. Before a call that uses the
+  /// name, the owner of the parent directory could replace the new directory with a link or another directory.
   ///
   /// - Parameter owner: the user to whom a directory created by root is given.
   private static func make(
@@ -220,7 +220,8 @@ package enum DatabaseDirectory {
     let descriptor = unsafe openat(made, ".", flags)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // A directory with files in it may be a different one that belongs to root and was moved to this name.
+    // A directory that contains files is not given to the owner: it may be a different directory, which belongs to
+    // root and was moved to this name.
     if DirectoryNames.of(descriptor)?.isEmpty != false { owner.give(descriptor) }
   }
 

@@ -1,7 +1,7 @@
-/// The evidence about whether a process is alive: the owner of a locked file, or the converter that a claim names.
+/// The evidence about whether the owner of a locked file, or the converter that a claim names, is alive.
 ///
-/// `verdict` applies these rules in this order. The converter, `PendingDumpBound` and the `postmortem` command use
-/// it.
+/// `verdict` applies the following rules, in this order. The converter, `PendingDumpBound` and the `postmortem`
+/// command use `verdict`.
 ///
 /// 1. The asking process has the same boot and PID namespace, and no process, or only a zombie, has the ID: dead.
 ///    This rule comes before the FIFO, because a child of the dead process may hold the FIFO open.

@@ -11,7 +11,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var startTime: UInt64
   /// The start of the main thread's stack, which an exec changes; 0 if the kernel does not show it.
   package var stackStart: UInt64
-  /// The wait status of a process that has ended, but for which its parent has not waited yet.
+  /// The wait status of a process that has ended, but that its parent has not reaped yet.
   ///
   /// The wait status is also 0 if the kernel does not show it to this user.
   package var waitStatus: Int32?

@@ -3,7 +3,7 @@ package import IntermediateDump
 
 /// The description of a locked file's owner, which the owner wrote at launch.
 ///
-/// When the program starts again, the handler compares the record with the processes that then exist.
+/// To find out whether the owner is alive, other processes compare the record with the processes that exist.
 package struct RunRecord: Sendable {
   /// The maximum number of bytes that are read from a record.
   ///
@@ -93,8 +93,8 @@ package struct RunRecord: Sendable {
   ///
   /// - Returns: false if the record does not have enough evidence to decide whether the owner is alive.
   package mutating func normalize() -> Bool {
-    // An owner without /proc knows neither its start time nor its boot. If the owner maps the record, the mapping is
-    // enough evidence.
+    // An owner that cannot read /proc knows neither its start time nor its boot ID. If the owner maps the record, the
+    // mapping is enough evidence.
     guard processID > 0, isMapped || startTime > 0 && !bootID.isEmpty else { return false }
     bootID = HostIdentity.bootID(of: Array(bootID.utf8))
     // Crash code writes 0 for an unknown namespace.

@@ -75,7 +75,7 @@ struct LogLines {
     return lines(in: object, named: "", form)
   }
 
-  /// What is known about the log line in whose JSON a text was found.
+  /// Facts about the log line whose JSON contains a text.
   private struct Form {
     let source: String
     let front: [UInt8]

@@ -69,8 +69,8 @@ struct HandledProcess {
   var database: String? {
     guard let file, let directory else { return nil }
     let path = file.path.parent.parent
-    // If true, the process is in another mount namespace, such as that of a container, and the path must start at the
-    // process's root directory.
+    // If `isOther` is true, the process is in another mount namespace, such as that of a container, and the path must
+    // start at the process's root directory.
     let isOther = InputFile.identity(of: file.path.parent) != InputFile.identity(of: directory)
     return isOther ? "\(place)/root" + path : path
   }

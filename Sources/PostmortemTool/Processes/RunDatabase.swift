@@ -62,7 +62,7 @@ struct RunDatabase {
   /// Creates the database for a user, or checks that the command's user can use it.
   ///
   /// - Parameters:
-  ///   - user: the user as whom the command will run; nil if no user was given.
+  ///   - user: the user that the command will run as; nil if no user was given.
   ///   - command: the command with its arguments.
   ///   - help: the help text that is shown with an error.
   init(

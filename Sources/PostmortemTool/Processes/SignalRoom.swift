@@ -78,7 +78,8 @@ struct SignalRoom: ~Copyable {
     guard let stack, stack.size > 0 else {
       guard let stackPointer else { return .likely }
       if isMapped(below: stackPointer, Self.handlerNeed) { return .known }
-      // The kernel extends the first thread's stack only for accesses by the process itself.
+      // Memory below the first thread's stack may be unmapped although there is room, because the kernel extends this
+      // stack only when the process itself accesses it.
       return thread.threadID == processID ? .likely : nil
     }
     guard let stackPointer else {

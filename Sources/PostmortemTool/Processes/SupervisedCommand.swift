@@ -4,7 +4,7 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// A program that this process runs as a child, passing signals on to it and ending in the same way as it does.
+/// Runs a program as a child of this process, which passes signals on to the program and then ends in the same way.
 ///
 /// The program has the same terminal, descriptors, environment and process group as this process, and gets the
 /// signals that are sent to this process.
@@ -105,8 +105,8 @@ enum SupervisedCommand {
 
   /// False for a signal that the program has already received.
   ///
-  /// The terminal sends a signal to the whole foreground process group, and such a signal has a positive code. But
-  /// the terminal sends SIGHUP only to the leader of the session.
+  /// A signal from the terminal has a positive code, and reaches the whole foreground process group, including the
+  /// program. Only SIGHUP is different: the terminal sends it to the leader of the session alone.
   private static func isForCommand(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || (signal == SIGHUP && getsid(0) == getpid())
   }
