@@ -28,7 +28,8 @@ struct pm_task_facts {
 };
 void pm_find_task_facts(struct pm_task_facts *_Nonnull facts);
 
-// Facts about libstdc++ that locate a thread's caught exceptions, and that tell its kinds of type descriptors apart.
+// Facts about libstdc++: where a thread's caught exceptions are, and how the kinds of type descriptors can be
+// recognized.
 struct pm_exception_facts {
   // The offset of `__cxa_eh_globals` from the thread pointer; 0 without libstdc++.
   int64_t globals_offset;

@@ -19,7 +19,7 @@ extension Capture {
     shared.process.id == 1 && signal.isAsynchronous
   }
 
-  // MARK: - Its end
+  // MARK: - Ending the first process
 
   /// True for a SIGTRAP or SIGSYS that an instruction raised and whose action is the default.
   ///

@@ -93,7 +93,7 @@ struct Installed: ~Copyable {
     let isHidden: Bool
     /// True if the tokens that were encoded at launch contain TZ.
     let hasTimeZone: Bool
-    /// True if a dump may show whether the process is in a container, and the cgroup does not already show it.
+    /// True if a dump may show whether the process is in a container, and the cgroup does not already show that.
     let mayBeContainer: Bool
   }
 

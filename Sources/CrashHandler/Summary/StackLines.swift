@@ -37,7 +37,7 @@ private struct StackLines {
   private static var frameLimit: Int { 16384 }
   /// How many bytes are searched for candidates: more than glibc's largest frame on the way to `abort`.
   private static var searchedSize: UInt64 { 16384 }
-  /// How many bytes below a return address the called function may have saved registers in.
+  /// The number of bytes below a return address in which the called function may have saved registers.
   private static var savedSize: UInt64 { 48 }
 
   var lines: SummaryLines
@@ -127,8 +127,8 @@ private struct StackLines {
   ///
   /// - Parameters:
   ///   - place: the location of the code address on the stack; nil if the code address is from a register.
-  ///   - saved: where the saved frame pointer was found that led from a candidate to this frame record; nil for any
-  ///   other entry.
+  ///   - saved: the location, below a candidate, of the saved frame pointer that points to this frame record; nil for
+  ///   any other entry.
   private mutating func add(
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {

@@ -107,7 +107,7 @@ struct TextBuffer {
     count &+= digits
   }
 
-  // MARK: - Text of the program
+  // MARK: - Text that the program chose
 
   /// Appends text that the program chose, with escapes, so that the text stays on one line and does not control a
   /// terminal.
@@ -126,7 +126,7 @@ struct TextBuffer {
   @_noLocks
   mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
     var count = 0
-    // With a limit, the compiler does not replace this loop with a call of strlen.
+    // The limit keeps the compiler from replacing this loop with a call of strlen.
     while count < limit, unsafe text[count] != 0 { count &+= 1 }
     unsafe append(escaping: UnsafeRawPointer(text), count: count, limit: limit)
   }

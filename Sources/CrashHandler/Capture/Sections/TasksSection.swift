@@ -9,8 +9,8 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 
 /// Writes the tasks that threads run, and the memory from which the tasks' names and calls can be read.
 ///
-/// Only a task's memory must be found here. The frames of its async functions are in the task's slabs, which are
-/// copied as a whole. Scratch memory holds the addresses of the tasks that were found.
+/// This section copies each task's memory, but does not look for frames. The frames of the task's async functions are
+/// in its slabs, which are copied as a whole. Scratch memory holds the addresses of the tasks that were found.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe

@@ -16,7 +16,8 @@ extension Capture {
 
   /// Notes that the process exits.
   ///
-  /// If the note cannot be written, the record is removed, so that the end gets no report instead of a wrong one.
+  /// If the note cannot be written, the record is removed, because no report about the end is better than a wrong
+  /// one.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
     removeExpectedHangDumps()
