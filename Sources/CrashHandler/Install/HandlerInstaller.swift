@@ -53,7 +53,7 @@ enum HandlerInstaller {
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
-      // After this error the memory is freed, and a late signal must not use it.
+      // After this error the memory is freed, so a signal that arrives late must not use the memory.
       pm_set_state(nil)
       pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error

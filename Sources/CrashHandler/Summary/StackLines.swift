@@ -7,7 +7,8 @@ extension SummaryLines {
     _ context: SignalContext, mappings: MappingTable, images: ImageFinder, memory: SafeMemory,
     scratch: Scratch
   ) {
-    // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping.
+    // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
+    // next readable mapping is taken as the stack.
     let index = mappings.readable(endingAbove: context.stackPointer)
     let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var stack = StackLines(

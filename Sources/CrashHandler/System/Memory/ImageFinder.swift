@@ -169,7 +169,8 @@ struct ImageFinder {
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
-    // Skips the kernel's data next to the vDSO, which cannot be copied although it is marked as readable.
+    // Skips the kernel's data pages next to the vDSO; these pages cannot be copied, although they are marked as
+    // readable.
     if mapping.pathLength > 0, mappings.path(of: mapping).text.matches("[v") { return false }
     if mapping.has(Mapping.startsFile) && mapping.pathLength > 0 { return true }
     return mapping.has(Mapping.isExecutable)
