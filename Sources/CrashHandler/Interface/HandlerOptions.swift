@@ -2,7 +2,7 @@ public import IntermediateDump
 
 /// Options for the handler; each has a default.
 public struct HandlerOptions: Sendable, Equatable {
-  /// How much a dump may contain, and how long a crash may take.
+  /// How much a dump may contain, and how long the handling of a crash may take.
   public var limits = CaptureLimits()
   /// The signals that count as crashes.
   ///

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// Builds text in memory that the caller provides; if a piece does not fit, leaves out all of it and everything after
-/// it.
+/// Builds text in memory that the caller provides; leaves out a piece that does not fit, and everything after that
+/// piece.
 ///
 /// RUNS-DURING-CRASH.
 @safe

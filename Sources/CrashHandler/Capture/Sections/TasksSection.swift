@@ -113,7 +113,7 @@ private struct TaskWriter {
   /// If there are too many slabs, only the last ones are written, which contain the innermost frames.
   ///
   /// A task object holds a pointer to the last allocation at 0x70, and then a pointer to the first slab. A slab
-  /// begins with its metadata, a pointer to the next slab, its capacity, and how much of it is used.
+  /// begins with its metadata, a pointer to the next slab, its capacity, and how much of the capacity is used.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h.
   ///
