@@ -85,7 +85,7 @@ void *_Nullable pm_work_value(void);
 // Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task.
 uint64_t pm_task_id(void);
 
-// Returns a new number, beginning with 1, that no other unit of work of the process has.
+// Returns a number, at least 1, that no other unit of work in the process has.
 uint64_t pm_new_work(void);
 
 // Returns the kernel's ID of the calling thread, which is cached after the handler has been installed.

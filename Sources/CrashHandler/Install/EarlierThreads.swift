@@ -60,8 +60,8 @@ struct EarlierThreads {
   /// Lists the threads repeatedly, until no new thread is found.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // A pthread_create call that began earlier may be creating a thread without a stack, which is listed only when
-    // the call is done.
+    // A pthread_create call that began earlier may be creating a thread without a stack. The kernel lists that thread
+    // only when the call is done, so this loop waits for such calls.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {

@@ -56,7 +56,7 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// `pthread_sigmask` and `sigprocmask` still return the mask that the program set, and programs started by
   /// `posix_spawn` or `exec` begin with that mask. If a process sends one of these signals to a thread that asked to
-  /// block it, the signal still reaches `sigwait` or a signalfd, or stays pending, and from then on the thread really
+  /// block it, the signal still reaches `sigwait` or a signalfd, or stays pending. From then on, the thread really
   /// blocks the signal. This option needs the package trait Interposition. `Docs/Reference/Handler.md` lists its
   /// limits.
   public var keepsCrashSignalsOpen = true

@@ -16,7 +16,7 @@ extension Capture {
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
-    // For a crash without a dump, `count` is 0, because there is no dump in which to record the outcome.
+    // `count` is 0 if the crash has no dump in which its outcome could be recorded.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
     // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction.
     // `restoreAndReraise` reads `timesReturned` to detect that.

@@ -18,7 +18,7 @@ extension Capture {
     return false
   }
 
-  /// Stores a signal that another process sent, which is sent again when the requested dump is done.
+  /// Stores a signal that another process sent; the signal is sent again when the requested dump is done.
   ///
   /// A requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
   /// outside a section cannot be postponed, because the faulting instruction would run again immediately.

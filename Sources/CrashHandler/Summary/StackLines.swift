@@ -158,8 +158,8 @@ private struct StackLines {
   private mutating func appendFrame(
     _ address: UInt64, _ mark: StaticString, _ place: UInt64?, _ saved: UInt64?
   ) -> Bool {
-    // For a return address, the address before it is looked up, because the call may be the last instruction of the
-    // module's last function.
+    // For a return address, the lookup uses the preceding address, because the call may be the last instruction of
+    // the module's last function.
     let (index, image) = images.image(around: frames > 0 ? address &- 1 : address)
     var start: UInt64 = 0
     var path = scratch.bytes(count: 0)

@@ -109,7 +109,7 @@ struct TextBuffer {
 
   // MARK: - Text that the program chose
 
-  /// Appends text that the program chose, with escapes, so that the text stays on one line and does not control a
+  /// Appends text that the program chose, with escapes, so that the text stays on one line and cannot control a
   /// terminal.
   ///
   /// A backslash is doubled. Control characters, bytes that are not UTF-8, and characters that break lines or change

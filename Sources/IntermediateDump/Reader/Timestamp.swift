@@ -43,7 +43,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       && nanoseconds <= now.nanoseconds.clampedAdding(Self.tolerance)
   }
 
-  /// A rank to sort by before the date itself; impossible dates count as newer than possible dates.
+  /// A rank by which dates are sorted before the dates themselves are compared; impossible dates count as newer than
+  /// possible dates.
   ///
   /// Impossible dates before the current time have the highest rank. While the clock is not set, these are the dates
   /// since the machine started.

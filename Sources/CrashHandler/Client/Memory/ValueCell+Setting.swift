@@ -74,8 +74,8 @@ extension ValueCell {
 
   /// True if the value has the given key.
   ///
-  /// The answer is valid only for the given state, so the caller may change the value only if that is still its
-  /// state.
+  /// The answer is valid only for the given state, so the caller may change the value only if the state is still the
+  /// same.
   @_noLocks
   func hasKey(_ key: UnsafeRawPointer, count: Int, in state: CellState) -> Bool {
     guard state.hasValue else { return false }

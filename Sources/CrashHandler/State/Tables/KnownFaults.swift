@@ -21,7 +21,7 @@ struct KnownFaults {
 
   let base: UnsafeMutableRawPointer
 
-  /// True if the fault is the same as the last fault on its thread, whose handler has returned.
+  /// True if the last fault on the thread was the same fault, and the handler of that fault has returned.
   @_noLocks
   func isRepetition(_ fault: FaultIdentity) -> Bool {
     let index = index(of: fault)
