@@ -24,7 +24,7 @@ static _Noreturn void end_process(int status) {
   pm_process_end_function function = pm_process_end();
   if (function) function();
   if (__interceptor__exit) __interceptor__exit(status);
-  // The next definition of this function may be in a library between the program and libc.
+  // `next_exit` need not be libc's _exit, because a library between the program and libc may also define _exit.
   void (*next)(int) = atomic_load(&next_exit);
   if (next) next(status);
   while (1) syscall(SYS_exit_group, status);

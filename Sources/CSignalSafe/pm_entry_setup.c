@@ -1,4 +1,5 @@
-// What the program sets for the entries of its handlers; see pm_entry_stacks.h. Not for crash code.
+// Sets the handlers, the code range and the entry stacks that pm_entry_stacks.c uses; see pm_entry_stacks.h. Not for
+// crash code.
 #include "pm_entry_stacks.h"
 
 struct pm_entry_setup pm_entries = {.stack_size = PM_ENTRY_STACK_SIZE};

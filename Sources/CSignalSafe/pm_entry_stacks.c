@@ -106,16 +106,17 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 
 #if defined(__x86_64__)
 // Leaves a handler whose first system call was trapped; called in the SIGSYS handler for that call, where all signals
-// are blocked. The function lets the event for which the first handler was called continue or occur again. If the
-// event is a fault, the kernel then ends the process with that fault's signal. Returns if the trapped call is not the
-// handler's first call. Source: Linux kernel/signal.c, force_sig_info_to_task.
+// are blocked. If the handler being left was called for a fault, the faulting instruction runs again, and the kernel
+// ends the process with the fault's signal. If it was called for SIGPROF or a real-time signal, the interrupted code
+// continues. Returns if the trapped call is not the handler's first call. Source: Linux kernel/signal.c,
+// force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
   int signal = pm_siginfo_number(information);
   // abort() itself ends the process when the handler for SIGABRT returns, and libc's system calls may be allowed.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
-  // The instruction pointer is already after the program's breakpoint, so this executes another breakpoint here.
+  // The instruction pointer is already after the program's breakpoint, so another breakpoint is executed here.
   if (signal == SIGTRAP) __builtin_debugtrap();
   int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
   if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);

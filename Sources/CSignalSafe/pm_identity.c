@@ -12,8 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// These references are weak, so that they do not add the functions to a static executable, about which the linker
-// would warn.
+// These references are weak, because otherwise the linker would add the functions to a static executable, and warn
+// about them.
 extern __typeof(getpwuid_r) getpwuid_r __attribute__((weak));
 extern __typeof(getgrouplist) getgrouplist __attribute__((weak));
 

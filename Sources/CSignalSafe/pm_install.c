@@ -274,8 +274,8 @@ void pm_pin_module(const void *address) {
   // A direct reference to dlopen would add the dynamic linker to a static executable, and cause a warning at each
   // link.
   void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
-  // dlopen finds a library that is already loaded by the name with which it was loaded, in any working directory. The
-  // handle is never closed. Source: dlopen(3), RTLD_NODELETE.
+  // If a library is already loaded, dlopen finds it under the name with which it was loaded, in any working
+  // directory. The handle is never closed. Source: dlopen(3), RTLD_NODELETE.
   if (open_module) open_module(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 

@@ -41,7 +41,7 @@ static value_hook next_value_hook;
 #define CODE_MASK ~0ull
 #endif
 
-// Finds the thread's stack, once for each thread. For the main thread, glibc's function would read /proc/self/maps.
+// Finds the thread's stack, once for each thread. For the main thread, pthread_getattr_np would read /proc/self/maps.
 // Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB, whichever is smaller: within that
 // distance below the end, the kernel maps nothing else. Source: Linux arch/x86/mm/mmap.c, mmap_base().
 static void find_stack(void) {
@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
   };
   uint64_t frame = (uint64_t)start;
   // On any other stack, such as an alternate stack or a stack that the program created, an invalid frame pointer
-  // could lead out of the stack.
+  // could lead out of the stack, so only the caller is recorded.
   _Bool is_known = stack_start <= frame && frame < stack_end;
   for (int count = 1; is_known && count < PM_THROW_ADDRESS_COUNT; count++) {
     uint64_t next = *(const uint64_t *)frame & ~ASYNC_MARK;
@@ -162,8 +162,8 @@ void pm_record_throws(uint64_t main_stack_end) {
   if (before == will_throw) return;
   main_end = main_stack_end;
   __atomic_store_n(&next_error_hook, before, __ATOMIC_RELAXED);
-  // If the program has set only the first hook, the runtime also calls that hook for typed throws. Then the second
-  // hook stays unset, so that this does not change.
+  // If the program has set only the first hook, the runtime also calls that hook for typed throws. In that case, the
+  // second hook is left unset, so that the runtime continues to do so.
   if (&_swift_willThrowTypedImpl) {
     value_hook typed = __atomic_load_n(&_swift_willThrowTypedImpl, __ATOMIC_ACQUIRE);
     __atomic_store_n(&next_value_hook, typed, __ATOMIC_RELAXED);

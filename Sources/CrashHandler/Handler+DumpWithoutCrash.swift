@@ -9,9 +9,9 @@ extension Handler {
   /// `processIntermediateDump(_:)` converts it immediately. The report is headed "dump requested by the program",
   /// does not count as a crash, and lists the calling thread first. Unless `stopsThreads` is true, no signal is sent
   /// to other threads. The dump then contains the stacks of waiting threads, but only the names and states of running
-  /// threads. Taking a dump takes a few milliseconds and, meanwhile, 16 MiB of address space. The dump file is a few
-  /// hundred kilobytes large. Any number of threads may call this function at the same time. A crash during the call
-  /// is captured too. Never call this function from a signal handler.
+  /// threads. Taking a dump takes a few milliseconds, and 16 MiB of address space during that time. The dump file is
+  /// a few hundred kilobytes large. Any number of threads may call this function at the same time. A crash during the
+  /// call is captured too. Never call this function from a signal handler.
   ///
   /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
   /// on the thread that detects the problem, where the problem is detected.

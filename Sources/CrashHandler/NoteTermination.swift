@@ -5,8 +5,8 @@ internal import IntermediateDump
 ///
 /// Call this function when the program learns of the signal; a signal handler may call it. If the process then ends
 /// without `exit` or `_exit`, a report can say that it was killed because it did not stop in time. Only the first
-/// call counts. A call makes a few system calls. It does nothing if the handler was not started, or if reports on how
-/// processes end are turned off.
+/// call counts. A call makes a few system calls. The function does nothing if the handler was not started, or if
+/// reports on how processes end are turned off.
 ///
 /// - Parameter signal: the signal's number; SIGTERM by default.
 ///

@@ -15,7 +15,9 @@ private func withStarted<Result, Failure>(
   return try unsafe body(&lockedStarted)
 }
 
-/// What later calls of `startHandler` need; not a tuple, for which the runtime would create metadata at launch.
+/// The data that later calls of `startHandler` need.
+///
+/// This is not a tuple, because the runtime would create metadata for a tuple at launch.
 private struct Started {
   let handler: Handler
   let directory: DirectoryIdentity

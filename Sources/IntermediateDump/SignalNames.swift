@@ -13,8 +13,8 @@ package enum SignalNames {
     return (1...31).contains(signal) ? word(code, ofLine: signal) : nil
   }
 
-  /// Returns a word of a line of the table by its number: 0 is the line's name, and higher numbers are the names of
-  /// its codes.
+  /// Returns the word with a given number from a line of the table: word 0 is the line's name, and the other words
+  /// are the names of the line's codes.
   private static func word(_ number: Int32, ofLine line: Int32) -> String? {
     // This code compares bytes, because splitting a string would add kilobytes of code to each program.
     let bytes = Array(SignalTable.text.description.utf8)

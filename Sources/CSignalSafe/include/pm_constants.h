@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-// These pragmas are for files that include the system's headers before this header. System headers that are included
-// later may redefine the macros.
+// Without these pragmas, the compiler would warn about redefined macros in files that include the system's headers
+// before this header. System headers that are included later may redefine the macros.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wmacro-redefined"
 #pragma clang diagnostic ignored "-Wreserved-macro-identifier"

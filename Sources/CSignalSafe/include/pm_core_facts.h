@@ -1,4 +1,4 @@
-// Facts of the launch for readers of core files. Not for crash code.
+// Facts that are known at launch, stored for readers of core files. Not for crash code.
 #ifndef PM_CORE_FACTS_H
 #define PM_CORE_FACTS_H
 

@@ -19,7 +19,7 @@ enum {
   PM_ENTRY_STACK_SIZE = 32 << 10,
 };
 
-// What the program sets before it installs a handler; pm_entry_setup.c.
+// The values that are set before a handler is installed; see pm_entry_setup.c.
 struct pm_entry_setup {
   pm_crash_handler _Nullable crash_handler;
   pm_signal_handler _Nullable stop_handler;
@@ -34,7 +34,7 @@ struct pm_entry_setup {
 };
 extern struct pm_entry_setup pm_entries __attribute__((visibility("hidden")));
 
-// The functions to install, each of which calls the handler of its name with enough stack.
+// Each of these functions calls the corresponding handler in `pm_entries`, with enough stack.
 void pm_run_crash_entry(int signal, void *_Nullable information, void *_Nullable context, uint64_t entry_stack_pointer)
     __attribute__((visibility("hidden")));
 void pm_run_stop_entry(int signal, void *_Nullable information, void *_Nullable context)

@@ -28,7 +28,8 @@ struct pm_task_facts {
 };
 void pm_find_task_facts(struct pm_task_facts *_Nonnull facts);
 
-// Facts about libstdc++ that locate a thread's caught exceptions, and that tell its kinds of type descriptors apart.
+// Facts about libstdc++: where a thread's caught exceptions are, and how the kinds of type descriptors can be
+// recognized.
 struct pm_exception_facts {
   // The offset of `__cxa_eh_globals` from the thread pointer; 0 without libstdc++.
   int64_t globals_offset;
@@ -68,7 +69,7 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_
 void *_Nullable pm_map_unlocked(size_t size);
 
 // Loads the pages of a range that lie in one loaded segment of a module. The second function loads the pages around
-// pm_enter_crash. Source: madvise(2), MADV_POPULATE_READ; has no effect before Linux 5.14.
+// pm_enter_crash. Before Linux 5.14, neither function has an effect. Source: madvise(2), MADV_POPULATE_READ.
 void pm_bring_in(uintptr_t start, uintptr_t end);
 void pm_bring_in_control(uintptr_t slack);
 

@@ -1,4 +1,5 @@
-// Calls that the program makes to set what crash code reads, and to leave data for it. Not for crash code.
+// Functions with which code outside a crash sets values and stores data for crash code. Crash code must not call
+// them.
 #ifndef PM_PROGRAM_H
 #define PM_PROGRAM_H
 
@@ -33,8 +34,9 @@ PM_INLINE void pm_copy_text(void *_Nonnull to, const void *_Nonnull from, size_t
   }
 }
 
-// Compares bytes without memcmp, whose first call would also run the dynamic linker's resolver. The loads are atomic,
-// because another thread may be writing the bytes. In that case the caller must accept either result.
+// Compares bytes without memcmp, because the first call of memcmp through the PLT would run the dynamic linker's
+// resolver. The loads are atomic, because another thread may be writing the bytes. In that case the caller must
+// accept either result.
 PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull right, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (__atomic_load_n((const char *)left + i, __ATOMIC_RELAXED) !=
@@ -83,7 +85,7 @@ void *_Nullable pm_work_value(void);
 // Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task.
 uint64_t pm_task_id(void);
 
-// Returns a new number, beginning with 1, that no other unit of work of the process has.
+// Returns a number, at least 1, that no other unit of work in the process has.
 uint64_t pm_new_work(void);
 
 // Returns the kernel's ID of the calling thread, which is cached after the handler has been installed.
@@ -93,8 +95,8 @@ int pm_thread_id(void);
 void pm_forget_thread_id(void);
 
 // Makes the runtime call this package's hook, and then the previous one, for each throw from now on. On the main
-// thread, the walk ends at `main_stack_end`, the end of its stack; 0 if that is not known. Does nothing if the
-// runtime has no such hook.
+// thread, the hook walks the stack up to `main_stack_end`, the end of that stack; 0 if the end is not known. Does
+// nothing if the runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the Swift runtime has the hook for throws.

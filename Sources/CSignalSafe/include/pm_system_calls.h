@@ -149,7 +149,7 @@ PM_INLINE void pm_read_status(const uint64_t *raw, struct pm_file_status *status
 PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
-  // Any error except EBADF may come from a seccomp filter that allows only the other system call for a file's status.
+  // Any error except EBADF may come from a seccomp filter that allows newfstatat but not fstat.
   if (result < 0 && result != -EBADF) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, AT_EMPTY_PATH, 0, 0);
   if (result < 0) return result;
   pm_read_status(raw, status);
@@ -185,8 +185,8 @@ struct pm_range {
 };
 
 // Copies ranges of this process's memory into one buffer, one after the other. Returns the number of bytes before the
-// first byte that cannot be read, or -EFAULT instead of a signal if that is the first byte. `ranges` are pairs as in
-// struct pm_range.
+// first byte that cannot be read. If not even the first byte can be read, returns -EFAULT; no signal is raised.
+// `ranges` are pairs as in struct pm_range.
 #define PM_COPIED_RANGES 32
 PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *ranges, size_t number) {
   struct pm_range local = {to, count};
@@ -219,7 +219,7 @@ PM_INLINE long pm_syscall_again(long number) {
 // versions cache the ID, and the cached ID is wrong in a vfork child.
 PM_INLINE int pm_getpid(void) { return (int)pm_syscall_again(SYS_getpid); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
-// The thread ID that is used if a seccomp filter refuses the call.
+// The thread ID that is used if a seccomp filter refuses gettid.
 enum { PM_UNKNOWN_THREAD = 0x7FFFFFFF };
 PM_INLINE int pm_gettid(void) {
   long result = pm_syscall_again(SYS_gettid);
@@ -274,14 +274,14 @@ PM_INLINE _Bool pm_is_readable(uint64_t address) {
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
-// Stores the pending signals in `set`. Together with the next function, which can remove a pending signal, this keeps
-// a write by the handler to a closed pipe from ending the process by SIGPIPE.
+// Stores the pending signals in `set`. With this function and the next one, which can remove a pending signal, the
+// handler keeps a write to a closed pipe from ending the process by SIGPIPE.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
-// Waits for a signal, and removes it; `information` may be NULL. Returns the signal's number, -EAGAIN if the time is over, -EINTR, or the result that a seccomp
-// filter sets. During the wait, the kernel shows the signal as not blocked by the thread. Source: Linux
-// kernel/signal.c, do_sigtimedwait.
+// Waits for a signal, and removes it; `information` may be NULL. Returns the signal's number, -EAGAIN after the
+// timeout, -EINTR, or the result that a seccomp filter sets. During the wait, the kernel shows the signal as not
+// blocked by the thread. Source: Linux kernel/signal.c, do_sigtimedwait.
 struct pm_signal_information {
   uint64_t words[16];
 };
@@ -331,8 +331,8 @@ PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
 
-// Arms the timer for a first expiry, and for regular expiries after that; 0 for `milliseconds` disarms it, and 0 for
-// `interval` means only one expiry.
+// Arms the timer for a first expiry, and for regular expiries after that; 0 for `milliseconds` disarms the timer, and
+// 0 for `interval` means only one expiry.
 PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   // struct itimerspec: interval, value.
   int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};

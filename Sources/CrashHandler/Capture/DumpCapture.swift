@@ -52,8 +52,8 @@ extension Capture {
     switch session.progress.file {
     case .lost: return false
     case .none:
-      // After the time limit, the file is not checked, because the check might repeat a call that hung, and nothing
-      // is written to an unchecked file.
+      // After the time limit, the file is not checked, because the check might repeat a call that hung. Without the
+      // check, nothing is written.
       guard !session.time.isCut else { return false }
       let isReady = prepareDumpFile()
       // This call must follow `prepareDumpFile`, which opens /proc again if the program has closed the handler's
@@ -111,7 +111,7 @@ extension Capture {
 
   /// Limits the number of captured threads to what the available memory allows.
   ///
-  /// If memory is short, the modules are written first, because naming frames needs them.
+  /// If memory is short, the modules are written first, because frames cannot be named without them.
   fileprivate func makeRoom() {
     let room = MemoryRoom(self)
     session.counts.threadLimit = room.threads

@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// Takes a dump of a process that has not crashed.
 ///
-/// The dump has the same sections as the dump of a crash, but its own stack, file and memory.
+/// The dump has the same sections as the dump of a crash, but is taken with a separate stack, file and memory.
 ///
 /// The process continues afterward, so the limit on file sizes is not raised, and nothing is printed.
 ///
@@ -16,7 +16,8 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
 extension Capture {
   fileprivate func captureLiveDump() {
     if session.request.isFromTool {
-      // The thread is inside a signal handler, and the signal's frame is on the alternate stack.
+      // The thread is inside a signal handler, and the signal's frame is on the alternate stack. So faults need
+      // another stack.
       setFaultStack()
     } else {
       // The dump is taken on a separate stack, so a fault can be handled on the thread's alternate stack or, without

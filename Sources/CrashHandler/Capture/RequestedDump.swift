@@ -29,9 +29,9 @@ extension Capture {
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()
-    // This thread becomes the capturing thread before it is in the table of dumping threads. In between, the handler
-    // would treat a crash signal from another process as a fault during the capture, and drop it. While the signal is
-    // blocked, it waits in the kernel instead.
+    // This thread becomes the capturing thread before it is added to the table of dumping threads. If a crash signal
+    // from another process arrived in between, the handler would treat it as a fault during the capture, and drop it.
+    // So crash signals are blocked here, and stay pending in the kernel.
     blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
       shared.ending.value == 0, dump(takenBy: threadID) == nil,

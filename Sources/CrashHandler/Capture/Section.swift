@@ -22,8 +22,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // These two sections write nothing. All later sections need the mappings, which running threads would change.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
-  // The first five sections are small. Tasks and threads can reach the dump's size limit, so they come later, with
-  // the crashing thread's task first.
+  // The sections in the next line are small. Tasks and threads can reach the dump's size limit, so they come later,
+  // with the crashing thread's task first.
   case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient, writePointedMemory
   case writeTasks, writeThreads
   // The data in these sections rarely explains a crash: memory that the program registered, bytes that show the types

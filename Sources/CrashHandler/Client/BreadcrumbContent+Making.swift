@@ -1,8 +1,8 @@
 internal import IntermediateDump
 
 extension BreadcrumbContent {
-  /// Calls the closure with the text and as many complete metadata pairs as fit into 224 bytes with it, without
-  /// allocating.
+  /// Calls the closure with the text and with as many complete metadata pairs as fit into 224 bytes together with the
+  /// text; never allocates.
   static func with(
     _ text: UnsafeRawPointer, _ textCount: Int, level: BreadcrumbLevel?,
     metadata: [(name: String, value: String)], _ body: (BreadcrumbContent) -> Void

@@ -8,8 +8,8 @@ internal import PendingDumps
 ///
 /// A report first shows the last 16 breadcrumbs from the unit of work that crashed. A unit of work is the outermost
 /// `withContext` around the call, or else the task, or else the thread. The 16 breadcrumbs are available as long as
-/// at most about 500 units of work leave breadcrumbs at the same time. Those of a finished `withContext` are dropped
-/// first.
+/// at most about 500 units of work leave breadcrumbs at the same time. If there are more, the breadcrumbs of a
+/// finished `withContext` are dropped first.
 ///
 /// Each breadcrumb also records the time and the thread. A call takes about 100 nanoseconds, and never locks or
 /// allocates. Any number of threads can call this function at the same time, even before `startHandler`. A breadcrumb

@@ -128,8 +128,8 @@ struct AlternateStack {
 
   /// Removes this stack from the calling thread and unmaps it.
   ///
-  /// If the thread uses another alternate stack, the thread keeps the other one. This does nothing while a handler
-  /// runs on this stack.
+  /// If the thread uses another alternate stack, the thread keeps the other one. The function does nothing while a
+  /// handler runs on this stack.
   func release() {
     var current = unsafe stack_t()
     guard unsafe sigaltstack(nil, &current) == 0 else { return }

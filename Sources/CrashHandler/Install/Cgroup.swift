@@ -70,7 +70,8 @@ struct Cgroup {
   /// Opens the file that shows a cgroup's usage, in the version 1 hierarchy if that hierarchy has the controller.
   ///
   /// In a container, the path may be the path on the host, while the mount shows only the container's cgroup, at its
-  /// root. So the root is tried last. The host's root cgroup has no usage file.
+  /// root. So the root is tried last. On the host, nothing is found there, because the host's root cgroup has no
+  /// usage file.
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ root: String, _ controller: String,
     _ name: String, _ oldName: String
@@ -79,7 +80,7 @@ struct Cgroup {
     if path == nil {
       if let path = paths.unified, path != "/" { usage = Usage(root + path, name, isUnified: true) }
       if usage.descriptor < 0 { usage = Usage(root, name, isUnified: true) }
-      // Without /proc, the version of the cgroup is not known.
+      // Without /proc, the version of the cgroup is not known, so version 1 is tried next.
       if usage.descriptor >= 0 || paths.unified != nil { return usage }
     }
     let oldRoot = root + "/" + controller

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Loads the pages of the program that would otherwise be needed first in a crash.
+/// Loads the pages of the program's file that crash code needs, so that a crash need not load them.
 ///
 /// The program's file may be unavailable during a crash, because of a network failure, a removed overlay or a lazy
 /// unmount.

@@ -145,7 +145,8 @@ struct CrashSignals {
   static func install(_ signal: Int32, insteadOf previous: pm_signal_action) -> Int32 {
     let handler: pm_signal_handler = unsafe pm_enter_crash
     // If the process continues, the program's previous action decides whether interrupted system calls are restarted.
-    // Without such an action they are, because a signal that the kernel would have discarded must not interrupt them.
+    // If that action is the default action, the calls are restarted, because a signal that the kernel would have
+    // discarded must not interrupt them.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
     // SIGSYS needs another action: see `InstalledSignals.crashAction(of:)`.

@@ -57,10 +57,11 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Lists threads until it finds no new one.
+  /// Lists the threads repeatedly, until no new thread is found.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // A call that has begun may still be creating a thread, which is listed only when the call is done.
+    // A pthread_create call that began earlier may be creating a thread without a stack. The kernel lists that thread
+    // only when the call is done, so this loop waits for such calls.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {
@@ -120,7 +121,8 @@ struct EarlierThreads {
       let count = unsafe capture.proc.readTask(
         thread, "syscall", into: place, capacity: buffer.count)
       let call = SystemCallPlace(scratch.text(count: count))
-      // Each thread that has not answered may be using an entry stack.
+      // Each thread that has not answered may be using an entry stack, so an entry stack counts as free only while
+      // few threads have not answered.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
         || room.suffices(
@@ -130,7 +132,7 @@ struct EarlierThreads {
 
   /// Returns the signals that a thread blocks; nil for a thread that gets no stack.
   ///
-  /// Crash code reads the file, because strings would take too long.
+  /// The file is read with the functions of crash code, because code with strings would take too long.
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }
@@ -216,7 +218,8 @@ struct EarlierThreads {
   /// If this is false, new threads do not touch `account`, because its first use allocates metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
-  /// Returns the stack of an earlier thread that has ended; nil if the thread that this call examines still exists.
+  /// Returns the stack of an earlier thread that has ended; nil if there is none, or if the thread that this call
+  /// examines still exists.
   ///
   /// Each call examines only the next entry, so a thread that needs a stack makes only one system call for this. If a
   /// new thread has the ended thread's ID, the stack is not reused, which does no other harm.

@@ -53,7 +53,7 @@ enum HandlerInstaller {
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
-      // After this error the memory is freed, and a late signal must not use it.
+      // After this error the memory is freed, so a signal that arrives late must not use the memory.
       pm_set_state(nil)
       pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error
@@ -70,7 +70,7 @@ enum HandlerInstaller {
       OpenSignals.keep(signals.mask, in: capture.shared.process.id, blocked: signals.blocked)
     }
     if options.alternateStacksOnAllThreads {
-      // New threads come first, so that no thread is missed between the two steps.
+      // New threads get stacks before existing ones, so that no thread is missed between the two steps.
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
@@ -83,7 +83,7 @@ enum HandlerInstaller {
     memory.keep()
   }
 
-  // MARK: - What a crash needs
+  // MARK: - State for crash code
 
   private static func makeInstalled(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,

@@ -84,7 +84,7 @@ struct LaunchFacts {
 
   /// The version of the compiler that builds this file.
   ///
-  /// For a newer compiler, this is the newest version that the file knows.
+  /// For a newer compiler, this is the newest version that this file knows.
   private static var swiftVersion: String {
     #if compiler(>=6.6)
       "6.6"

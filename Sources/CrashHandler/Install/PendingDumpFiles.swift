@@ -109,7 +109,7 @@ struct PendingDumpFiles: ~Copyable {
     if dump != nil { try? directory.remove(lockedName.description) }
   }
 
-  // MARK: - What a crash needs of them
+  // MARK: - Values for crash code
 
   var databaseStatus: FileStatus { database.status }
   var heldDatabase: HeldFile { Self.held(database) }

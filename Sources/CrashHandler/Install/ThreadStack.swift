@@ -22,7 +22,7 @@ enum ThreadStack {
   /// The number of threads that got no alternate stack because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
-  /// How many rounds of destructors libc runs at most, if destructors set keys again.
+  /// The maximum number of rounds in which libc runs thread-local destructors, if destructors set keys again.
   private static let destructorRounds: UInt = 4
 
   /// Installs an alternate stack, unless the calling thread has a large enough one; returns 0, or the errno on

@@ -2,7 +2,7 @@ public import IntermediateDump
 
 /// Options for the handler; each has a default.
 public struct HandlerOptions: Sendable, Equatable {
-  /// How much a dump may contain, and how long a crash may take.
+  /// How much a dump may contain, and how long the handling of a crash may take.
   public var limits = CaptureLimits()
   /// The signals that count as crashes.
   ///
@@ -51,11 +51,12 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked even in threads that ask to
   /// block them.
   ///
-  /// If this option is off, the kernel ends the process without a dump when a thread that blocks the signal crashes.
+  /// If this option is off, the kernel ends the process without a dump when a thread crashes with a signal that it
+  /// blocks.
   ///
   /// `pthread_sigmask` and `sigprocmask` still return the mask that the program set, and programs started by
   /// `posix_spawn` or `exec` begin with that mask. If a process sends one of these signals to a thread that asked to
-  /// block it, the signal still reaches `sigwait` or a signalfd, or stays pending, and from then on the thread really
+  /// block it, the signal still reaches `sigwait` or a signalfd, or stays pending. From then on, the thread really
   /// blocks the signal. This option needs the package trait Interposition. `Docs/Reference/Handler.md` lists its
   /// limits.
   public var keepsCrashSignalsOpen = true
@@ -63,19 +64,18 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Paths of files that are attached to every report of this process, as if passed to `addAttachment`.
   public var attachments: [String] = []
 
-  /// Whether a report is created if this process ends from outside without a dump.
+  /// Whether a report is created if this process ends without a dump and without exiting, for example because it was
+  /// killed or memory ran out.
   ///
-  /// For example, the process was killed, or memory ran out.
-  ///
-  /// Such a report is uploaded only on request. For this option, SIGTERM, SIGINT, SIGHUP and SIGPIPE get a handler if
-  /// they have their default action, which still follows the handler. This option has no effect if `forgoing`
-  /// contains `.files`.
+  /// Such a report is uploaded only on request. If SIGTERM, SIGINT, SIGHUP or SIGPIPE has its default action, this
+  /// option installs a handler for that signal; the default action still follows. This option has no effect if
+  /// `forgoing` contains `.files`.
   public var reportsUncleanEnds = true
 
   /// Whether `postmortem capture`, run by the same user or root, may make this process take a dump and continue.
   ///
-  /// The option costs nothing until a dump is requested, because the handler uses the signal anyway. The option is
-  /// always off in a program with more privileges than its caller (set-user-ID).
+  /// The option costs nothing until a dump is requested, because the request is sent with the stop signal, which has
+  /// a handler anyway. The option is always off in a program with more privileges than its caller (set-user-ID).
   public var takesDumpRequests = true
 
   /// Whether a report on an error that left `main`, or on which `try!` trapped, shows where the error was thrown.

@@ -96,8 +96,7 @@ package struct HangDump: Sendable {
     processorTimeOffset = dump.capture.session.request.processorTimeOffset
   }
 
-  /// Updates how long the hang has lasted, and its CPU time, in nanoseconds; does nothing once the dump is dropped or
-  /// kept.
+  /// Updates the hang's duration and CPU time, in nanoseconds; does nothing once the dump is dropped or kept.
   package func update(time: UInt64, processorTime: UInt64?) {
     guard let dumps else { return }
     dumps.overwrite(index, time, at: timeOffset)

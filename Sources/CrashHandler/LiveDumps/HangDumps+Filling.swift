@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The operations of the program on the list; a crash only removes the dumps.
+/// Operations on the list that only code outside a crash uses; crash code only removes the dumps.
 extension HangDumps {
   /// Reserves an entry; -1 if none is free.
   func take() -> Int {

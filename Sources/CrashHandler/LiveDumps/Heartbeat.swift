@@ -36,8 +36,8 @@ private let heartbeatInterval = Atomic<Int>(0)
 /// Writes the current state of this process into the run record, in place of the previous heartbeat.
 ///
 /// The thread of the hang monitors calls this function. A call reads about ten small system files and makes one
-/// write. It does nothing if reports on how processes end are turned off. If the write fails, the record keeps the
-/// previous heartbeat.
+/// write. If reports on how processes end are turned off, the function does nothing. If the write fails, the record
+/// keeps the previous heartbeat.
 ///
 /// - Parameter hangReport: the report ID of a hang in progress.
 package func writeHeartbeat(hangReport: ReportID?) {

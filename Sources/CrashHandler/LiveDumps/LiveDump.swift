@@ -121,8 +121,8 @@ struct LiveDump: ~Copyable {
   /// one of the program's signal handlers could leave through siglongjmp while other threads are stopped, or SIGXFSZ
   /// could end a process that has not crashed.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete, in which case it is removed, or if memory is
-  ///   so short that the kernel might kill the process because of the dump.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete (it is then removed), or if memory is so
+  ///   short that the kernel might kill the process because of the dump.
   func take() throws(CrashHandlerError) -> ReportID {
     let room = MemoryRoom(capture)
     guard room.isEnough else {

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Continues after a crash that the process may survive.
 ///
-/// It calls the handler that was installed before this package's handler, or returns to a handler that called this
-/// package's handler.
+/// The code calls the handler that was installed before this package's handler, or returns to a handler that called
+/// this package's handler.
 ///
 /// This package's handlers stay installed while the previous handler runs, because the previous handler may recover
 /// by returning or through siglongjmp, and the process may then crash again. The previous handler is called as the
@@ -16,10 +16,10 @@ extension Capture {
   @_noLocks
   func chain(_ call: HandlerCall) {
     let (signal, exception) = (call.signal, session.exception)
-    // For a crash without a dump, `count` is 0, because there is no place to record its outcome.
+    // `count` is 0 if the crash has no dump in which its outcome could be recorded.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
     // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction.
-    // `restoreAndReraise` reads this count to detect that.
+    // `restoreAndReraise` reads `timesReturned` to detect that.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }
@@ -64,7 +64,8 @@ extension Capture {
     callPreviousHandler(signal)
     shared.knownFaults.noteReturn(fault)
     if shared.survived.count == crash { shared.survived.handlerHasReturned = true }
-    // After a fault, the instruction runs again, and only that shows whether the handler has removed the cause.
+    // After a fault, nothing is noted yet: only when the instruction runs again can it be seen whether the handler
+    // has removed the cause.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
     // abort() ends the process when the handler of its signal returns.

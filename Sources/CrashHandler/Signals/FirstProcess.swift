@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Rules for the first process of a PID namespace, which is what the program is in most containers.
+/// Rules for a program that is the first process of a PID namespace, as in most containers.
 ///
 /// The kernel discards a signal to the first process if the signal's action is the default, unless the kernel itself
 /// forces the signal.
@@ -19,7 +19,7 @@ extension Capture {
     shared.process.id == 1 && signal.isAsynchronous
   }
 
-  // MARK: - Its end
+  // MARK: - Ending the first process
 
   /// True for a SIGTRAP or SIGSYS that an instruction raised and whose action is the default.
   ///

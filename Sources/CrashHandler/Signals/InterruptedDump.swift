@@ -18,7 +18,7 @@ extension Capture {
     return false
   }
 
-  /// Stores a signal that another process sent, which is sent again when the requested dump is done.
+  /// Stores a signal that another process sent; the signal is sent again when the requested dump is done.
   ///
   /// A requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
   /// outside a section cannot be postponed, because the faulting instruction would run again immediately.
@@ -63,9 +63,9 @@ extension Capture {
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
     SignalMask.open(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
-    // Without a recovery point, this is a fault before the first section or after the last, or the crash has occurred
-    // again. Nothing more can be written. A fault with another signal number only follows from the crash, so the
-    // crash's signal must end the process.
+    // If no recovery point is armed, a fault occurred before the first section or after the last, or the crash has
+    // occurred again. Nothing more can be written. A fault with another signal number is only a consequence of the
+    // crash, so the crash's signal must end the process.
     let crash = session.exception.signal.number
     if session.exception.outcome.isEnd, crash != 0, signal.number != crash, !signal.isAsynchronous {
       forceEnd()
@@ -79,9 +79,9 @@ extension Capture {
   /// Such a signal can arrive before the dump, while the dump is written, while Swift's backtracer runs, and while
   /// the process ends.
   ///
-  /// It must not end the process, because the report would not name it. While the process is ending, a signal with
-  /// the crash's number may be the crash itself, because `restoreAndReraise` queues the crash's signal with its
-  /// original sender.
+  /// Such a signal must not end the process, because the report would not name the signal. While the process is
+  /// ending, a signal with the crash's number may be the crash itself, because `restoreAndReraise` queues the crash's
+  /// signal with its original sender.
   private func isForeign(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
     return !isEnding || signal.number != session.exception.signal.number

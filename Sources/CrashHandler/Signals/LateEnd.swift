@@ -15,7 +15,7 @@ extension Capture {
   /// The signal can then arrive even after the handler has returned.
   ///
   /// This is called only if the kernel called this handler, because the process should then end as soon as this
-  /// handler returns. If another handler called this one, it may still run for any length of time.
+  /// handler returns. If another handler called this one, that other handler may still run for any length of time.
   ///
   /// Writing a core file may take longer than the timer's time. That does no harm, because the kernel delivers only
   /// SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.

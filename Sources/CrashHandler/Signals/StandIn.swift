@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Answers the signal that Swift's backtracer sends to a thread that is stopped or waits in this handler.
 ///
-/// The backtracer then records where the thread was stopped or crashed, instead of a place in this handler.
+/// The backtracer then records where the thread was stopped or crashed, instead of a location in this handler.
 ///
 /// The backtracer sends each thread a signal that the thread does not block, and the backtracer's handler records the
 /// context of that signal. For a stopped thread, that context would be inside this handler. So the thread waits for

@@ -4,8 +4,8 @@ internal import CSignalSafe
 ///
 /// The thread waits on a futex and never polls, because a thousand polling threads would take all CPU time from the
 /// capturing thread. While threads are being stopped, a SIGPROF from any sender stops a known thread, because the
-/// kernel drops a SIGPROF that is sent while another one is pending. At any other time, the signal offers the thread
-/// an alternate stack, or requests a dump for `postmortem capture`.
+/// kernel drops this package's SIGPROF if another one is already pending. At any other time, the signal offers the
+/// thread an alternate stack, or requests a dump for `postmortem capture`.
 ///
 /// RUNS-DURING-CRASH, on every thread except the capturing thread.
 @c(pm_handle_stop) @_noLocks

@@ -30,7 +30,7 @@ extension Capture {
       }
       if !bound.isBegun {
         let isKnown = waiting.add(threadID, context: signal.context)
-        // A waiting thread counts as stopped, because its registers are in the table of threads.
+        // A waiting thread counts as stopped, because its registers are in the table of waiting crashes.
         if isKnown, shared.stops.parking.value != 0 { shared.stops.noteStop() }
         bound.begin()
       }
@@ -48,9 +48,9 @@ extension Capture {
   /// Waits until no other thread is capturing, before the calling thread ends the process.
   ///
   /// Without this handler, the crash would have ended the process before the calling thread did. So the captured
-  /// crash normally ends the process during this wait; if the process survives the crash, this function returns. It
-  /// returns immediately if no other thread of this process is capturing. Most threads are stopped before they get
-  /// here, because they do not block the stop signals. `_exit` calls this function, even in a vfork child.
+  /// crash normally ends the process during this wait; if the process survives the crash, this function returns. The
+  /// function returns immediately if no other thread of this process is capturing. Most threads are stopped before
+  /// they get here, because they do not block the stop signals. `_exit` calls this function, even in a vfork child.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

@@ -71,7 +71,7 @@ struct Installed: ~Copyable {
     let pageSize: UInt64
   }
 
-  /// Where to find the data in libraries that a dump needs.
+  /// The addresses at which the handler finds the data that a dump needs from libraries.
   struct RuntimePlaces {
     /// The addresses of the Swift runtime's pointer to its last fatal message, and of glibc's pointer to its last
     /// abort message.
@@ -93,7 +93,7 @@ struct Installed: ~Copyable {
     let isHidden: Bool
     /// True if the tokens that were encoded at launch contain TZ.
     let hasTimeZone: Bool
-    /// True if a dump may show whether the process is in a container, and the cgroup does not already show it.
+    /// True if a dump may show whether the process is in a container, and the cgroup does not already show that.
     let mayBeContainer: Bool
   }
 

@@ -13,7 +13,7 @@ struct WatchdogTime {
   static var tick: Int { @_noLocks get { 10 } }
   /// The ratio of the limit by the clock to the limit by ticks.
   private static var clockFactor: UInt64 { 10 }
-  /// The length of a gap between ticks, in nanoseconds, from which the gap is treated as a pause.
+  /// A gap between ticks of at least this many nanoseconds is treated as a pause.
   private static var standstill: UInt64 { 1_000_000_000 }
   private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 
@@ -37,8 +37,8 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The timer's first signal does not arrive before the time is over. A tenth of the time is subtracted, to allow
-    // for the resolution of the clocks.
+    // The signal of `armTimerOnce` does not arrive before the time is over. A tenth of the time is subtracted here,
+    // to allow for the resolution of the clocks.
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 

@@ -121,7 +121,7 @@ extension HandlerStatus {
 extension HandlerStatus.Finding {
   /// Finds each thread that blocks signals of faults.
   ///
-  /// A thread that also blocks signal 32 is left out, because only libc itself can block signal 32. It blocks all
+  /// A thread that also blocks signal 32 is left out, because only libc itself can block signal 32. libc blocks all
   /// signals for a moment in a new thread and in a thread that creates a thread or process, and permanently in its
   /// own helper threads.
   ///

@@ -28,8 +28,8 @@ struct ThreadRoom {
   @_noLocks
   static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
 
-  /// True if the stack for the frame has room; false also if the thread's stack pointer is unknown, and its alternate
-  /// stack is too small to be sure.
+  /// True if the stack on which the kernel would put the frame has room; false also if the thread's stack pointer is
+  /// unknown and its alternate stack is too small to be sure.
   ///
   /// - Parameters:
   ///   - call: the stack pointer and instruction pointer of the system call that the thread is in, if any.
@@ -45,7 +45,7 @@ struct ThreadRoom {
       return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
     }
     guard stackPointer != 0 else {
-      // The thread may be running a handler on its alternate stack.
+      // The thread may be running a handler on its alternate stack, so only a large stack counts as having room.
       return size >= UInt64(PM_SMALL_STACK) && size >= frameSize &+ handlerNeed
         && isMapped(below: base &+ size, handlerNeed)
     }

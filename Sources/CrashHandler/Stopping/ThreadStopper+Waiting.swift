@@ -8,10 +8,10 @@ extension ThreadStopper {
   @_noLocks
   func waitUntilStopped() {
     // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than 250
-    // ms. Threads that never stop (state D or T) are more frequent, and every crash in such a process waits the full
-    // time. libc code that blocks all signals runs only for microseconds. But libc also blocks the signals of a new
-    // thread until that thread runs, and on a busy machine a new thread was seen to wait more than 20 ms for a
-    // processor.
+    // ms. Threads that never stop (state D or T) are more frequent than that, and every crash in such a process waits
+    // the full time. libc code that blocks all signals runs only for microseconds. But libc also blocks the signals
+    // of a new thread until that thread runs, and on a busy machine a new thread was seen to wait more than 20 ms for
+    // a processor.
     var rounds = 25
     var closedRounds = 250
     while true {
@@ -26,7 +26,8 @@ extension ThreadStopper {
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
-        // If a seccomp filter refuses every signal, trying a thousand threads again takes long.
+        // If a seccomp filter refuses every signal, trying a thousand threads again takes long, so more threads mean
+        // fewer rounds.
         closedRounds &-= 1 &+ waits.closed / 8
         lookAgain(asking: true)
       } else {

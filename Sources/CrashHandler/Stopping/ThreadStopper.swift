@@ -135,10 +135,12 @@ struct ThreadStopper {
   /// when the user's processes have used up RLIMIT_SIGPENDING.
   ///
   /// A thread that blocks a signal is not sent that signal: a call such as `sigwait` in the thread would receive it,
-  /// or, in a process that continues, it would arrive later. Source: Linux kernel/signal.c, __send_signal_locked.
+  /// or, in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,
+  /// __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
-    // A SIGPROF from another sender may stop the thread at any time.
+    // A SIGPROF from another sender may stop the thread at any time, so the status is set only if the thread has not
+    // changed it since.
     let before = record.status
     if before.isStill { return }
     guard status.read(record) else {
@@ -163,9 +165,9 @@ struct ThreadStopper {
     }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
-      // A program cannot block signal 32, so libc (in pthread_create and similar functions) or one of this package's
-      // handlers blocks all signals here, for a moment. Signals that the program itself blocks may stay blocked, so
-      // waiting would not help.
+      // A program cannot block signal 32. If the thread blocks it, libc (in pthread_create and similar functions) or
+      // one of this package's handlers blocks all signals for a moment, and the thread is tried again later.
+      // Otherwise, the program blocks the signals, perhaps permanently, so waiting would not help.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)
@@ -214,7 +216,7 @@ struct ThreadStopper {
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)
-    // A thread that libc has just created may have unblocked its signals meanwhile.
+    // A thread that libc has just created may have unblocked its signals meanwhile, so SIGPROF is checked again.
     if canProfile(record) { return SIGPROF }
     guard record.fields.knowsAllSignals else { return 0 }
     let realTime = capture.installed.signals.stop

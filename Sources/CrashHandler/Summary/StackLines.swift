@@ -7,7 +7,8 @@ extension SummaryLines {
     _ context: SignalContext, mappings: MappingTable, images: ImageFinder, memory: SafeMemory,
     scratch: Scratch
   ) {
-    // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping.
+    // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
+    // next readable mapping is taken as the stack.
     let index = mappings.readable(endingAbove: context.stackPointer)
     let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var stack = StackLines(
@@ -37,7 +38,7 @@ private struct StackLines {
   private static var frameLimit: Int { 16384 }
   /// How many bytes are searched for candidates: more than glibc's largest frame on the way to `abort`.
   private static var searchedSize: UInt64 { 16384 }
-  /// How many bytes below a return address the called function may have saved registers in.
+  /// The number of bytes below a return address in which the called function may have saved registers.
   private static var savedSize: UInt64 { 48 }
 
   var lines: SummaryLines
@@ -127,8 +128,8 @@ private struct StackLines {
   ///
   /// - Parameters:
   ///   - place: the location of the code address on the stack; nil if the code address is from a register.
-  ///   - saved: where the saved frame pointer was found that led from a candidate to this frame record; nil for any
-  ///   other entry.
+  ///   - saved: the location, below a candidate, of the saved frame pointer that points to this frame record; nil for
+  ///   any other entry.
   private mutating func add(
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {
@@ -157,8 +158,8 @@ private struct StackLines {
   private mutating func appendFrame(
     _ address: UInt64, _ mark: StaticString, _ place: UInt64?, _ saved: UInt64?
   ) -> Bool {
-    // For a return address, the address before it is looked up, because the call may be the last instruction of the
-    // module's last function.
+    // For a return address, the lookup uses the preceding address, because the call may be the last instruction of
+    // the module's last function.
     let (index, image) = images.image(around: frames > 0 ? address &- 1 : address)
     var start: UInt64 = 0
     var path = scratch.bytes(count: 0)

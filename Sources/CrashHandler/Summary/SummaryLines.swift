@@ -206,8 +206,8 @@ struct SummaryLines {
 }
 
 extension TextBuffer {
-  /// Appends the name that `SignalTable` has for a signal (number 0) or for one of its codes; appends `value` if
-  /// there is none.
+  /// Appends a name from a line of `SignalTable`: the signal's name for number 0, otherwise the name of the code with
+  /// this number; appends `value` if there is no name.
   @_noLocks
   mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
     let table = SignalTable.text

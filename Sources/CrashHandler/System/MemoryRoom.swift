@@ -1,6 +1,6 @@
 /// Calculates how much memory the process's memory cgroup has left.
 ///
-/// If a dump takes more than that, the kernel may kill the process.
+/// If a dump takes more memory than is left, the kernel may kill the process.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct MemoryRoom {
@@ -40,7 +40,7 @@ struct MemoryRoom {
   /// Whether there is enough memory for a dump of a process that continues.
   var isEnough: Bool { @_noLocks get { bytes >= 2 &* MemoryRoom.fixed } }
 
-  /// The number of other threads that the remaining memory is enough to capture.
+  /// The number of other threads for whose capture the remaining memory is enough.
   var threads: Int {
     @_noLocks get {
       guard bytes > MemoryRoom.fixed else { return 0 }

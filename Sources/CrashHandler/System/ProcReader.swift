@@ -45,7 +45,8 @@ struct ProcReader {
     unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reads a list to its end, or until the memory is full; returns the number of bytes, or nil if it cannot be opened.
+  /// Reads a list to its end, or until the memory is full; returns the number of bytes, or nil if the list cannot be
+  /// opened.
   @_noLocks
   func readList(
     named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
@@ -66,8 +67,8 @@ struct ProcReader {
 
   /// Reads a file that consists of one record from its start.
   ///
-  /// One system call is enough, because the kernel creates the whole record before it copies as much as fits, so
-  /// nothing follows a short read. Lists such as `maps` need `readList`, because the kernel returns them page by page.
+  /// One system call is enough: the kernel creates the whole record and then copies as much as fits, so nothing
+  /// follows a short read. Lists such as `maps` need `readList`, because the kernel returns them page by page.
   ///
   /// - Returns: the number of bytes, at most `capacity`; 0 if the file cannot be read.
   ///

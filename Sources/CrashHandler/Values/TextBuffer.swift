@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// Builds text in memory that the caller provides; if a piece does not fit, leaves out all of it and everything after
-/// it.
+/// Builds text in memory that the caller provides; leaves out a piece that does not fit, and everything after that
+/// piece.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -107,9 +107,9 @@ struct TextBuffer {
     count &+= digits
   }
 
-  // MARK: - Text of the program
+  // MARK: - Text that the program chose
 
-  /// Appends text that the program chose, with escapes, so that the text stays on one line and does not control a
+  /// Appends text that the program chose, with escapes, so that the text stays on one line and cannot control a
   /// terminal.
   ///
   /// A backslash is doubled. Control characters, bytes that are not UTF-8, and characters that break lines or change
@@ -126,7 +126,7 @@ struct TextBuffer {
   @_noLocks
   mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
     var count = 0
-    // With a limit, the compiler does not replace this loop with a call of strlen.
+    // The limit keeps the compiler from replacing this loop with a call of strlen.
     while count < limit, unsafe text[count] != 0 { count &+= 1 }
     unsafe append(escaping: UnsafeRawPointer(text), count: count, limit: limit)
   }

@@ -17,7 +17,8 @@ struct ThreadLine {
   /// - Returns: nil if the text does not have this format.
   @_noLocks
   init?(_ text: Bytes) {
-    // The name is in parentheses, and may itself contain parentheses. The fields after the name contain none.
+    // The name is in parentheses, and may itself contain parentheses. The fields after the name contain no
+    // parentheses.
     var start = 0
     while start < text.count, text[start] != 0x28 { start &+= 1 }
     var end = text.count &- 1

@@ -9,7 +9,7 @@ public enum DescriptorKind: UInt8, DumpCode {
   case socket = 4
   /// A pipe without a name.
   case pipe = 5
-  /// An object without a path, which the kernel only gives a name such as `eventfd` or `eventpoll`.
+  /// An object without a path, to which the kernel gives only a name such as `eventfd` or `eventpoll`.
   case anonymous = 6
   /// A file that memfd_create(2) created.
   case memory = 7

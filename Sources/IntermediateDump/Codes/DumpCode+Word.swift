@@ -1,4 +1,5 @@
-// The words of the values whose names are not the words, for readers of dumps.
+// Defines `word` for the types in which some value's word differs from the name of its enum case; for readers of
+// dumps.
 
 extension AnnotationState {
   public var word: String { self == .beingReplaced ? "being-replaced" : "\(self)" }

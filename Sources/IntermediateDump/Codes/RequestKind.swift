@@ -4,7 +4,8 @@ public enum RequestKind: UInt8, DumpCode {
   case program = 1
   /// A hang monitor requested the dump.
   ///
-  /// The dump became a report only because the process ended before the watched part answered again.
+  /// The dump becomes a report only if the process ends before the watched part answers again, or if the monitor
+  /// keeps the dump.
   case hang = 2
   /// `postmortem capture` requested the dump with a signal to the process.
   case tool = 3

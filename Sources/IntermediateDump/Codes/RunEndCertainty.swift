@@ -1,6 +1,6 @@
-/// How certain the explanation is of how a process ended; the values of the key `runEndCertainty`.
+/// How certain the explanation of a process's end is; the values of the key `runEndCertainty`.
 public enum RunEndCertainty: UInt8, DumpCode, Comparable {
-  /// The evidence fits this explanation, but also others.
+  /// The evidence fits this explanation, but also fits others.
   case possible = 1
   /// No other explanation fits the evidence well.
   case likely = 2

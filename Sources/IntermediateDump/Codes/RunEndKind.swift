@@ -1,4 +1,4 @@
-/// How a process ended that left no dump; the values of the key `runEndKind`.
+/// How a process that left no dump ended; the values of the key `runEndKind`.
 public enum RunEndKind: UInt8, DumpCode {
   /// The kernel killed the process because memory ran out.
   case outOfMemory = 1

@@ -1,6 +1,6 @@
 /// What happened to the process after the dump of a crash; the values of the key `survivalOutcome`.
 public enum SurvivalOutcome: UInt8, DumpCode {
-  /// A previous handler ran, or a handler that was installed later ran on; what happened next is not known.
+  /// A previous handler ran, or a handler that was installed later continued to run; what happened next is not known.
   case previousHandlerRan = 1
   /// A previous handler ran, and the process continued.
   case wentOn = 2

@@ -1,4 +1,4 @@
-/// How the system call in which a thread was blocked was found; the values of the key `systemCallSource`.
+/// How it was determined in which system call a thread was blocked; the values of the key `systemCallSource`.
 ///
 /// The handler of version 1.0.0 also wrote `registers` and `code`; later handlers write neither of these two.
 public enum SystemCallSource: UInt8, DumpCode {

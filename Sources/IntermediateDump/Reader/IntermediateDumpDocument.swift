@@ -29,7 +29,7 @@ public struct IntermediateDumpDocument: Sendable {
   /// - Parameter bytes: the bytes of the whole file.
   /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an
   ///   intermediate dump, or has a version or word size that this code does not read. Damage after the header is not
-  ///   an error; it is in `damage`.
+  ///   an error; `damage` describes such damage.
   public init(parsing bytes: [UInt8]) throws(IntermediateDumpError) {
     try self.init(parsing: DumpBytes(bytes))
   }

@@ -1,8 +1,8 @@
 /// One map of a parsed dump, with its entries in file order.
 ///
-/// A getter reads the value from the file's bytes each time.
+/// Each getter reads its value from the file's bytes every time.
 ///
-/// Getters never trap. They return nil if the key is missing or its value has another form.
+/// Getters never trap. A getter returns nil if the key is missing or its value has another form.
 public struct IntermediateDumpMap: Sendable {
   /// The value of a key in a map.
   public enum Value: Sendable {

@@ -26,7 +26,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   /// The release date of Swift 6.0, which this package needs, so no program with this package can have run earlier.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
-  /// How far in the future, in nanoseconds, a date may be: clocks of two machines differ, and clocks are set back.
+  /// How far in the future a date may be, in nanoseconds, because the clocks of two machines differ and clocks are
+  /// set back.
   private static let tolerance: Int64 = 86_400_000_000_000
 
   /// True if the date can be correct; false if it comes from a clock that was not set or was set wrong.
@@ -42,7 +43,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       && nanoseconds <= now.nanoseconds.clampedAdding(Self.tolerance)
   }
 
-  /// A rank to sort by before the date itself; impossible dates count as newer than possible dates.
+  /// A rank by which dates are sorted before the dates themselves are compared; impossible dates count as newer than
+  /// possible dates.
   ///
   /// Impossible dates before the current time have the highest rank. While the clock is not set, these are the dates
   /// since the machine started.

@@ -1,4 +1,4 @@
-/// What the sender of a request needs.
+/// Creates a request and identifies its dump, for the process that sends the request.
 extension CaptureRequest {
   package init(number: UInt32, stopsThreads: Bool) {
     value = (Self.magic << 1 | (stopsThreads ? 1 : 0)) << 32 | UInt64(number)

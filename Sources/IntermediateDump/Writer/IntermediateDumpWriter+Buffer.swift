@@ -1,4 +1,4 @@
-/// What the program does with the buffer of a writer.
+/// Shares a writer's buffer with another writer, and returns how many bytes the buffer contains.
 extension IntermediateDumpWriter {
   /// Creates another writer on the same buffer; only one of the two writers may be used at a time.
   @_noLocks

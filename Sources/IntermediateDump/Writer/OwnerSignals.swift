@@ -1,4 +1,5 @@
-/// The signals that the handler installed; `postmortem doctor` compares them with those a process handles now.
+/// The signals for which the handler was installed; `postmortem doctor` compares them with the signals that the
+/// process handles now.
 package struct OwnerSignals: Sendable, Equatable {
   /// The signals that have this package's handler; bit n - 1 stands for signal n.
   package var crash: UInt64

@@ -61,7 +61,8 @@ struct WordSanitizer {
   }
 
   private func isMapped(_ address: UInt64, _ mapping: inout Mapping) -> Bool {
-    // A large range without permissions is only reserved address space.
+    // A large range without permissions is only reserved address space, so words that point into such a range are not
+    // kept.
     guard let found = mappings.mapping(around: address),
       found.has(Mapping.isReadable | Mapping.isExecutable)
     else { return false }

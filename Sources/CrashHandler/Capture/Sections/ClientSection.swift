@@ -109,7 +109,7 @@ extension Capture {
     writer.property(.breadcrumbUptime, slot.bytes(16, count: 8))
     writer.property(.breadcrumbThreadID, slot.bytes(24, count: 4))
     writer.property(.breadcrumbText, slot.bytes(BreadcrumbRing.textOffset, count: count))
-    // This word holds the counts and the level: see `BreadcrumbRing.stride`.
+    // This word holds the sizes of text and metadata, and the level: see `BreadcrumbRing.stride`.
     let word = slot.word(24) &>> 32
     if word &>> 24 != 0 {
       writer.property(.breadcrumbLevel, slot.bytes(BreadcrumbRing.levelOffset, count: 1))
@@ -122,7 +122,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Ends an array, and writes a number that belongs to it, unless the number is 0.
+  /// Ends an array, and then writes a count that belongs to the array, unless the count is 0.
   @_noLocks
   func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
     writer.end()

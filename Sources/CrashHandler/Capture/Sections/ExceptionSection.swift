@@ -10,7 +10,7 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   // The thread ID is written first, so that a dump that is truncated later still names the thread.
   capture.writer.startMap(.exception)
   capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
-  // Without a crash, there is no signal, and the runtime's last message has another cause.
+  // In a dump without a crash, there is no signal, and the runtime's last message, if any, is about something else.
   if capture.session.request.isCrash {
     capture.writeSignal()
     if capture.mayMake(CallBit.proc) { capture.writeFaultPage() }

@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// The section also writes the metadata from which the type names of these objects can be found.
 ///
-/// It writes nothing if secrets are left out, because reports then contain no pointers to objects.
+/// The section writes nothing if secrets are left out, because reports then contain no pointers to objects.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_objects) @_noLocks

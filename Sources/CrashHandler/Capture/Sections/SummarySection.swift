@@ -15,7 +15,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     appendWork(capture, to: &lines)
     return lines.appendCommands(result, names, isAlone: true)
   }
-  // Without a dump, the mappings have not been read, or were read for an earlier crash.
+  // Without a dump, the mappings have not been read, or were read for an earlier crash, so they are read here.
   if !result.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
   let (memory, scratch) = (capture.memory, capture.session.scratch)
   lines.appendHead()

@@ -9,8 +9,8 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 
 /// Writes the tasks that threads run, and the memory from which the tasks' names and calls can be read.
 ///
-/// Only a task's memory must be found here. The frames of its async functions are in the task's slabs, which are
-/// copied as a whole. Scratch memory holds the addresses of the tasks that were found.
+/// This section copies each task's memory, but does not look for frames. The frames of the task's async functions are
+/// in its slabs, which are copied as a whole. Scratch memory holds the addresses of the tasks that were found.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
@@ -113,7 +113,7 @@ private struct TaskWriter {
   /// If there are too many slabs, only the last ones are written, which contain the innermost frames.
   ///
   /// A task object holds a pointer to the last allocation at 0x70, and then a pointer to the first slab. A slab
-  /// begins with its metadata, a pointer to the next slab, its capacity, and how much of it is used.
+  /// begins with its metadata, a pointer to the next slab, its capacity, and how much of the capacity is used.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h.
   ///

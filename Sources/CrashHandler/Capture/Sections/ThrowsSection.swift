@@ -59,7 +59,8 @@ extension Capture {
     if record.error != 0, !installed.isSanitized { writer.unsigned(.throwError, record.error) }
     var record = record
     var count: Int32 = 0
-    // If a function keeps no frame pointer, the last address of the stack walk can be an arbitrary word.
+    // If a function keeps no frame pointer, the last address of the stack walk can be an arbitrary word. So only
+    // addresses of executable memory are written.
     while count < PM_THROW_ADDRESS_COUNT,
       session.mappings.isExecutable(unsafe pm_throw_address(&record, count))
     {

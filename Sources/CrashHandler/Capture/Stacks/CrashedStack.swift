@@ -34,7 +34,8 @@ struct CrashedStack {
     guard
       contains(mapping, pm_thread_pointer()) || contains(mapping, environmentStart)
     else { return stackPointer }
-    // `StackWriter` subtracts the red zone of 128 bytes again, so it starts at the beginning of the mapping.
+    // `StackWriter` subtracts the red zone of 128 bytes from this address, so the capture starts at the beginning of
+    // the mapping.
     return mapping.start &+ 128
   }
 

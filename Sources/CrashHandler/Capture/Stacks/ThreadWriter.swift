@@ -62,7 +62,7 @@ struct ThreadWriter {
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     capture.writer.startMap(key)
-    // A thread that could not be stopped may have crashed meanwhile.
+    // A thread that could not be stopped may have crashed meanwhile; in that case, its crash's context is used.
     if !record.status.isStill, let crash = capture.shared.waiting.crash(of: record.threadID) {
       record.setCrash(crash)
     }
@@ -87,12 +87,13 @@ struct ThreadWriter {
 
   /// Writes a thread that did not stop.
   ///
-  /// Without waking a blocked thread, the kernel shows its stack pointer and instruction pointer.
+  /// The kernel shows the stack pointer and instruction pointer of a blocked thread without waking the thread.
   ///
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
-    // If the process has not crashed, the thread may have continued since the table was filled.
+    // If the process has not crashed, the thread may have continued since the table was filled, so its system call is
+    // read again.
     if record.systemCall.count == 0 || !capture.session.request.isCrash
       || record.has(.unresponsive)
     {

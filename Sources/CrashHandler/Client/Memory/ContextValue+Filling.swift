@@ -3,7 +3,8 @@ internal import CSignalSafe
 /// Operations on a context value that only the program uses; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// How many bytes of a new value may displace outer contexts; beyond this, a value that does not fit is cut.
+  /// The number of bytes of a new value for which outer contexts are left out if necessary; any bytes after these are
+  /// cut if they do not fit.
   private static var leastValue: Int { 32 }
 
   /// Starts this record with a copy of the outer contexts, if there are any.

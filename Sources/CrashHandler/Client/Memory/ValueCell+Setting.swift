@@ -5,8 +5,8 @@ extension ValueCell {
   /// Replaces the value.
   ///
   /// - Parameter version: the version of the value that may be replaced; nil for any version.
-  /// - Returns: whether the value was set. It is not set if another thread has replaced that version, or if all
-  ///   buffers are in use.
+  /// - Returns: whether the value was set. The value is not set if another thread has replaced that version, or if
+  ///   all buffers are in use.
   @_noLocks
   func set(
     key: UnsafeRawPointer?, keyCount: Int, value: UnsafeRawPointer?, valueCount: Int,
@@ -74,8 +74,8 @@ extension ValueCell {
 
   /// True if the value has the given key.
   ///
-  /// The answer is valid only for the given state, so the caller may change the value only if that is still its
-  /// state.
+  /// The answer is valid only for the given state, so the caller may change the value only if the state is still the
+  /// same.
   @_noLocks
   func hasKey(_ key: UnsafeRawPointer, count: Int, in state: CellState) -> Bool {
     guard state.hasValue else { return false }

@@ -40,7 +40,7 @@ struct AnnotationList {
   /// The offset of the first node, which was added last; 0 if the list is empty.
   var first: UInt32 { @_noLocks get { head.value } }
 
-  /// The node at an offset; nil at the end of the list, where no node has that offset.
+  /// The node at an offset; nil if no node can be at that offset, as at the end of the list, where the offset is 0.
   @_noLocks
   func node(_ offset: UInt32) -> AnnotationNode? {
     let start = Int(offset)

@@ -1,8 +1,8 @@
 /// The threads that take a dump for a reason other than a crash, each with its `Capture`.
 ///
-/// A fault in a section of such a dump is not a crash of the program, but it also reaches the crash handler, which
-/// finds the section's recovery point through this table. Each thread adds, removes and looks up only its own entry,
-/// so no state is used after it was freed.
+/// A fault in a section of such a dump is not a crash of the program, but the fault also reaches the crash handler,
+/// which finds the section's recovery point through this table. Each thread adds, removes and looks up only its own
+/// entry, so no state is used after it was freed.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// When a crash is captured, these dumps are removed, because the crash report shows the same process at a later
 /// time.
 ///
-/// RUNS-DURING-CRASH; ordinary code fills it (`HangDumps+Filling`).
+/// RUNS-DURING-CRASH; ordinary code fills the list (`HangDumps+Filling`).
 @safe
 struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }

@@ -1,8 +1,8 @@
-/// The last fault on each thread that was handled, and whether the previous handler returned after it.
+/// The last handled fault on each thread, and whether the previous handler returned after that fault.
 ///
 /// If a previous handler returns without having removed the cause of a fault, the same fault occurs again and again.
-/// If it leaves through siglongjmp, the fault is over, and the next fault is another crash, even at the same
-/// instruction with the same stack.
+/// If the handler leaves through siglongjmp instead, the fault is over, and the next fault is another crash, even at
+/// the same instruction with the same stack.
 ///
 /// The table has a fixed size; new entries replace old ones. Only the capturing thread adds and looks up entries, but
 /// a previous handler may return, and mark its entry, while another thread is already capturing.
@@ -21,7 +21,7 @@ struct KnownFaults {
 
   let base: UnsafeMutableRawPointer
 
-  /// True if the fault is the same as the last fault on its thread, whose handler has returned.
+  /// True if the last fault on the thread was the same fault, and the handler of that fault has returned.
   @_noLocks
   func isRepetition(_ fault: FaultIdentity) -> Bool {
     let index = index(of: fault)

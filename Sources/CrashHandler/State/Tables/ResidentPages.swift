@@ -29,8 +29,8 @@ struct ResidentPages {
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
-  /// In the bits from 44 on, the number of calls of `forget`; in the bits from 56 on, the `attempt` that was passed
-  /// to `again`.
+  /// Counts the calls of `forget` in the bits from 44 on, and holds the `attempt` that was passed to `again` in the
+  /// bits from 56 on.
   ///
   /// No window's number is large enough to use these bits.
   private var generation: UInt64 = 0

@@ -57,7 +57,7 @@ struct StackOffers {
   ///
   /// This size is 48 bytes less than the stack's real size.
   ///
-  /// By this size, the crash handler recognizes such a stack without a mark in the stack's memory.
+  /// The crash handler recognizes such a stack by this size, without a mark in the stack's memory.
   @_noLocks
   static func firstSize(_ size: Int) -> Int { size &- 48 }
 

@@ -69,7 +69,8 @@ struct ThreadTable {
   @_noLocks
   func removeAll() {
     var index = count
-    // The newest record is removed first, because a search for a record passes the slots of earlier records.
+    // The newest record is removed first, because a search for a record passes the slots of earlier records, and
+    // stops at a free slot.
     while index > 0 {
       var place = Int(self[index &- 1].threadID) & slotMask
       var steps = 0

@@ -56,7 +56,7 @@ extension Capture {
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
     // The file was removed, so another process may already have reported the end of this process under the old report
-    // ID.
+    // ID. The new file gets another ID.
     return makeNewDumpFile() || makeNewDumpFile() || isOpen
   }
 
@@ -182,7 +182,7 @@ extension Capture {
     return unsafe open(session.files.directory.descriptor, name, flags)
   }
 
-  /// Creates the run record, and keeps it open if the process will note in it how it ends.
+  /// Creates the run record; keeps the record open if the process will note there how the process ends.
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && session.runRecord.isFollowed {

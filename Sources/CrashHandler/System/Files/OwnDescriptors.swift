@@ -41,7 +41,7 @@ extension Capture {
     return false
   }
 
-  /// Prepares a dump that has lost its file for being written again; false if it has not lost its file, or may not be
+  /// Prepares a dump that has lost its file to be written again; false if the dump still has its file, or may not be
   /// begun again.
   ///
   /// The threads stay stopped, and the mappings are not read again.

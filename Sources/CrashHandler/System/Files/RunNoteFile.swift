@@ -4,8 +4,8 @@ internal import PendingDumps
 
 /// Writes notes into the run record: that the process exits, or which signal asks the process to end.
 ///
-/// Each note is one write in the middle of the file. A forked child writes no note, because the record belongs to its
-/// parent, unless the child has its own run record.
+/// Each note is one write in the middle of the file. A forked child writes no note unless the child has its own run
+/// record, because otherwise the record belongs to its parent.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` write notes, and `_exit` may be called in a child of vfork.
 extension Capture {
@@ -16,7 +16,8 @@ extension Capture {
 
   /// Notes that the process exits.
   ///
-  /// If the note cannot be written, the record is removed, so that the end gets no report instead of a wrong one.
+  /// If the note cannot be written, the record is removed, because no report about the end is better than a wrong
+  /// one.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
     removeExpectedHangDumps()

@@ -3,9 +3,9 @@ internal import CSignalSafe
 /// Reads pages that are not in memory, unless another process or thread would have to provide them.
 ///
 /// The remaining pages were never touched, or belong to files that the kernel itself reads. They are read through
-/// `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. There, the kernel
-/// could still wait for a file server, so pages of files on FUSE and 9P are left out. It also ignores page
-/// permissions there, so the mappings must be known.
+/// `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. In such a read, the
+/// kernel could still wait for a file server, so pages of files on FUSE and 9P are left out. The kernel also ignores
+/// page permissions there, so this code checks the permissions of the mapping.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
 /// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).
@@ -45,7 +45,7 @@ struct AbsentPages {
 
   /// True if a mapping's file may be on a file system that another process serves.
   ///
-  /// The file is on FUSE or 9P, or on a file system that is not in the list of mounts.
+  /// This is the case if the file is on FUSE or 9P, or on a file system that is not in the list of mounts.
   private func isServed(_ mapping: Mapping) -> Bool {
     var device = mappings.device(of: mapping)
     let major = device.hexadecimal()

@@ -164,12 +164,13 @@ struct ImageFinder {
 
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
-  /// The start of a file may be mapped more than once, but only where the code is executable does it belong to an
-  /// image. Memory without a file may contain an image only if that memory is executable.
+  /// The start of a file may be mapped more than once, but such a mapping belongs to an image only if the image's
+  /// code is executable. Memory without a file may contain an image only if that memory is executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
-    // Skips the kernel's data next to the vDSO, which cannot be copied although it is marked as readable.
+    // Skips the kernel's data pages next to the vDSO; these pages cannot be copied, although they are marked as
+    // readable.
     if mapping.pathLength > 0, mappings.path(of: mapping).text.matches("[v") { return false }
     if mapping.has(Mapping.startsFile) && mapping.pathLength > 0 { return true }
     return mapping.has(Mapping.isExecutable)

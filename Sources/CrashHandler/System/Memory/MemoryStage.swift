@@ -81,7 +81,7 @@ struct MemoryStage {
     scratch.setWord(8, UInt64(truncatingIfNeeded: count))
   }
 
-  /// Returns the bytes of the range that begins at an address; nil if exactly `count` bytes were not read.
+  /// Returns the bytes of the range that begins at an address; nil unless exactly `count` bytes were read.
   @_noLocks
   func bytes(_ address: UInt64, count: Int) -> Bytes? {
     guard let index = index(of: address), let bytes = bytes(index), bytes.count == count else {

@@ -89,7 +89,7 @@ struct SafeMemory {
     return unsafe pages.copy(address, to: place, count: allowed, isBegun: isBegun, from: self)
   }
 
-  /// Reads pages that will be needed into the cache, with few system calls; does nothing without a cache.
+  /// Fills the cache with pages that will be needed, using few system calls; does nothing without a cache.
   ///
   /// - Parameter addresses: the pages, as ranges of `Scratch.setRange`.
   @_noLocks
