@@ -356,7 +356,7 @@ let portableSources = [
     "Codes/BreadcrumbLevel.swift", "Codes/DumpCode.swift", "DumpDigest.swift", "LittleEndian.swift",
     "Reader/ClampedArithmetic.swift",
     "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
-    "SignalNames.swift", "SignalTable.swift",
+    "SignalNames.swift", "SignalTable+Classes.swift", "SignalTable.swift",
   ],
   "PendingDumps": ["Files/CrashReportDatabaseError.swift", "OutcomeCounters.swift"],
   "Postmortem": [

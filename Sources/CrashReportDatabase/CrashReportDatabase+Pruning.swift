@@ -85,7 +85,7 @@ extension CrashReportDatabase {
 
   /// Removes a pending or completed report with its metadata and attachments.
   ///
-  /// The removal is durable. If the report's dump is still pending, the report is made again.
+  /// The removal survives a power failure. If the report's dump is still pending, the report is made again.
   ///
   /// - Returns: false if the database has no such report.
   /// - Throws: `CrashReportDatabaseError` if the system refuses.

@@ -69,7 +69,8 @@ extension CrashReportDatabase {
     return listing
   }
 
-  /// The reason why a minidump cannot be read; nil if it can be read, or the file no longer exists.
+  /// Why the minidump cannot be read; nil if it can be read, if the file no longer exists, or if the error is not about
+  /// this file.
   package func refusal(of report: StoredReport) -> CrashReportDatabaseError? {
     do throws(CrashReportDatabaseError) {
       _ = try openReport(report).read(at: 0, count: 1)

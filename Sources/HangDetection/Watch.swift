@@ -25,7 +25,8 @@ final class Watch: Sendable {
     var seen: UInt32 = 0
     /// True while an answer is awaited.
     var isAwaited = false
-    /// The time in nanoseconds that was counted since the monitor began to wait for an answer.
+    /// How long the monitor has waited for an answer, in nanoseconds, without the time that does not count (see
+    /// `HangClock`).
     var age: UInt64 = 0
     /// The activity of the thread that answered last, when the monitor began to wait.
     var activity: ThreadActivity?

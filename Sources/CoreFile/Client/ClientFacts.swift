@@ -102,7 +102,7 @@ struct ClientFacts {
     snapshot.process.cgroup.path = known.cgroup.path
     snapshot.process.privacy = known.privacy
     snapshot.process.watchdogInterval = known.watchdogInterval
-    // If the program turned off the capture of its arguments, they are in the core file, but not in a report.
+    // The core file always contains the arguments, but the report must not if the program turned off their capture.
     if known.commandLine == nil { snapshot.process.commandLine = nil }
     snapshot.system = launch.system
     snapshot.system.machine = system.machine

@@ -1,4 +1,5 @@
-/// The run record of the process that owns the locked file.
+/// What the handler keeps about this process's run record: the open file, its mapping, and how the end of the process
+/// is noted.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionRunRecord {

@@ -19,7 +19,7 @@ extension Capture {
   ///
   /// This is called at exit and `_exit`, and does nothing unless the previous handler called exit or `_exit`.
   ///
-  /// If no crash was survived, it makes no system call.
+  /// This function makes no system call if the process has not survived a crash.
   @_noLocks
   func noteExitInHandler() {
     guard shared.survived.isOpen, shared.survived.thread == pm_gettid(), shared.isOwnProcess,

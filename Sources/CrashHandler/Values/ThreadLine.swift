@@ -39,7 +39,7 @@ struct ThreadLine {
       case 22: startTime = scanner.decimal()
       case 28: stackStart = scanner.decimal()
       case 32: blockedSignals = scanner.decimal()
-      // The truncation to 8 bits removes bit 30 of the kernel's number, SCHED_RESET_ON_FORK.
+      // The truncation to 8 bits removes SCHED_RESET_ON_FORK, bit 30 of the kernel's number.
       case 41: schedulingPolicy = UInt8(truncatingIfNeeded: scanner.decimal())
       default: break
       }

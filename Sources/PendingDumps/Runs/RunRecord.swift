@@ -174,7 +174,7 @@ package struct RunCourse: Sendable {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { encode(to: &$0) }
   }
 
-  /// Writes the properties, which must come first in the owner's map.
+  /// Writes the course of the run at the start of the record's `owner` map.
   func encode(to writer: inout IntermediateDumpWriter) {
     writer.bytes(.ownerNotes, notes.bytes)
     writer.bytes(

@@ -1,6 +1,8 @@
 internal import CrashReportDatabase
 
-/// Uploads reports on Linux with glibc; on this system, no uploader can be created.
+/// Uploads reports, but only on Linux with glibc.
+///
+/// This build is for another system, so no uploader can be created.
 public final class ReportUploader: Sendable {
   private init() throws(UploadError) {
     throw UploadError(CrashReportDatabaseError.unsupportedHere)

@@ -285,7 +285,7 @@ private enum KnownMessage {
     "*** buffer overflow detected ***: terminated",
   ]
 
-  /// The message without file and line, because a program can choose these itself; nil for an unknown message.
+  /// The message without file and line, which may be text that the program chose; nil for an unknown message.
   static func ofSwift(_ text: String) -> String? {
     let prefix = "Fatal error: "
     let text = trimmed(text)

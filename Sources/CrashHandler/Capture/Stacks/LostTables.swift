@@ -50,7 +50,7 @@ struct LostTables {
     #if arch(arm64)
       if context.linkRegister &- image.start < size { return true }
     #endif
-    // After a stack overflow, the search starts at the end of the guard region.
+    // After a stack overflow, the stack pointer is in the guard region, so the search starts at the end of that region.
     guard var place = memory.firstReadable(from: (context.stackPointer &+ 7) & ~7) else {
       return false
     }

@@ -9,8 +9,9 @@ extension ContextValue {
 
   /// Starts this record with a copy of the outer contexts, if there are any.
   ///
-  /// A context with the same name is left out, because the new context replaces it. The outermost contexts are also
-  /// left out if there would be no room for the new name and the beginning of the new value.
+  /// An outer context that has the name of the new context is left out, because the new context replaces it. The
+  /// outermost contexts are also left out if there would be no room for the new name and the beginning of the new
+  /// value.
   @_noLocks
   func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
     guard let outer else {
