@@ -59,9 +59,9 @@ extension SystemDescription {
     for range in text.split(separator: ",") {
       let ends = range.split(separator: "-").map { UInt32($0) }
       guard ends.count <= 2, let first = ends.first ?? nil, let last = ends.last ?? nil,
-        last >= first, last - first < 1 << 20
+        last >= first, last &- first < 1 << 20
       else { return nil }
-      count &+= last - first + 1
+      count &+= last &- first &+ 1
     }
     return count == 0 ? nil : count
   }
