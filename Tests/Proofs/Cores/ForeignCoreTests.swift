@@ -105,9 +105,10 @@ struct ForeignCoreTests {
         "$0" -Xmx64m Waits.java
         """,
       ends: [6: (6, "sent-signal"), 11: (6, "abort")], function: "JLI_Launch"),
-  ].filter { CoreReportTests.isFull && !those([$0.program]).isEmpty }
+  ].filter { !those([$0.program]).isEmpty }
 
-  @Test(.needs(.gdb), arguments: runtimes, [6, 11])
+  @Test(
+    .needs(.gdb), .enabled("with --full") { CoreReportTests.isFull }, arguments: runtimes, [6, 11])
   func programsWithARuntime(_ runtime: Runtime, _ sent: Int32) async throws {
     let directory = try TemporaryDirectory()
     let place = try directory.subdirectory("run")
