@@ -96,7 +96,7 @@ void pm_find_thread_base(void);
 // launch; see Tests/Proofs/Safety/AllowedCalls.txt.
 void pm_bind_now(void);
 
-// Where the images that the kernel loaded are in memory, and where the dynamic linker lists the other images.
+// The addresses of the images that the kernel loaded, and of the dynamic linker's list of the other images.
 struct pm_image_places {
   // The address and number of the executable's program headers, and the difference between its addresses in memory
   // and in the file.

@@ -52,7 +52,7 @@ extension ProcessSnapshot {
   /// Describes in a few words the memory to which an address belongs.
   ///
   /// Examples are "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" and "[heap] rw-". The result is nil if the address
-  /// is not mapped, or if the dump does not list the mapping.
+  /// is in no module, and in no mapping that the dump lists.
   func place(of address: Address) -> String? {
     let mapping = mapping(containing: address)
     let rights = mapping.map { " " + $0.protection.letters } ?? ""

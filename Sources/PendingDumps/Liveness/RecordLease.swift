@@ -21,7 +21,7 @@ package enum RecordLease: Sendable, Equatable {
   private static let setSignal: Int32 = 10  // F_SETSIG
   private static let setLease: Int32 = 1024  // F_SETLEASE
 
-  /// Requests a lease and releases it.
+  /// Finds out whether the kernel grants a lease on a file, and releases a granted lease.
   ///
   /// - Parameters:
   ///   - name: the name of a regular file; the result is `unknown` for any other file.
