@@ -1,4 +1,4 @@
-/// The classes of signals, for ordinary code; `DeliveredSignal` has those that a crash needs.
+/// The classes of signals, for ordinary code; crash code reads the table with `SignalTable.word`.
 extension SignalTable {
   /// A class of signals; the raw value is the letter of the class in a row.
   package enum Class: UInt8, CaseIterable, Sendable {

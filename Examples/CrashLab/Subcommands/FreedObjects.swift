@@ -3,8 +3,8 @@ internal import Glibc
 
 /// Uses of an object after it was freed, or after its memory was reused.
 ///
-/// Each use prints the words that are in the memory, so that a test knows by itself what the memory still tells. No code
-/// between the free and the use allocates memory, except to reuse it.
+/// Each use prints the words that are in the memory, so that a test can judge without a report what the memory still shows.
+/// No code between the free and the use allocates memory, except to reuse it.
 enum FreedObjects {
   static let scenes: [String: @Sendable (Int) -> Void] = [
     "freed-field": { unsafe useField(of: freed(number: $0)) },

@@ -210,12 +210,7 @@ extension TextBuffer {
   /// this number; appends `value` if there is no name.
   @_noLocks
   mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
-    let table = SignalTable.text
-    var lines = unsafe TextScanner(
-      UnsafeRawPointer(table.utf8Start), count: table.utf8CodeUnitCount)
-    while !lines.isAtEnd, lines.decimal() != UInt64(truncatingIfNeeded: line) { lines.skipLine() }
-    lines.skipWords(Int(number) &+ 2)
-    let name = lines.word()
+    let name = SignalTable.word(Int(number) &+ 2, ofLine: line)
     if number >= 0, name.count > 0 {
       append(" ", escaping: name, limit: SummaryLines.nameLimit)
     } else {

@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// A signal with the data that a handler receives.
 ///
@@ -60,15 +61,7 @@ struct DeliveredSignal {
   /// SIGPIPE. In the first process of a PID namespace, the kernel discards all of these signals if their action is
   /// the default. Source: Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
   private static func isSent(_ signal: Int32, code: Int32) -> Bool {
-    code <= 0 || SignalMask.has(kernelEvents, signal)
-  }
-
-  /// The signals that the kernel sends for an event: `SignalTable.Class.kernelEvent`.
-  static var kernelEvents: UInt64 {
-    @_noLocks get {
-      SignalMask.bit(SIGQUIT) | SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXCPU)
-        | SignalMask.bit(SIGXFSZ)
-    }
+    code <= 0 || SignalTable.isKernelEvent(signal)
   }
 
   /// Whether the crashing instruction raises the signal again when the handler returns to that instruction.

@@ -72,28 +72,24 @@ struct ObjectOracleTests {
     #expect(count.namedRegisters * 5 >= count.registers * 4)
   }
 
-  /// Kinds that no debugger gets to a crash with, or whose threads cannot run LLDB's code, have nothing to compare.
+  /// Kinds that no debugger gets to a crash with, or whose threads cannot run LLDB's code: nothing can be compared.
+  private static let incomparable: Set = [
+    "alloca", "huge-frame", "misaligned", "pipe", "stack-overflow",
+  ]
+
   @Test func objectsOfEveryKindOfCrashHaveTheNamesThatLLDBHas() async throws {
     #expect(await SwiftLLDB.obstacle() == nil)
     let scene = try await ObjectScene(.asTested)
     var count = Count()
-    var compared = 0
-    for crash in ObjectScene.kinds {
+    for crash in ObjectScene.kinds where !Self.incomparable.contains(crash.kind) {
       let kind = crash.kind
       let database = scene.directory.path + "/kind-\(kind)"
-      guard
-        let (view, report) = try? await view(
-          scene, ObjectScene.words(crash, database), database),
-        let report, !view.types.isEmpty
-      else {
-        print("\(kind): nothing to compare")
-        continue
-      }
-      compared += 1
-      count.add(report, view.types)
+      let (view, report) = try await view(scene, ObjectScene.words(crash, database), database)
+      #expect(!view.types.isEmpty, "\(kind): \(view.transcript.suffix(2000))")
+      count.add(try #require(report, "\(kind): \(view.transcript.suffix(2000))"), view.types)
     }
-    print("\(compared) kinds with LLDB: \(count)")
-    #expect(compared >= 30 && count.registers >= 30)
+    print("kinds with LLDB: \(count)")
+    #expect(count.registers >= 30)
     #expect(count.namedRegisters * 5 >= count.registers * 4)
   }
 }
