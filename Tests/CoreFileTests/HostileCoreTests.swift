@@ -69,4 +69,25 @@ import Testing
     let snapshot = try snapshot(core.bytes)
     #expect(snapshot.threads.count == 2)
   }
+
+  @Test func aRingInTheListOfTheDynamicLinkerIsFollowedOnce() throws {
+    var core = SyntheticCore()
+    func put(_ words: [UInt64], at offset: Int, in segment: Int) {
+      var bytes: [UInt8] = []
+      for word in words { bytes.append(littleEndian: word) }
+      core.segments[segment].bytes.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    }
+    // A fourth program header, of the dynamic section, in which DT_DEBUG leads to `struct r_debug` on the stack.
+    core.segments[0].bytes[56] = 4
+    let header = SyntheticCore.segment(
+      type: 2, flags: 6, offset: 0x300, address: 0x300, fileSize: 32, memorySize: 32)
+    core.segments[0].bytes.replaceSubrange(64 + 3 * 56..<64 + 4 * 56, with: header)
+    let stack = SyntheticCore.stack
+    put([21, stack + 0x40, 0, 0], at: 0x300, in: 0)
+    put([1, stack + 0x80, 0, 0, 0], at: 0x40, in: 2)
+    put([SyntheticCore.executable, 0, 0x40_0300, stack + 0xC0], at: 0x80, in: 2)
+    put([0x7000_0000, 0, 0x7000_0300, stack + 0x80], at: 0xC0, in: 2)
+    let addresses = try snapshot(core.bytes).linkMap?.entries.map(\.address)
+    #expect(addresses == [Address(SyntheticCore.executable), Address(0x7000_0000)])
+  }
 }
