@@ -26,7 +26,7 @@ struct DebuggerStop {
     }
   }
 
-  /// Makes the snapshot one of a process that no signal ended.
+  /// Changes the snapshot so that reports show a process that no signal ended.
   static func note(in snapshot: inout ProcessSnapshot) {
     guard let crash = snapshot.exception else { return }
     var stop = ExceptionSnapshot(threadID: crash.threadID)

@@ -43,7 +43,8 @@ extension CrashReportDatabase {
     return removed
   }
 
-  /// Makes the age of each report that was created while the clock was not set count from now.
+  /// Renews the dates of reports that were created while the clock was not set, so that the age of these reports
+  /// counts from now.
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let database = try open()

@@ -10,8 +10,8 @@ public struct PruneCondition: Sendable, Equatable {
   ///
   /// A report is removed if this report and all newer reports together are larger than this size.
   ///
-  /// The size includes minidumps and attachments; each report is rounded up to whole KiB. The newest report is never
-  /// removed, however large it is.
+  /// The size includes minidumps and attachments; each report is rounded up to whole KiB. This limit never removes
+  /// the newest report, however large it is.
   public var maximumSize: Int64 = 128 << 20
 
   /// Creates a condition with the defaults: 365 days, 128 MiB.

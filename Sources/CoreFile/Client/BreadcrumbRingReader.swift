@@ -12,7 +12,7 @@ struct BreadcrumbRingReader {
   let base: Address
   /// The number of slots.
   let count: UInt64
-  /// The address of the number of the next breadcrumb.
+  /// The address of the word that contains the number of the next breadcrumb.
   let next: Address
 
   /// The number of breadcrumbs that the program has left in this ring since its start.

@@ -19,7 +19,7 @@ struct ClientMemoryReader {
   }()
   private static let (maximumAnnotations, maximumName, maximumCapacity) = (400, 255, UInt64(20480))
   private static let textType = UInt64(AnnotationType.text.rawValue)
-  /// The value that is combined with each number, `NumberCell.mark`.
+  /// The value with which each stored number is combined by XOR, `NumberCell.mark`.
   private static let mark: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   let memory: MemorySnapshot

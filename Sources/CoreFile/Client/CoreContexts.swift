@@ -15,7 +15,8 @@ struct CoreContexts {
   private let snapshot: ProcessSnapshot
   private let key: UInt64
   private let type: UInt64
-  /// The offsets of the head of the list in a task, and of the pointer to the head from the thread pointer.
+  /// The offset in a task at which the list's head is stored; `threadHead` is the offset from the thread pointer at
+  /// which a pointer to the list's head is stored.
   private let taskHead: UInt64
   private let threadHead: UInt64
   private var memory: MemorySnapshot { snapshot.memory }

@@ -32,11 +32,12 @@ struct EndEvidence: Sendable {
   /// True if a later run of the same process is known.
   var hasLaterRun = false
 
-  /// The longest time in nanoseconds from the last heartbeat to the start of the machine for the verdict `rebooted`.
+  /// The longest time in nanoseconds from the last heartbeat to the boot of the machine that permits the verdict
+  /// `rebooted`.
   ///
   /// After a longer time, the process may have ended before the reboot.
   static let rebootSlack: Int64 = 300_000_000_000
-  /// The shortest time in nanoseconds that supervisors wait before they kill a process.
+  /// The shortest time in nanoseconds that supervisors wait after SIGTERM before they kill a process.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
   /// How the run ended.

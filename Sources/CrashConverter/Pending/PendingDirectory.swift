@@ -100,7 +100,8 @@ struct PendingDirectory: ~Copyable {
   ///
   /// If none of these dates is plausible, the file's ctime is used instead.
   ///
-  /// The result is 0 if all dates come from a clock that was not set. With such dates, the age counts from now on.
+  /// The result is 0 if all dates come from a clock that was not set. In this case, once the clock is set,
+  /// `FileDate.renew` renews the file's ctime, so that later calls count the age from then.
   private func age(
     of name: PendingDumpName, _ status: FileStatus, since dates: [Int64]
   ) -> Int64 {

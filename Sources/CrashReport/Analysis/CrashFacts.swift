@@ -15,8 +15,8 @@ package struct CrashFacts: Sendable {
   package let signature: String?
   /// The innermost call of the program's own code, with file and line if the report stores them.
   ///
-  /// If there is no such call, `place` is the innermost call of a dependency, or the file and offset of code without
-  /// symbols.
+  /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
+  /// innermost call of a dependency.
   package let place: String?
   /// The innermost calls of the program's own code, each with file and line if the report stores them.
   package let ownFrames: [String]

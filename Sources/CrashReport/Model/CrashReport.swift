@@ -27,8 +27,8 @@ package struct CrashReport: Sendable {
   package var signature: String?
   /// The innermost call of the program's own code on the crashing thread, with file and line if they are known.
   ///
-  /// If there is no such call, `place` is the innermost call of a dependency, or the file and the offset of code
-  /// without symbols.
+  /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
+  /// innermost call of a dependency.
   package var place: String?
   /// The thread that hangs; nil for a report that is not about a hang.
   package var hang: HangSubject?

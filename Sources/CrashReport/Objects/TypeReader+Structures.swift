@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// Names types that consist of other types and have no declaration, such as tuples, functions and protocol types.
 ///
-/// A type gets no name if a missing part could make it a different type.
+/// A type gets no name if a part that distinguishes it from other types cannot be read.
 extension TypeReader {
   func tuple(_ metadata: Address, _ depth: Int) -> TypeName? {
     guard let count = reader.word(metadata &+ 8), count <= UInt64(Self.maximumCount),

@@ -37,7 +37,7 @@ internal import CrashReportDatabase
       offset &+= taken
       result += piece.prefix(made)
       if state == 1 { return result }
-      // A piece that the output does not fill shows that zlib needs more input.
+      // If the output does not fill the piece, zlib needs more input.
       if offset == bytes.count, made < piece.count {
         if isLast { break }
         return result

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The body of a request, in a file of `new/` that is removed when this value ends.
+/// The body of a request, in a file in `new/` that is removed when this value is destroyed.
 ///
 /// If an uploader is killed, the next uploader removes this file; if there is no next uploader, the first `prune`
 /// after three days removes it.

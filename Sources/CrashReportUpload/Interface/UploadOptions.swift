@@ -37,7 +37,8 @@ public struct UploadOptions: Sendable, Equatable {
   /// If true, Sentry uses the debug files that were uploaded to Sentry, and ignores the message, the stacks and the
   /// names in the event that this package sends.
   ///
-  /// The option applies only to `toSentry:`. If the option is false, the minidump is sent as a plain attachment.
+  /// The option applies only to uploaders that are created with `toSentry:`. If the option is false, the minidump is
+  /// sent as a plain attachment.
   public var sentryReadsMinidump = false
 
   /// Creates options with the defaults: no fields, nothing left out, no headers, one upload per minute, at most 15

@@ -2,7 +2,7 @@ internal import CrashConverter
 internal import Foundation
 internal import PendingDumps
 
-/// The directories of core files that `postmortem watch` checks; each file is examined once.
+/// The directories of core files that `postmortem watch` checks; a file is examined again only if it has changed.
 struct WatchedCores {
   /// The number of seconds without a change after which a file counts as completely written.
   ///

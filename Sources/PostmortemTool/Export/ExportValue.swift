@@ -54,7 +54,7 @@ extension ExportValue: JSONValue {
     }
   }
 
-  /// Adds a time in microseconds, because not every reader accepts nanoseconds.
+  /// Adds a time with six decimals of the second, because not every reader accepts nine.
   private static func write(_ time: Timestamp, to json: inout JSONWriter) {
     json.add(verbatim: "\"")
     json.add(verbatim: String(time.description.dropLast(4)))

@@ -193,7 +193,8 @@ struct LogLines {
     return bytes
   }
 
-  /// The position of the first brace that is followed by a quotation mark, if no mark of a summary comes before it.
+  /// The position of the first brace that seems to begin a JSON object; nil if there is none, or if a summary's mark
+  /// comes before it.
   private static func startOfJSON(in bytes: [UInt8]) -> Int? {
     var index = 0
     while index < bytes.count {

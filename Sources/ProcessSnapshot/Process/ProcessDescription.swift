@@ -53,7 +53,7 @@ public struct ProcessDescription: Sendable, Equatable {
   public var cgroup = CgroupUsage()
   /// The time in nanoseconds after which the service manager treats the process as hung; nil without a watchdog.
   public var watchdogInterval: UInt64?
-  /// Which secrets were left out of the report; nil if none were.
+  /// The level at which secrets were left out of the report; nil if none were left out.
   public var privacy: ReportPrivacy?
 
   public init() {}

@@ -13,7 +13,8 @@ package struct SymbolTable {
     package var size: UInt64
     /// The offset of the name in the string table.
     var name: UInt32
-    /// The rank of the name; if an address has several names, the one with the highest rank is used.
+    /// The rank of the name; of several names at an address that are equally good in form (see `order`), the one with
+    /// the highest rank is used.
     package var rank: UInt8
     /// False if the table does not contain the size.
     var isMeasured = true
@@ -159,8 +160,8 @@ package struct SymbolTable {
 
   /// Returns a key that sorts the names of one function, the best name first.
   ///
-  /// Names without leading underscores and without an old version come first. If two names are equal in this respect,
-  /// the rank decides, and then whether the symbol has a size.
+  /// Names that neither begin with two underscores nor have an old version come first. If two names are equal in this
+  /// respect, the rank decides, and then whether the symbol has a size.
   ///
   /// For example, libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address. A single
   /// `@` precedes an old version, which is not the default version.

@@ -25,7 +25,8 @@ enum FrameSetup: Equatable {
 
   /// Looks for `push rbp` followed soon by `mov rbp, rsp`, or by `lea rbp, [rsp + n]` in an async function.
   private static func x86(_ code: [UInt8], start: Address) -> FrameSetup {
-    // Only ENDBR64 and the instruction that marks an async frame (BTS rbp, 60) may precede the push.
+    // Compilers put at most ENDBR64 and the instruction that marks an async frame (BTS rbp, 60) before the push, so
+    // the push is among the first bytes.
     guard let push = code.prefix(16).firstIndex(of: 0x55) else { return .absent }
     var index = push + 1
     while index + 3 <= code.count {
