@@ -29,8 +29,8 @@ extension Handler {
   ///     EINTR.
   /// - Returns: the ID that the report will have. If the process may no longer rename files in the directory, the
   ///   report is created only after the process has ended.
-  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. No file then
-  ///   remains that could be converted to a report.
+  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. In both cases, no
+  ///   file remains that could be converted to a report.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)

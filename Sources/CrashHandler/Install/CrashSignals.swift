@@ -181,7 +181,7 @@ struct CrashSignals {
     for signal in Self.numbers where SignalMask.has(mask, signal) {
       SignalAction.set(signal, previous[Int(signal)])
     }
-    // Both signals had their default action; otherwise they would not have been chosen.
+    // These two signals had their default action; otherwise they would not have been chosen.
     for signal in [stopSignal, watchdogSignal] where signal != 0 {
       SignalAction.set(signal, pm_signal_action())
     }

@@ -13,8 +13,8 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// If this is false, or `privacy` is not `full`, the encoded facts leave out the same surroundings that crash code
-  /// leaves out.
+  /// If this is false, or `privacy` is not `full`, the encoded facts lack the host name, the time zone, and user and
+  /// group IDs.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?

@@ -90,7 +90,7 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// A heartbeat records time, memory and the last breadcrumbs. So the report on a killed process shows when it was
   /// killed, accurate to one interval, and what the program did last. This option costs one thread. Each heartbeat
-  /// reads about 15 small files in /proc and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two
+  /// reads about ten small system files and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two
   /// seconds even without this option. The option has no effect without `reportsUncleanEnds`, and no effect in forked
   /// children.
   public var heartbeatInterval: Duration?

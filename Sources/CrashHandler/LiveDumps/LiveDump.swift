@@ -215,6 +215,6 @@ struct LiveDump: ~Copyable {
 }
 
 extension WaitingCrashes {
-  /// True if no thread waits.
+  /// True if no crashed thread waits for its turn to capture.
   fileprivate var isEmpty: Bool { (0..<count).allSatisfy { word($0).value == 0 } }
 }

@@ -306,7 +306,7 @@ package enum DatabaseDirectory {
 
   /// The groups in the order in which they were named.
   private static let groups = Mutex<[UInt32]>([])
-  /// True if a group was named; most processes name none, so this flag saves them the lock.
+  /// True if a group was named; most processes name none, and thus skip the lock of `groups`.
   private static let hasGroups = Atomic<Bool>(false)
 
   /// Lets this process use databases to which the members of a group may write.

@@ -34,7 +34,7 @@ package struct Directory: ~Copyable, Sendable {
   }
 
   /// - Parameters:
-  ///   - descriptor: an open descriptor, which is closed when this value ends.
+  ///   - descriptor: an open descriptor, which is closed when this value is destroyed.
   ///   - status: the status of the directory.
   init(descriptor: Int32, path: String, status: stat) {
     file = OpenFile(descriptor: descriptor, path: path)

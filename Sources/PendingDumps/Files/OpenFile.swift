@@ -1,7 +1,7 @@
 package import Glibc
 package import IntermediateDump
 
-/// A file descriptor that is closed when this value ends.
+/// A file descriptor that is closed when this value is destroyed.
 package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// The path that messages show.

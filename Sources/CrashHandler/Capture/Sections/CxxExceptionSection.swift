@@ -76,8 +76,8 @@ private struct ThrownException {
 
   /// The offset of the base class std::runtime_error or std::logic_error in an object of a derived class.
   ///
-  /// - Parameter depth: the number of derived classes; each class with several bases counts as `severalBasesDepth`, so
-  ///   that few types are read even if the descriptions are damaged.
+  /// - Parameter depth: the number of derived classes that the search has already gone through. A class with several
+  ///   bases counts as `severalBasesDepth`, so that few types are read even if the type descriptors are damaged.
   private func offsetOfStandardError(in type: UInt64, depth: Int = 0) -> UInt64? {
     guard depth < ThrownException.depthLimit, let kind = memory.word(type), kind != 0 else {
       return nil

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Operations on the list of annotations that only the program uses; the crash handler only reads the list.
+/// Adds annotations to the list when the program creates them; the crash handler only reads the list.
 extension AnnotationList {
   /// Returns the offset of the cell that holds a number annotation's value; 0 if the annotation does not exist.
   @_noLocks

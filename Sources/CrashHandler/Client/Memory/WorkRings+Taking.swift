@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Operations on the rings that only the program uses; the crash handler only reads the rings.
+/// Assigns rings to units of work while the program runs; the crash handler only reads the rings.
 extension WorkRings {
   /// Offsets of three tables with one word for each ring, and of the rings after these tables.
   ///

@@ -16,7 +16,7 @@ extension Capture {
 
   /// Notes that the process exits.
   ///
-  /// If the note cannot be written, the record is removed, because no report about the end is better than a wrong
+  /// If the note cannot be written, the record is removed: a missing report on the end does less harm than a wrong
   /// one.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
