@@ -74,8 +74,8 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// Returns the index of the record to overwrite: if possible, that of an error that was released, otherwise the oldest
-// one.
+// Returns the index of the record to overwrite: a record whose error was released or, if there is none, the oldest
+// record.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {

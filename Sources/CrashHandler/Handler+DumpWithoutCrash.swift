@@ -79,7 +79,7 @@ extension Handler {
 }
 
 extension LiveDump {
-  /// Prepares the dump of `dumpWithoutCrash`.
+  /// Prepares a dump for `dumpWithoutCrash`.
   fileprivate init(
     _ reason: String?, _ error: (any Error)?, _ annotations: [String: String], stopsThreads: Bool
   ) throws(CrashHandlerError) {

@@ -34,7 +34,7 @@ extension Handler {
 
   /// Does the same as the synchronous method, but on a separate thread, because the work waits for the disk.
   ///
-  /// The work runs to its end even if the task is canceled. Calls in synchronous code use the other method.
+  /// The work runs to its end even if the task is canceled. A call in synchronous code uses the synchronous method.
   @discardableResult
   public func processIntermediateDumps(
     annotations: [String: String] = [:], storingSymbols: Bool = true,

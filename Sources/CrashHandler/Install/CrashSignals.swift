@@ -119,7 +119,7 @@ struct CrashSignals {
 
   /// Installs the crash handler for all chosen signals.
   ///
-  /// `stopAction` has already shown that the kernel accepts handlers, by reading its action back.
+  /// By reading the stop handler's action back, `stopAction` has already shown that the kernel accepts handlers.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {

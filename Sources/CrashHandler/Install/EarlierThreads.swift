@@ -161,7 +161,7 @@ struct EarlierThreads {
     while !isOver {
       let answers = offers.answers.value
       if answers >= offers.count.value { return }
-      // Threads that have ended cannot answer, so this does not wait for them.
+      // Threads that have ended cannot answer, so they are not waited for.
       if !(0..<Int(offers.count.value)).contains(where: isAwaited) { return }
       offers.answers.wait(while: answers, milliseconds: 10)
     }

@@ -97,7 +97,7 @@ public struct HandlerOptions: Sendable, Equatable {
 
   /// The group, by name or number, whose members may also use the database.
   ///
-  /// This is for a sidecar container that converts dumps as another user, for example.
+  /// For example, a sidecar container can then convert dumps as another user.
   ///
   /// The database's directories get that group and the mode 02770; its files get the mode 0660. Without this option,
   /// a database that a group may write to is refused.

@@ -44,7 +44,7 @@ extension SystemCalls {
   var areFilesMade: Bool { rawValue & CallBit.files == 0 }
 }
 
-// Version 1.0.0 had a separate group for almost every call; these are its names.
+// Version 1.0.0 had a separate group for almost every call; these are the names of those groups.
 extension SystemCalls {
   /// `process_vm_readv`.
   @available(*, deprecated, renamed: "memory")

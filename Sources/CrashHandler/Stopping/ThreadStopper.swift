@@ -211,8 +211,8 @@ struct ThreadStopper {
 
   /// Returns the signal to stop this thread with; 0 if the thread blocks all signals that could stop it.
   ///
-  /// SIGSETXID is tried last: no program can block it, or wait for it, through libc. It is sent only if the process
-  /// ends, because libc needs it in a process that continues.
+  /// SIGSETXID is tried last. Through libc, no program can block this signal or wait for it. It is sent only if the
+  /// process ends, because libc needs it in a process that continues.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)

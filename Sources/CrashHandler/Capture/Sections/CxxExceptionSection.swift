@@ -5,8 +5,8 @@ internal import IntermediateDump
 ///
 /// If a process aborts because of an uncaught exception, that exception counts as caught by std::terminate().
 ///
-/// The text is read from where the standard library stores it. what() is not called, because it may be the program's
-/// own code. Only exceptions thrown through libstdc++ are supported.
+/// The text is read from where the standard library stores it. The function what() is not called, because it may be
+/// the program's own code. Only exceptions thrown through libstdc++ are supported.
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.

@@ -38,7 +38,7 @@ private struct ObjectWriter {
   private static var byteLimit: UInt64 { 4096 }
   /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
   private static var regionLimit: UInt64 { 256 }
-  /// The offset, in scratch memory, of the list of addresses that were written; the copy of the stack precedes it.
+  /// The offset, in scratch memory, of the list of remembered addresses; the copy of the stack precedes this list.
   private static var writtenOffset: Int { 4096 }
 
   private let memory: SafeMemory

@@ -134,7 +134,7 @@ struct ImageFinder {
     while next() != nil {}
   }
 
-  /// Reads an image of the table; nil if it cannot be read.
+  /// Reads an image in the table; nil if it cannot be read.
   @_noLocks
   func image(at index: Int) -> ModuleImage? {
     let image = images[index]
