@@ -83,7 +83,8 @@ final class Watch: Sendable {
 
   /// Checks the watched part once.
   ///
-  /// - Parameter time: how many nanoseconds since the last check count.
+  /// - Parameter time: the time since the last check, in nanoseconds, without the time that does not count (see
+  ///   `HangClock`).
   func look(after time: UInt64) {
     let asks = state.withLock { state in
       // A hang in progress is watched to its end even after the watch was stopped.

@@ -105,7 +105,7 @@ struct AlternateStack {
     return unsafe current.ss_size
   }
 
-  /// Makes this stack the calling thread's alternate stack; false, with errno set, if the kernel refuses.
+  /// Makes this stack the calling thread's alternate stack; returns false, with errno set, if the kernel refuses.
   ///
   /// - Parameters:
   ///   - isFirst: true if the thread has no alternate stack yet.

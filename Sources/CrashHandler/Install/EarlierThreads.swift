@@ -244,7 +244,7 @@ struct EarlierThreads {
 }
 
 extension StackOffers {
-  /// Offers a stack to a thread; false if the table is full.
+  /// Offers a stack to a thread; returns false if the table is full.
   fileprivate func add(_ threadID: Int32, base: UInt64) -> Bool {
     let index = Int(truncatingIfNeeded: count.value)
     guard index < capacity else { return false }

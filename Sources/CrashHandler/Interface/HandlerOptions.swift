@@ -13,7 +13,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// The handler never records the environment, but captured memory may contain copies of it.
   public var capturesArguments = true
   /// Whether dumps contain facts that may identify the machine or the user: host name, container, working directory,
-  /// paths of open files, user and group IDs, time zone.
+  /// paths of open files, user and group IDs, and time zone.
   ///
   /// If this option is off, dumps still contain the kind of each open file. They also still contain the executable's
   /// path and the process's memory, which may identify the machine or the user. Any `privacy` other than `full`
@@ -82,8 +82,8 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
   /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first `throw` allocates 90
-  /// KiB of memory. Rethrowing costs nothing. The record leaves out callers that frame pointers do not show, and
-  /// callers that are not on the thread's normal stack.
+  /// KiB of memory. Rethrowing costs nothing. The record leaves out callers that cannot be found through frame
+  /// pointers, and callers that are not on the thread's normal stack.
   public var recordsThrowSites = false
 
   /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Adds the dumps of hangs to the list, in code outside a crash; crash code only removes the dumps.
 extension HangDumps {
-  /// Reserves an entry; -1 if none is free.
+  /// Reserves an entry; returns -1 if none is free.
   func take() -> Int {
     var index = 0
     while index < HangDumps.capacity {

@@ -78,9 +78,9 @@ extension Handler {
 
   /// Installs the handler again for each crash signal whose handler was replaced after `startHandler`.
   ///
-  /// The handlers that replaced it are no longer called. Handlers installed before `startHandler` still run after the
-  /// dump. The handlers for the signal that stops threads and for the watchdog's signal are not installed again. Any
-  /// thread may call this function, but never in a signal handler.
+  /// The handlers that had replaced this package's handler are no longer called. Handlers installed before
+  /// `startHandler` still run after the dump. The handlers for the signal that stops threads and for the watchdog's
+  /// signal are not installed again. Any thread may call this function, but never in a signal handler.
   ///
   /// - Returns: the numbers of the signals whose handler was installed again, in ascending order; empty if all
   ///   handlers were in place or this process has no handler.

@@ -193,7 +193,7 @@ private struct StackLines {
     return lines.end()
   }
 
-  /// Adds a module's name; false if there is no more room.
+  /// Adds a module's name; returns false if there is no more room.
   private mutating func appendModule(_ image: ModuleImage, _ path: Bytes) -> Bool {
     lines.begin("module ", decimal: modules)
     let buildID = image.buildID()

@@ -189,7 +189,8 @@ package struct Directory: ~Copyable, Sendable {
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
-  /// Creates a file that this user, and a group that shares the database, may access; nil if the name is taken.
+  /// Creates a file that this user, and a group that shares the database, may access; returns nil if the name is
+  /// taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
     let result = unsafe name.withCString { name in

@@ -56,7 +56,7 @@ extension AnnotationList {
     }
   }
 
-  /// Reserves memory for a node, fills the node, and returns its offset; 0 if no memory is left.
+  /// Reserves memory for a node and fills the node; returns the node's offset, or 0 if no memory is left.
   private func make(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int
   ) -> UInt32 {

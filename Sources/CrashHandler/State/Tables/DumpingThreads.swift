@@ -23,7 +23,7 @@ struct DumpingThreads {
   /// How often an entry of the table was freed.
   let freed: FutexWord
 
-  /// Adds the calling thread; false if the table is full.
+  /// Adds the calling thread; returns false if the table is full.
   @_noLocks
   func add(_ threadID: Int32, _ dump: UnsafeMutableRawPointer) -> Bool {
     var index = 0

@@ -51,7 +51,7 @@ struct ThreadTable {
     return nil
   }
 
-  /// Adds a thread; nil if the table is full.
+  /// Adds a thread; returns nil if the table is full.
   @_noLocks
   func add(_ threadID: Int32) -> ThreadRecord? {
     let index = count

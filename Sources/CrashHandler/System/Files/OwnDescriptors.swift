@@ -42,8 +42,8 @@ extension Capture {
     return false
   }
 
-  /// Prepares a dump that has lost its file to be written again; false if the dump still has its file, or may not be
-  /// begun again.
+  /// After the dump has lost its file, prepares the dump to be written again; returns false if the dump still has its
+  /// file, or may not be begun again.
   ///
   /// The threads stay stopped, and the mappings are not read again.
   @_noLocks
