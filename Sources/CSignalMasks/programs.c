@@ -1,5 +1,5 @@
-// Defines posix_spawn and the exec functions in the program, so that the program they start begins with the signal
-// mask that the calling thread requested. See Docs/Decisions/10-signal-masks.md.
+// Defines posix_spawn and the exec functions in the program, so that the started program begins with the signal mask
+// that the calling thread requested. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>

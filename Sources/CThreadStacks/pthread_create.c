@@ -1,4 +1,4 @@
-// Defines pthread_create in the program. The calls of libdispatch, Swift concurrency, and C and C++ libraries reach
+// Defines pthread_create in the program. Calls made by libdispatch, Swift concurrency, and C and C++ libraries reach
 // this definition instead of libc's. Without this target, startHandler gives alternate stacks only to existing
 // threads. See Docs/Decisions/11-alternate-stacks.md.
 #define _GNU_SOURCE

@@ -54,7 +54,8 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the handler start with this report ID lists even a large directory; the random ID's last byte decides.
+  /// True if the start of the handler that chose this report ID lists even a large directory; the last byte of the
+  /// random ID decides.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the limits.

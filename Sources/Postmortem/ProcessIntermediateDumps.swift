@@ -1,7 +1,7 @@
 public import CrashConverter
 internal import CrashHandler
 
-/// Converts dumps that earlier runs of this program left in the handler's database to reports.
+/// Creates reports from the dumps that earlier runs of this program left in the handler's database.
 ///
 /// Call this function once after `startHandler`. The method `processIntermediateDumps` of `Handler.current` does the
 /// same, has more parameters, and also exists in an `async` form.

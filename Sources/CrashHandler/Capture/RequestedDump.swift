@@ -15,7 +15,7 @@ extension DeliveredSignal {
   }
 }
 
-/// Takes a dump that `postmortem capture` has requested with the stop signal; the process continues.
+/// Takes a dump that `postmortem capture` has requested by sending the stop signal; the process continues.
 ///
 /// The thread that gets the signal takes the dump in the stop handler, as the capturing thread. The dump uses the
 /// crash handler's stack and tables, but a separate file and separate names. The request is dropped if another thread

@@ -135,7 +135,7 @@ struct LaunchFacts {
   ///
   /// The result is nil if the service manager runs no watchdog for this process.
   ///
-  /// The value is also nil in a program with more permissions than its caller, because the caller controls the
+  /// The result is also nil in a program with more permissions than its caller, because the caller controls the
   /// environment.
   ///
   /// Source: sd_watchdog_enabled(3).

@@ -23,7 +23,7 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// With levels other than `full`, handling a crash takes longer: see `Docs/Internals/Benchmarks.md`. With
   /// `noMemory`, the dump still contains the addresses on its stacks until it is converted, because the converter
-  /// finds frames with them.
+  /// needs these addresses to find frames.
   public var privacy = ReportPrivacy.full
   /// System calls that the handler must not make in a crash, because a seccomp filter kills a process that makes
   /// them.

@@ -14,8 +14,8 @@ public struct SystemCalls: OptionSet, Sendable {
 
   /// `openat` and all other calls that open, check, create, rename or change files.
   ///
-  /// Without these calls, the handler writes the dump, unchecked, into the file that `startHandler` created, and the
-  /// file keeps `.locked` in its name.
+  /// Without these calls, the handler writes the dump into the file that `startHandler` created, without checking
+  /// that file, and the file keeps `.locked` in its name.
   ///
   /// This group includes the calls of `proc`.
   public static let files = SystemCalls(rawValue: CallBit.files | CallBit.proc)

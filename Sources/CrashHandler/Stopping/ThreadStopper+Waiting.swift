@@ -88,8 +88,8 @@ extension ThreadStopper {
     }
   }
 
-  /// Either tries again to signal threads to which no signal could be sent, or marks threads that have ended
-  /// meanwhile.
+  /// If `asking` is true, tries again to signal threads to which no signal could be sent; otherwise marks threads
+  /// that have ended meanwhile.
   private func lookAgain(asking: Bool) {
     var index = 0
     let count = capture.session.threads.count

@@ -209,7 +209,7 @@ struct ThreadStopper {
     }
   }
 
-  /// Returns the signal to stop this thread with; 0 if the thread blocks all signals that could stop it.
+  /// Returns the signal that can stop this thread; 0 if the thread blocks all such signals.
   ///
   /// SIGSETXID is tried last. Through libc, no program can block this signal or wait for it. It is sent only if the
   /// process ends, because libc needs it in a process that continues.

@@ -9,8 +9,7 @@ struct ThreadStatus {
   private let tasks: ProcReader
   private let scratch: Scratch
 
-  /// - Parameter tasks: a descriptor of `/proc/self/task`, with which files are opened faster; -1 if there is
-  ///   none.
+  /// - Parameter tasks: a descriptor of `/proc/self/task`, which makes opening files faster; -1 if there is none.
   @_noLocks
   init(_ proc: ProcReader, tasks: Int32 = -1, scratch: Scratch) {
     self.proc = proc

@@ -14,7 +14,8 @@ public struct IntermediateDumpDocument: Sendable {
   /// The writer's identifier in the header, without trailing NULs and blanks.
   public let writer: String
   public let root: IntermediateDumpMap
-  /// The damage of a truncated dump; nil for a dump that ends in EndDocument and whose maps are all closed.
+  /// Where and why a truncated dump stops being readable; nil for a dump that ends in EndDocument and whose maps are
+  /// all closed.
   ///
   /// A truncated dump can still be read.
   public let damage: Damage?

@@ -62,7 +62,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// The names in the directory, in arbitrary order.
   ///
-  /// In a name that is not valid UTF-8, U+FFFD replaces the invalid bytes, so that name opens no file.
+  /// In a name that is not valid UTF-8, U+FFFD replaces the invalid bytes, so no file can be opened under this name.
   package func names() throws(CrashReportDatabaseError) -> [String] {
     var names: [String] = []
     try forEachName { name in

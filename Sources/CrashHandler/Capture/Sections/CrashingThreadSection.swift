@@ -77,7 +77,8 @@ extension Capture {
 
   /// Writes the memory that the registers point to, and the unwind tables that cannot be read from a file later.
   ///
-  /// If secrets are left out, the only such memory that is written is the code around the instruction pointer.
+  /// If secrets are left out, the code around the instruction pointer is written instead of the memory that the
+  /// registers point to.
   fileprivate func writeMemory(around context: SignalContext) {
     let plain = MemoryWriter(self, memory: cachedMemory)
     writer.startArray(.memory)

@@ -70,7 +70,8 @@ private struct ThrownException {
       return memory.word(object)
     }
     guard let offset = offsetOfStandardError(in: type) else { return nil }
-    // In a standard error, the pointer to the text follows the pointer to the virtual functions.
+    // In a std::runtime_error or std::logic_error, the pointer to the text follows the pointer to the virtual
+    // functions.
     return memory.word(object &+ offset &+ 8)
   }
 

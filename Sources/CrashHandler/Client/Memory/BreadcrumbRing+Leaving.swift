@@ -9,7 +9,7 @@ extension BreadcrumbRing {
   /// - Parameters:
   ///   - content: the breadcrumb's text, then its metadata, at most 224 bytes in all.
   ///   - work: the key of the unit of work, as in `WorkRings`.
-  ///   - uptime: the time by CLOCK_BOOTTIME in nanoseconds.
+  ///   - uptime: the current time from CLOCK_BOOTTIME, in nanoseconds.
   @_noLocks
   func leave(
     _ content: BreadcrumbContent, work: UInt64, uptime: UInt64, threadID: Int32
