@@ -68,9 +68,9 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_
 // then enlarges the mapping. Returns NULL, with errno set, if the kernel refuses.
 void *_Nullable pm_map_unlocked(size_t size);
 
-// The first function loads the pages of a range, as far as the range lies in one loaded segment of a module. The
-// second function loads the pages around pm_enter_crash. Before Linux 5.14, neither function has an effect. Source:
-// madvise(2), MADV_POPULATE_READ.
+// The first function loads the pages of a range, or of the part of the range that lies in one loaded segment of a
+// module. The second function loads the pages around pm_enter_crash. Before Linux 5.14, neither function has an
+// effect. Source: madvise(2), MADV_POPULATE_READ.
 void pm_bring_in(uintptr_t start, uintptr_t end);
 void pm_bring_in_control(uintptr_t slack);
 

@@ -30,7 +30,7 @@ struct EarlierThreads {
   /// Offers a stack to each thread; returns when each thread has answered, blocks both signals, or has not answered
   /// in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal, neither signal gets a handler that would set the stack.
+    // Without a stop signal, no handler that would set the stack is installed for either signal.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()

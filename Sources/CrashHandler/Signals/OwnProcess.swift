@@ -36,7 +36,7 @@ extension Capture {
         return true
       }
       if found == Shared.CopyMark.own { return shared.isOwnProcess }
-      // The calling thread faulted in `leaveParent`, so its crash gets no dump.
+      // The calling thread faulted in `leaveParent`, so no dump of its crash is taken.
       if found == worker { return false }
       mark.wait(while: found, milliseconds: 100)
       rounds &+= 1

@@ -26,8 +26,8 @@ extension ThreadStopper {
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
-        // If a seccomp filter refuses every signal, trying a thousand threads again takes long, so more threads mean
-        // fewer rounds.
+        // If a seccomp filter refuses every signal, trying a thousand threads again takes a long time, so more
+        // threads mean fewer rounds.
         closedRounds &-= 1 &+ waits.closed / 8
         lookAgain(asking: true)
       } else {

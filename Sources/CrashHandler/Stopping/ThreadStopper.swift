@@ -20,7 +20,7 @@ struct ThreadStopper {
     room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
   }
 
-  /// Stops all other threads, as far as they can be stopped within a time limit.
+  /// Stops all other threads that can be stopped within a time limit.
   ///
   /// When this function returns, every record has its final status. A thread that did not stop has a status other
   /// than `stopped` and `alsoCrashed`.
@@ -131,8 +131,8 @@ struct ThreadStopper {
   ///
   /// SIGPROF is tried first, because most threads do not block it. Workers of libdispatch and Swift concurrency block
   /// every real-time signal. Also, the file `stat` shows whether a thread blocks SIGPROF, but not which real-time
-  /// signals it blocks. And signals below 32 need no queue entry, while sending a real-time signal fails with EAGAIN
-  /// when the user's processes have used up RLIMIT_SIGPENDING.
+  /// signals it blocks. Finally, signals below 32 need no queue entry, while sending a real-time signal fails with
+  /// EAGAIN when the user's processes have used up RLIMIT_SIGPENDING.
   ///
   /// A thread that blocks a signal is not sent that signal: a call such as `sigwait` in the thread would receive it,
   /// or, in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,

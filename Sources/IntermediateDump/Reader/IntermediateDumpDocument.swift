@@ -25,7 +25,7 @@ public struct IntermediateDumpDocument: Sendable {
 
   /// Parses a dump; maps that were still open at the damage are kept.
   ///
-  /// Parsing takes time linear in the size of the dump, and never traps, whatever the bytes are.
+  /// Parsing takes time linear in the size of the dump, and no input can make it trap.
   ///
   /// - Parameter bytes: the bytes of the whole file.
   /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an

@@ -28,7 +28,7 @@ package enum SystemRefusals {
 
   /// True for an error that is temporary and does not depend on the file.
   ///
-  /// A missing file or a missing permission is permanent.
+  /// A missing file or a missing permission does not count as temporary.
   package static func isPassing(_ errno: Int32) -> Bool {
     [EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, ESTALE, EINTR, EAGAIN, ETIMEDOUT].contains(errno)
   }

@@ -71,7 +71,7 @@ struct TaskFinder {
 
   /// Finds the task that a thread runs: the first task to which a word in the thread's block points.
   ///
-  /// Every task object begins with the same word. So a word that points to memory with another first word is no
+  /// Every task object begins with the same word. So a word that points to memory with another first word is not a
   /// pointer to a task.
   @_noLocks
   func task(at threadPointer: UInt64) -> UInt64? {

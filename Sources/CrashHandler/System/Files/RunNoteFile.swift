@@ -31,7 +31,7 @@ extension Capture {
 
   /// Removes the dumps of hangs that are no longer watched.
   ///
-  /// If the process exits, such a hang gets no report.
+  /// If the process exits, no report is created for such a hang.
   private func removeExpectedHangDumps() {
     guard
       !shared.process.isForkedChild && pm_getpid() == shared.process.id

@@ -25,7 +25,7 @@ extension SafeMemory {
       let count = unsafe memory.copyText(buffer &+ skipping, to: place, limit: limit)
       attempts &-= 1
       let next = memory.word(pointer) ?? 0
-      // The next text may be at the same address, so an empty read is no reason to stop.
+      // The next text may be at the same address, so an empty read does not end the loop.
       if attempts == 0 || count > 0 && next == buffer { return count }
       buffer = next
     }
