@@ -14,7 +14,7 @@ extension Handler {
   /// call is captured too. Never call this function from a signal handler.
   ///
   /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
-  /// on the thread that detects the problem, where the problem is detected.
+  /// where the problem is detected, on the thread that detects it.
   ///
   /// - Parameters:
   ///   - reason: the report's headline and signature, cut to 512 bytes. Reports with the same reason form one group,

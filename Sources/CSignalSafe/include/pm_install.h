@@ -64,7 +64,7 @@ int pm_is_thread_sanitized(void);
 int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 
 // Maps memory without access. Even if the program locks all future mappings (mlockall with MCL_FUTURE), this memory
-// is neither charged to RLIMIT_MEMLOCK nor made resident; if necessary, the function maps one page, unlocks it, and
+// is neither charged to RLIMIT_MEMLOCK nor made resident. If necessary, the function maps one page, unlocks it, and
 // then enlarges the mapping. Returns NULL, with errno set, if the kernel refuses.
 void *_Nullable pm_map_unlocked(size_t size);
 

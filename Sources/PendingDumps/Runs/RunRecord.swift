@@ -25,8 +25,8 @@ package struct RunRecord: Sendable {
   ///
   /// This is nil if the namespace was not known, and in records from versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner maps the record as long as it runs, and checked at launch that the kernel refuses a lease
-  /// meanwhile.
+  /// True if the owner keeps the record mapped as long as it runs, and checked at launch that the kernel then refuses
+  /// a lease.
   ///
   /// If the kernel later grants a lease, no process maps the record any longer.
   package var isMapped = false
