@@ -8,10 +8,10 @@ extension ThreadStopper {
   @_noLocks
   func waitUntilStopped() {
     // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than 250
-    // ms. Threads in state D or T, which never stop, are more frequent than such a busy processor, and every crash in
-    // a process with one of these threads waits the full time. Code in libc that blocks all signals runs only for
-    // microseconds. But libc also blocks the signals of a new thread until that thread runs, and on a busy machine a
-    // new thread was seen to wait more than 20 ms for a processor.
+    // ms. Threads in state D or T, which never stop, are more frequent than a processor that is busy for longer, and
+    // every crash in a process with one of these threads waits the full time. Code in libc that blocks all signals
+    // runs only for microseconds. But libc also blocks the signals of a new thread until that thread runs, and on a
+    // busy machine a new thread was seen to wait more than 20 ms for a processor.
     var rounds = 25
     var closedRounds = 250
     while true {
