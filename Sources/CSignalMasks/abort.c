@@ -35,8 +35,9 @@ __attribute__((constructor)) static void find_next(void) {
   __c11_atomic_store(&next_abort, found ? found : abort_by_itself, __ATOMIC_SEQ_CST);
 }
 
-// This definition is weak, because a static executable may also contain libc's definition, in an object file that it
-// needs for other functions. pm_abort jumps to the next definition, so that it leaves no frame on the stack.
+// This definition is weak, because a static executable may also contain libc's definition, in an object file that the
+// executable needs for other functions. The function jumps to the next definition, so that its own frame does not
+// remain on the stack.
 __attribute__((visibility("default"), weak)) void pm_abort(void) __asm__("abort");
 void pm_abort(void) {
   uint64_t signal = 1ull << (SIGABRT - 1);

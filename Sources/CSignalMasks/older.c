@@ -1,5 +1,5 @@
 // Defines the older functions that change a thread's signal mask. These definitions call this package's sigprocmask,
-// so that crash signals stay unblocked. libc's definitions do not call the exported sigprocmask. See
+// so that crash signals stay unblocked. The definitions in libc do not call the exported sigprocmask. See
 // Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>

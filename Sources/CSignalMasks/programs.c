@@ -1,5 +1,5 @@
-// Defines posix_spawn and the exec functions in the program, so that the program they start begins with the signal
-// mask that the calling thread requested. See Docs/Decisions/10-signal-masks.md.
+// Defines posix_spawn and the exec functions in the program, so that the started program begins with the signal mask
+// that the calling thread requested. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
@@ -110,7 +110,7 @@ EXPORTED int fexecve(int file, char *const arguments[], char *const environment[
 }
 
 // Fills `arguments` with `first` and the arguments after it, up to and including NULL; `list` then points after that
-// NULL. malloc is not used, because a vfork child may run this code.
+// NULL. This code does not use malloc, because a vfork child may run it.
 #define COLLECT(first)                                                   \
   va_list list;                                                          \
   size_t count = 1;                                                      \

@@ -121,10 +121,10 @@ pm_run_section:
   xorl %eax, %eax
   retq
 // The thread continues here with the signal in eax, and the earlier shadow stack pointer in rcx. If there is a shadow
-// stack, it still holds the return addresses of the abandoned frames, which are removed because they would raise a
-// control protection fault. Swift programs are not marked for shadow stacks (note GNU_PROPERTY_X86_FEATURE_1_SHSTK),
-// but may ask the kernel for one. Without a shadow stack, rdssp does nothing. Source: Linux
-// Documentation/arch/x86/shstk.rst; Intel SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.
+// stack, it still holds the return addresses of the abandoned frames. These addresses are removed here, because they
+// would raise a control protection fault. Swift programs are not marked for shadow stacks (note
+// GNU_PROPERTY_X86_FEATURE_1_SHSTK), but may ask the kernel for one. Without a shadow stack, rdssp does nothing.
+// Source: Linux Documentation/arch/x86/shstk.rst; Intel SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.
 .Lresume:
   xorl %edx, %edx
   rdsspq %rdx

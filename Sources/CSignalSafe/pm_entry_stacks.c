@@ -7,9 +7,9 @@
 // the code in pm_thread_base.h has checked it.
 #define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
 
-// Marks functions that the kernel or an emulator calls. qemu-user 7.2 enters x86_64 handlers with a misaligned stack,
-// on which compiled code faults at its first aligned store. On arm64, any use of a misaligned stack pointer faults,
-// so both the kernel and qemu align it. Source: System V ABI AMD64 supplement, 3.2.2; Linux
+// Marks functions that the kernel or an emulator calls. For example, qemu-user 7.2 enters x86_64 handlers with a
+// misaligned stack, on which compiled code faults at its first aligned store. On arm64, any use of a misaligned stack
+// pointer faults, so both the kernel and qemu align it. Source: System V ABI AMD64 supplement, 3.2.2; Linux
 // arch/arm64/kernel/signal.c and qemu linux-user/aarch64/signal.c, get_sigframe.
 #if defined(__x86_64__)
 #define PM_ENTRY PM_NOT_INSTRUMENTED __attribute__((force_align_arg_pointer))
@@ -114,7 +114,8 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
   int signal = pm_siginfo_number(information);
-  // abort() itself ends the process when the handler for SIGABRT returns, and libc's system calls may be allowed.
+  // When the handler for SIGABRT returns, abort() itself ends the process; the system calls for that are in libc, and
+  // may be allowed.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
   // The instruction pointer is already after the program's breakpoint, so another breakpoint is executed here.
   if (signal == SIGTRAP) __builtin_debugtrap();

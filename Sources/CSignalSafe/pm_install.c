@@ -30,8 +30,8 @@ void *pm_map_unlocked(size_t size) {
     munlock(memory, size);
     return memory;
   }
-  // Under mlockall(MCL_FUTURE), the whole size of a new mapping counts toward RLIMIT_MEMLOCK. But a mapping of one
-  // page can be unlocked, and then grow without counting.
+  // Under mlockall(MCL_FUTURE), the whole size of a new mapping counts toward RLIMIT_MEMLOCK. But a one-page mapping
+  // can be unlocked and then enlarged, and the added pages do not count.
   memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   munlock(memory, page);
@@ -201,9 +201,9 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *start, uint64_t *size) 
   return 1;
 }
 
-// Looks up the size of `abort` in the symbol hash table of the module that contains it. dladdr1 is not used, because
-// it searches all symbols, which takes 0.6 ms for libc. Source: gABI, dynamic section; the GNU hash section as ld.so
-// reads it (glibc elf/dl-lookup.c).
+// Looks up the size of `abort` in the symbol hash table of the module that contains it. This function does not use
+// dladdr1, which searches all symbols; for libc, that takes 0.6 ms. Source: gABI, dynamic section; the GNU hash
+// section as ld.so reads it (glibc elf/dl-lookup.c).
 static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   struct segment_search *search = argument, segment = {.address = search->address};
   if (!find_segment(info, size, &segment)) return 0;

@@ -42,8 +42,8 @@ static value_hook next_value_hook;
 #endif
 
 // Finds the thread's stack, once for each thread. For the main thread, pthread_getattr_np would read /proc/self/maps.
-// Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB, whichever is smaller: within that
-// distance below the end, the kernel maps nothing else. Source: Linux arch/x86/mm/mmap.c, mmap_base().
+// Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB, whichever is smaller, because the
+// kernel maps nothing else within that distance below the end. Source: Linux arch/x86/mm/mmap.c, mmap_base().
 static void find_stack(void) {
   if (pm_gettid() == getpid()) {
     struct rlimit limit;
@@ -74,8 +74,8 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// Returns the index of the record to overwrite: if possible, that of an error that was released, otherwise the oldest
-// one.
+// Returns the index of the record to overwrite: a record whose error was released or, if there is none, the oldest
+// record.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {

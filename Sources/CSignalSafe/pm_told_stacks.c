@@ -23,7 +23,8 @@ static struct told_stack *pm_find_told(int thread) {
   return NULL;
 }
 
-// Takes a free entry, or the entry of a thread that has ended without freeing its entry; NULL if there is none.
+// Takes a free entry, or the entry of a thread that has ended without freeing its entry; returns NULL if there is
+// none.
 static struct told_stack *pm_take_told(int thread) {
   for (int i = 0; i < PM_TOLD_PLACES; i++)
     if (pm_atomic_compare_exchange_64(&pm_told_place(thread, i)->thread, 0, (uint64_t)thread) == 0) return pm_told_place(thread, i);

@@ -1,4 +1,4 @@
-// Defines pthread_create in the program. The calls of libdispatch, Swift concurrency, and C and C++ libraries reach
+// Defines pthread_create in the program. Calls made by libdispatch, Swift concurrency, and C and C++ libraries reach
 // this definition instead of libc's. Without this target, startHandler gives alternate stacks only to existing
 // threads. See Docs/Decisions/11-alternate-stacks.md.
 #define _GNU_SOURCE
@@ -55,8 +55,8 @@ struct thread_start {
 };
 
 // The number of threads that can start at the same time without mapping memory; for each further thread, a page is
-// mapped. malloc is not used, because a call of free in a new thread would create an arena, which takes 64 MiB of
-// address space.
+// mapped. This code does not use malloc, because a call of free in a new thread would create an arena, which takes 64
+// MiB of address space.
 enum { STARTS = 64, START_PAGE = 4096 };
 static struct thread_start starts[STARTS];
 
@@ -75,8 +75,8 @@ static void give_back(struct thread_start *start) {
     munmap(start, START_PAGE);
 }
 
-// The first function of a thread. pthread_exit and cancellation unwind through this function's frame, so the function
-// must not own resources when it calls `routine`.
+// The first function of a thread. Both pthread_exit and cancellation unwind through this function's frame, so the
+// function must not own resources when it calls `routine`.
 static void *pm_start_thread(void *pointer) {
   struct thread_start *given = pointer;
   void *(*routine)(void *) = given->routine;

@@ -14,7 +14,7 @@ extension Handler {
   /// call is captured too. Never call this function from a signal handler.
   ///
   /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
-  /// on the thread that detects the problem, where the problem is detected.
+  /// where the problem is detected, on the thread that detects it.
   ///
   /// - Parameters:
   ///   - reason: the report's headline and signature, cut to 512 bytes. Reports with the same reason form one group,
@@ -29,8 +29,8 @@ extension Handler {
   ///     EINTR.
   /// - Returns: the ID that the report will have. If the process may no longer rename files in the directory, the
   ///   report is created only after the process has ended.
-  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. No file then
-  ///   remains that could be converted to a report.
+  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. In both cases, no
+  ///   file remains that could be converted to a report.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)
@@ -79,7 +79,7 @@ extension Handler {
 }
 
 extension LiveDump {
-  /// Prepares the dump of `dumpWithoutCrash`.
+  /// Prepares a dump for `dumpWithoutCrash`.
   fileprivate init(
     _ reason: String?, _ error: (any Error)?, _ annotations: [String: String], stopsThreads: Bool
   ) throws(CrashHandlerError) {

@@ -3,10 +3,10 @@ extension HangMonitor {
   public struct Options: Sendable, Equatable {
     /// The time without an answer after which the watched part counts as hung; at least 100 milliseconds.
     public var threshold = Duration.seconds(5)
-    /// Whether a hang that has ended gets a report too; each monitor keeps at most 16 such reports.
+    /// Whether a report is created even for a hang that has ended; each monitor keeps at most 16 such reports.
     public var keepsRecovered = false
 
-    /// Creates options; by default the threshold is 5 seconds, and a hang that has ended gets no report.
+    /// Creates options; by default, the threshold is 5 seconds, and no report is created for a hang that has ended.
     public init(threshold: Duration = .seconds(5), keepsRecovered: Bool = false) {
       self.threshold = threshold
       self.keepsRecovered = keepsRecovered

@@ -81,13 +81,14 @@ struct HangClock {
 
   /// Starts counting.
   ///
-  /// - Parameter now: the time by CLOCK_BOOTTIME in nanoseconds; that clock continues while the machine is suspended.
+  /// - Parameter now: the time from CLOCK_BOOTTIME, in nanoseconds; this clock continues while the machine is
+  ///   suspended.
   init(now: UInt64) { last = now }
 
   /// Ends an interval, and returns how much of its time counts.
   ///
   /// - Parameters:
-  ///   - now: the time by CLOCK_BOOTTIME in nanoseconds.
+  ///   - now: the time from CLOCK_BOOTTIME, in nanoseconds.
   ///   - turn: the intended duration of the interval in nanoseconds.
   /// - Returns: the number of nanoseconds of the interval that count.
   mutating func advance(to now: UInt64, after turn: UInt64) -> UInt64 {

@@ -34,7 +34,7 @@ final class Watch: Sendable {
     /// True once the watch has tried to take a dump of this hang.
     var isReported = false
     var isStopped = false
-    /// The number of hangs that have ended, but still get a report.
+    /// The number of hangs that have ended, but whose dumps were kept for a report.
     var kept = 0
   }
 
@@ -83,7 +83,8 @@ final class Watch: Sendable {
 
   /// Checks the watched part once.
   ///
-  /// - Parameter time: how many nanoseconds since the last check count.
+  /// - Parameter time: the time since the last check, in nanoseconds, without the time that does not count (see
+  ///   `HangClock`).
   func look(after time: UInt64) {
     let asks = state.withLock { state in
       // A hang in progress is watched to its end even after the watch was stopped.

@@ -2,8 +2,8 @@
 ///
 /// The keys are used in dumps, in run records, and in the stream that this package adds to a minidump.
 ///
-/// Never renumber a key, and never use a number that a version of this file has had. A new key takes the next free
-/// number of its group, or any free number if the group is full. It also needs a row in
+/// Never renumber a key, and never reuse a number that any version of this file has used. A new key takes the next
+/// free number of its group, or any free number if the group is full. It also needs a row in
 /// `DumpInspection/IntermediateDumpKey+Definitions.swift`, which defines where the key occurs. Readers skip keys that
 /// they do not know. `FormatDocumentTests` writes the table of `Docs/Internals/IntermediateDumpFormat.md` from these
 /// rows.

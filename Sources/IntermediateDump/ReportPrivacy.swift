@@ -15,8 +15,8 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
   /// In registers and stacks, only addresses and numbers below 4,096 are kept.
   ///
   /// Dumps and reports also contain no vector registers, arguments, annotations, breadcrumbs, thread names or
-  /// attachments. The only messages are those of the Swift runtime and the C library that are known to contain no
-  /// values.
+  /// attachments. The only messages that are kept are messages of the Swift runtime and the C library that are known
+  /// to contain no values.
   public static let sanitized = ReportPrivacy(rawValue: 1)
   /// Like `sanitized`, but reports contain no memory at all; each thread has only the frames that were found in its
   /// stack.

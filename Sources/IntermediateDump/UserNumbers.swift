@@ -4,8 +4,8 @@ package enum UserNumbers {
   ///
   /// The vector consists of pairs of 8-byte integers, a type and a value.
   ///
-  /// The function never traps, whatever the bytes are. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID;
-  /// AT_IGNORE in <elf.h>.
+  /// No input can make the function trap. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID; AT_IGNORE in
+  /// <elf.h>.
   package static func removed(fromVector vector: [UInt8]) -> [UInt8] {
     var vector = vector
     var offset = 0

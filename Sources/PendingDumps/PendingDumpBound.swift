@@ -54,7 +54,8 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the handler start with this report ID lists even a large directory; the random ID's last byte decides.
+  /// True if the start of the handler that chose this report ID lists even a large directory; the last byte of the
+  /// random ID decides.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the limits.
@@ -116,8 +117,8 @@ package struct PendingDumpBound {
   private func boundSize(of newestFirst: [File]) {
     var total: Int64 = 0
     for (index, file) in newestFirst.enumerated() {
-      // The size on disk counts, because holes in a file take no blocks; blocks beyond the end of a file are released
-      // below.
+      // Holes in a file take no blocks, so the size on disk counts if it is less than the file size. Blocks beyond
+      // the end of a file do not count, because they are released below.
       let size = min(max(0, Int64(file.status.st_size)), Int64(file.status.st_blocks) &* 512)
       total = total.addingReportingOverflow(size).partialValue
       if total > Self.maximumSize, index > 0 {

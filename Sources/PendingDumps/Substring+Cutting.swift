@@ -1,5 +1,5 @@
 extension String {
-  /// The lines of the text, without line feeds; a line is cut off only when the sequence reaches it.
+  /// The lines of the text, without line feeds; each line is found only when the sequence reaches it.
   package var lazyLines: UnfoldSequence<Substring, Substring> {
     sequence(state: self[...]) { rest in
       rest.isEmpty ? nil : rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()

@@ -15,8 +15,8 @@ enum UserNamespace {
     return !covers(map, user)
   }
 
-  /// - Parameter map: the text of `/proc/self/uid_map`. Each line describes a range of user IDs: the first ID inside,
-  ///   the first ID outside, and the number of IDs.
+  /// - Parameter map: the text of `/proc/self/uid_map`. Each line describes a range of user IDs: the first ID inside
+  ///   the namespace, the first ID outside it, and the number of IDs.
   static func covers(_ map: String, _ user: UInt32) -> Bool {
     map.split(whereSeparator: \.isNewline).contains { line in
       let words = line.split(whereSeparator: \.isWhitespace).compactMap { UInt64(digits: $0) }

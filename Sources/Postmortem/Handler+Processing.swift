@@ -17,8 +17,8 @@ extension Handler {
   ///   - userStreams: objects that add their own minidump streams to every report.
   ///   - pruning: the limits for the database. After the conversion, reports beyond these limits are removed, from
   ///     any program, even if they were not uploaded.
-  /// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted is not
-  ///   an error; it is tried again at the next call.
+  /// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted does not
+  ///   make the call fail; the next call tries to convert it again.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
   ///
   /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
@@ -34,7 +34,7 @@ extension Handler {
 
   /// Does the same as the synchronous method, but on a separate thread, because the work waits for the disk.
   ///
-  /// The work runs to its end even if the task is canceled. Calls in synchronous code use the other method.
+  /// The work runs to its end even if the task is canceled. A call in synchronous code uses the synchronous method.
   @discardableResult
   public func processIntermediateDumps(
     annotations: [String: String] = [:], storingSymbols: Bool = true,

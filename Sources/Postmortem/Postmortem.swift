@@ -1,6 +1,7 @@
 // These are the public names that `import Postmortem` adds to those of the handler.
 
-// Documentation can link only to pages of direct dependencies, and the landing page links to both of these modules.
+// The first two imports make these modules direct dependencies, because documentation can link only to pages of
+// direct dependencies, and the landing page links to both modules.
 internal import HangDetection
 internal import PendingDumps
 @_exported import PostmortemHandler

@@ -1,7 +1,7 @@
 public import CrashConverter
 internal import CrashHandler
 
-/// Converts dumps that earlier runs of this program left in the handler's database to reports.
+/// Creates reports from the dumps that earlier runs of this program left in the handler's database.
 ///
 /// Call this function once after `startHandler`. The method `processIntermediateDumps` of `Handler.current` does the
 /// same, has more parameters, and also exists in an `async` form.
@@ -10,8 +10,8 @@ internal import CrashHandler
 ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
 ///   - storingSymbols: whether each report stores the functions and lines of its crashing thread.
 ///   - userStreams: objects that add their own minidump streams to every report.
-/// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted is not an
-///   error; it is tried again at the next call.
+/// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted does not
+///   make the call fail; the next call tries to convert it again.
 /// - Throws: `CrashConverterError` if no dump can be processed at all, or if `startHandler` has not succeeded.
 ///
 /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.

@@ -1,7 +1,7 @@
 // Reads and changes the machine context of a signal frame. This code is in C, because Swift's Glibc module lacks the
 // REG_* constants, imports the register array as a tuple, and leaves out the macros for siginfo_t. The offsets are
-// part of the kernel's ABI. pm_layout.c compares them with the system's headers, which cannot be included here (see
-// pm_system_calls.h).
+// part of the kernel's ABI. The file pm_layout.c compares them with the system's headers, which cannot be included
+// here (see pm_system_calls.h).
 #ifndef PM_CONTEXT_H
 #define PM_CONTEXT_H
 
@@ -43,7 +43,7 @@ PM_INLINE uint64_t pm_siginfo_value(const void *information) {
 // gregset_t: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags, cs|gs|fs|ss, err, trapno, oldmask, cr2.
 #define PM_GENERAL_REGISTERS_SIZE 184
 
-// Indexes into gregset_t. glibc's REG_* constants need _GNU_SOURCE, which a header cannot define.
+// Indexes into gregset_t. The REG_* constants in glibc need _GNU_SOURCE, which a header cannot define.
 enum {
   PM_R9 = 1, PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RBX = 11, PM_RCX = 14, PM_RFLAGS = 17,
   PM_FRAME_POINTER = 10, PM_RESULT = 13, PM_STACK_POINTER = 15, PM_INSTRUCTION_POINTER = 16,
@@ -53,8 +53,8 @@ enum {
 #define PM_CONTEXT_REGISTERS 40
 #define PM_CONTEXT_FLOATING_POINT 224
 #define PM_CONTEXT_SIGNAL_MASK 296
-// The size in bytes of the kernel's struct ucontext; in the signal frame, the siginfo follows it. glibc's ucontext_t
-// is larger.
+// The size in bytes of the kernel's struct ucontext; in the signal frame, the siginfo follows it. The ucontext_t in
+// glibc is larger.
 #define PM_CONTEXT_SIZE 304
 // The offset of the ucontext_t in the signal frame; see pm_is_kernels_call.
 #define PM_CONTEXT_IN_FRAME 8

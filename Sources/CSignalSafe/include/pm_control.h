@@ -28,9 +28,9 @@ PM_INLINE void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(vo
   pm_call_leaving_stack(top, function, argument, &left);
 }
 
-// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended the function:
-// the handler of that signal passes the recovery point to pm_context_recover. No frames are unwound, so the function
-// must not own resources.
+// Calls function(argument). Returns 0 if the function returned, or the number of the signal that ended the function.
+// The handler of that signal ends the function by passing the recovery point to pm_context_recover. No frames are
+// unwound, so the function must not own resources.
 PM_CRASH_TIME int pm_run_section(struct pm_recovery_point *_Nonnull point, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
@@ -61,7 +61,7 @@ PM_CRASH_TIME __attribute__((noreturn)) void pm_resume(const void *_Nonnull cont
 // arch/x86/kernel/signal.c, handle_signal.
 PM_INLINE void pm_allow_unaligned_access(void) {
 #if defined(__x86_64__)
-  // The first and last instruction protect the red zone, the 128 bytes below the stack pointer.
+  // The first and the last instruction protect the red zone, the 128 bytes below the stack pointer.
   __asm__ volatile(
       "leaq -128(%%rsp), %%rsp\n\t"
       "pushfq\n\t"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 // The version of this structure, of the client memory, of the memory for the breadcrumbs of each unit of work, and of
-// the contexts; CoreFile/Client reads all of them. Increase it if one of them changes.
+// the contexts; CoreFile/Client reads all of them. Increase this version if any of these layouts changes.
 #define PM_CORE_LAYOUT 1
 
 // The handler's own memory is not in core files, so this memory has copies of the tokens that were encoded at launch.

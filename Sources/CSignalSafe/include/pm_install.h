@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 // Returns the address of the Swift runtime's pointer to its last fatal message; NULL if this runtime has no such
-// pointer. libswiftCore exports the pointer for debuggers.
+// pointer. The library libswiftCore exports the pointer for debuggers.
 const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 
 // Returns the address of glibc's pointer to its last abort message, `struct { unsigned size; char text[]; } *`; NULL
@@ -54,9 +54,9 @@ uint64_t pm_executable_name(void);
 // Looks up a type in the auxiliary vector; returns 0 if the vector has no entry of this type.
 int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);
 
-// Returns 1 in a program with ThreadSanitizer, in which the handler is not installed: a deep recursion overflows the
-// sanitizer's shadow stack, and the sanitizer reports a race when two crashes are handled one after the other.
-// Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
+// Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program, because a deep
+// recursion overflows the sanitizer's shadow stack, and the sanitizer reports a race when two crashes are handled one
+// after the other. Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
 int pm_is_thread_sanitized(void);
 
 // Returns whether a signal handler belongs to Swift's backtracer, in a shared or static runtime, and finds the range
@@ -64,12 +64,13 @@ int pm_is_thread_sanitized(void);
 int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 
 // Maps memory without access. Even if the program locks all future mappings (mlockall with MCL_FUTURE), this memory
-// is neither charged to RLIMIT_MEMLOCK nor made resident; if necessary, the function maps one page, unlocks it, and
+// is neither charged to RLIMIT_MEMLOCK nor made resident. If necessary, the function maps one page, unlocks it, and
 // then enlarges the mapping. Returns NULL, with errno set, if the kernel refuses.
 void *_Nullable pm_map_unlocked(size_t size);
 
-// Loads the pages of a range that lie in one loaded segment of a module. The second function loads the pages around
-// pm_enter_crash. Before Linux 5.14, neither function has an effect. Source: madvise(2), MADV_POPULATE_READ.
+// The first function loads the pages of a range, or of the part of the range that lies in one loaded segment of a
+// module. The second function loads the pages around pm_enter_crash. Before Linux 5.14, neither function has an
+// effect. Source: madvise(2), MADV_POPULATE_READ.
 void pm_bring_in(uintptr_t start, uintptr_t end);
 void pm_bring_in_control(uintptr_t slack);
 

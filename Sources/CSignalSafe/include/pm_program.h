@@ -1,4 +1,4 @@
-// Functions with which code outside a crash sets values and stores data for crash code. Crash code must not call
+// Functions that code outside a crash uses to set values and to store data for crash code. Crash code must not call
 // them.
 #ifndef PM_PROGRAM_H
 #define PM_PROGRAM_H
@@ -95,8 +95,8 @@ int pm_thread_id(void);
 void pm_forget_thread_id(void);
 
 // Makes the runtime call this package's hook, and then the previous one, for each throw from now on. On the main
-// thread, the hook walks the stack up to `main_stack_end`, the end of that stack; 0 if the end is not known. Does
-// nothing if the runtime has no such hook.
+// thread, the hook walks the stack up to `main_stack_end`, which is the end of that stack, or 0 if the end is not
+// known. Does nothing if the runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the Swift runtime has the hook for throws.

@@ -1,4 +1,4 @@
-// The handler's state. It is a C global variable, because in debug builds Swift initializes global variables lazily
+// The handler's state is a C global variable, because in debug builds Swift initializes its global variables lazily
 // and checks each access for exclusivity.
 #ifndef PM_STATE_H
 #define PM_STATE_H

@@ -1,5 +1,5 @@
-// Makes system calls without libc. libc's wrappers write errno and may be cancellation points, which must not happen
-// on a thread that has just crashed.
+// Makes system calls without libc. The wrappers in libc write errno and may be cancellation points, and neither is
+// allowed on a thread that has just crashed.
 #ifndef PM_SYSCALL_H
 #define PM_SYSCALL_H
 

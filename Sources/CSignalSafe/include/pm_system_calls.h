@@ -50,8 +50,8 @@ PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t s
   return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
 }
 
-// Returns the flags with which a descriptor was opened; O_DIRECTORY among them shows that it is a directory. fstat is
-// not used, because it would call the file system.
+// Returns the flags with which a descriptor was opened; O_DIRECTORY among them shows that it is a directory. This
+// function does not use fstat, which would call the file system.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
 // Renames a file, for example to remove ".locked" from its name. The system call is renameat2, because newer ABIs
@@ -68,8 +68,8 @@ PM_INLINE long pm_unlink(int directory, const char *path) {
 // Sets or returns a file's offset. The offset shows how much of an interrupted write has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 
-// The mode of files that are created in a crash: 0600, or 0660 in a database that a group shares. pm_set_file_mode
-// sets it at launch.
+// The mode of files that are created in a crash: 0600, or 0660 in a database that a group shares. At launch,
+// pm_set_file_mode sets this mode.
 extern uint32_t pm_file_mode;
 
 // Creates a dump file in a crash, if a forked child crashes or the handler's file or directory no longer exists.
@@ -215,8 +215,8 @@ PM_INLINE long pm_syscall_again(long number) {
   return result;
 }
 
-// Returns the process ID; negative if a seccomp filter refuses the call. libc's getpid is not used, because some
-// versions cache the ID, and the cached ID is wrong in a vfork child.
+// Returns the process ID; negative if a seccomp filter refuses the call. This function does not use libc's getpid,
+// because some versions of libc cache the ID, and the cached ID is wrong in a vfork child.
 PM_INLINE int pm_getpid(void) { return (int)pm_syscall_again(SYS_getpid); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
 // The thread ID that is used if a seccomp filter refuses gettid.
@@ -247,9 +247,9 @@ PM_INLINE long pm_sigqueueinfo(int process, int signal, const void *information)
   return PM_SYSCALL(SYS_rt_sigqueueinfo, process, signal, information, 0, 0, 0);
 }
 
-// The kernel's struct sigaction. libc's struct is not used, because libc's wrapper sets its own restorer and hides
-// SA_RESTORER.
-// Source: Linux include/linux/signal_types.h (struct sigaction), the same layout on x86_64 and arm64.
+// The kernel's struct sigaction. This code does not use libc's struct, because libc's wrapper sets its own restorer
+// and hides SA_RESTORER. Source: Linux include/linux/signal_types.h (struct sigaction), the same layout on x86_64 and
+// arm64.
 struct pm_signal_action {
   uint64_t handler;
   uint64_t flags;
@@ -274,8 +274,8 @@ PM_INLINE _Bool pm_is_readable(uint64_t address) {
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
-// Stores the pending signals in `set`. With this function and the next one, which can remove a pending signal, the
-// handler keeps a write to a closed pipe from ending the process by SIGPIPE.
+// Stores the pending signals in `set`. The handler uses this function and the next one, which can remove a pending
+// signal, to keep the SIGPIPE of a write to a closed pipe from ending the process.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }

@@ -15,7 +15,7 @@
 // matches the other fields.
 struct pm_throw {
   uint64_t check;
-  // The time of the throw by CLOCK_BOOTTIME, in nanoseconds.
+  // The time of the throw, from CLOCK_BOOTTIME, in nanoseconds.
   uint64_t uptime;
   // The address of the error's box; 0 for a typed throw, whose error has no box.
   uint64_t error;

@@ -1,6 +1,6 @@
-// A record of the alternate stacks that threads have set. Only a thread itself can ask the kernel for its alternate
-// stack. But before a thread sends a signal to another thread, it must know whether the signal frame fits on the
-// other thread's alternate stack. If the frame does not fit, the kernel ends the process with SIGSEGV.
+// A record of the alternate stacks that threads have set. Only a thread itself can ask the kernel which alternate
+// stack the thread has. But before a thread sends a signal to another thread, it must know whether the signal frame
+// fits on the other thread's alternate stack. If the frame does not fit, the kernel ends the process with SIGSEGV.
 #ifndef PM_TOLD_STACKS_H
 #define PM_TOLD_STACKS_H
 

@@ -8,7 +8,7 @@
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 
-// Facts that locate the list of task-local values in a task, and the same list on a thread that runs no task.
+// Facts that locate a task's list of task-local values, and the corresponding list of a thread that runs no task.
 //
 // Source: swift include/swift/ABI/TaskLocal.h, class Item. An item has the next item, the key, the type and the
 // value. Bits 1 and 2 of the first word are the item's kind: 0 and 1 for a value, 2 for the end of the task's own

@@ -5,9 +5,9 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
-  /// Writes the dump; continues after each fault or hanging call between two sections.
+  /// Writes the dump; after a fault or a hanging call between two sections, starts the loop over the sections again.
   ///
-  /// Sections that have already begun are not repeated.
+  /// Sections that have already begun are skipped, unless the dump has lost its file and must be written again.
   @_noLocks
   func writeDump() {
     var attempts = 0
@@ -126,7 +126,8 @@ extension Capture {
     case .sections:
       session.time.phase = .finish
       armTimer(milliseconds: session.time.division.finish)
-    // In this case, the watchdog has ended the time for the sections, and has started the time for the last part.
+    // In the phase `cut`, the watchdog has already ended the time for the sections, and started the time for the last
+    // part.
     case .cut: session.time.phase = .finish
     case .finish, .over: break
     }

@@ -15,13 +15,13 @@ extension DeliveredSignal {
   }
 }
 
-/// Takes a dump that `postmortem capture` has requested with the stop signal; the process continues.
+/// Takes a dump that `postmortem capture` has requested by sending the stop signal; the process continues.
 ///
 /// The thread that gets the signal takes the dump in the stop handler, as the capturing thread. The dump uses the
 /// crash handler's stack and tables, but a separate file and separate names. The request is dropped if another thread
 /// is capturing, or if this thread is already taking a dump. The sender then waits in vain until its deadline.
 ///
-/// RUNS-DURING-CRASH. See `LiveDump`, which does the same in ordinary code, and decision 19.
+/// RUNS-DURING-CRASH. `LiveDump` does the same in ordinary code; see Docs/Decisions/19-dumps-without-a-crash.md.
 extension Capture {
   /// Takes the requested dump, then restores the thread's state.
   ///

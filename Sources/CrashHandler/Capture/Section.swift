@@ -10,7 +10,7 @@ internal import IntermediateDump
 /// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply, `dumpRequest` and
 /// `survival` before the first section, and the end mark after `writeCapture`. A raw value is a position in this
 /// order and can change; dumps identify a section by its `DumpSection`. Each section has a file in
-/// `Capture/Sections`, with its function and its code. `SectionTests` compares order, numbers and names with
+/// `Capture/Sections`, which contains its code. `SectionTests` compares order, numbers and names with
 /// `Docs/Internals/IntermediateDumpFormat.md`.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse

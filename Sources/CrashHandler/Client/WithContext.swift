@@ -22,9 +22,8 @@ internal import CSignalSafe
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. The names and values of nested
-///     contexts share 232 bytes, and each context takes 2 of these bytes in addition. A value that does not fit is
-///     cut and marked as cut. If fewer than 32 bytes are left for it, the outermost contexts are left out and
-///     counted.
+///     contexts share 232 bytes, and each context takes another 2 of these bytes. A value that does not fit is cut
+///     and marked as cut. If fewer than 32 bytes are left for it, the outermost contexts are left out and counted.
 ///   - value: text, in UTF-8.
 ///   - operation: the closure to run; it runs once, on the calling thread.
 /// - Returns: the operation's result.

@@ -32,7 +32,7 @@ struct AlternateStack {
   /// This share is enough for threads with normal stacks of 1 MiB, and leaves enough for the program.
   private static let share: UInt64 = 20
   private static let count = Atomic<Int>(0)
-  /// An alternate stack of the program that has at least this size is not replaced.
+  /// The minimum size, in bytes, of an alternate stack that the program has set and that need not be replaced.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
   /// The size of the whole mapping in bytes.
@@ -105,7 +105,7 @@ struct AlternateStack {
     return unsafe current.ss_size
   }
 
-  /// Makes this stack the calling thread's alternate stack; false, with errno set, if the kernel refuses.
+  /// Makes this stack the calling thread's alternate stack; returns false, with errno set, if the kernel refuses.
   ///
   /// - Parameters:
   ///   - isFirst: true if the thread has no alternate stack yet.

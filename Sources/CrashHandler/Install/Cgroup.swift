@@ -69,8 +69,8 @@ struct Cgroup {
 
   /// Opens the file that shows a cgroup's usage, in the version 1 hierarchy if that hierarchy has the controller.
   ///
-  /// In a container, the path may be the path on the host, while the mount shows only the container's cgroup, at its
-  /// root. So the root is tried last. On the host, nothing is found there, because the host's root cgroup has no
+  /// In a container, the path may be the path on the host, while the root of the mount is already the container's
+  /// cgroup. So the root is tried last. On the host, nothing is found there, because the host's root cgroup has no
   /// usage file.
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ root: String, _ controller: String,

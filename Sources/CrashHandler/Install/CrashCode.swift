@@ -20,7 +20,7 @@ enum CrashCode {
       code.add(
         UInt(bitPattern: unsafe unsafeBitCast(section.entry.body, to: UnsafeRawPointer.self)))
     }
-    // The linker places the strings of a module together, so these addresses lead to the other strings.
+    // The linker places the strings of a module together, so the other strings are close to these three.
     for name: StaticString in ["thread-self/maps", "self/status", "self/limits"] {
       text.add(unsafe UInt(bitPattern: name.utf8Start))
     }

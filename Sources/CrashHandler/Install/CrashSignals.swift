@@ -10,7 +10,7 @@ struct CrashSignals {
   let stopSignal: Int32
   /// The watchdog's signal: the next unused real-time signal below `stopSignal`; 0 if there is none.
   let watchdogSignal: Int32
-  /// The signals that the thread that starts the handler blocks; nil if `/proc` does not show them.
+  /// The signals that are blocked in the thread that starts the handler; nil if `/proc` does not show them.
   var blocked: UInt64? { present?.blocked }
   /// The previous actions of the signals in `mask`, indexed by signal number.
   ///
@@ -42,8 +42,8 @@ struct CrashSignals {
   init(_ chosen: HandledSignals, present: SignalDispositions?, hasTerminal: Bool) {
     self.present = present
     var candidates = chosen.intersection(.all).rawValue
-    // At a terminal, users send SIGQUIT with a key, so it is no crash there. Without a controlling terminal, no key
-    // sends SIGQUIT.
+    // At a terminal, users send SIGQUIT by pressing a key, so the signal is not a crash there. Without a controlling
+    // terminal, no key sends SIGQUIT.
     if hasTerminal, isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
     var previous = InlineArray<32, pm_signal_action>(repeating: pm_signal_action())
     var mask: UInt64 = 0
@@ -119,7 +119,7 @@ struct CrashSignals {
 
   /// Installs the crash handler for all chosen signals.
   ///
-  /// `stopAction` has already shown that the kernel accepts handlers, by reading its action back.
+  /// By reading the stop handler's action back, `stopAction` has already shown that the kernel accepts handlers.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
@@ -181,7 +181,7 @@ struct CrashSignals {
     for signal in Self.numbers where SignalMask.has(mask, signal) {
       SignalAction.set(signal, previous[Int(signal)])
     }
-    // Both signals had their default action; otherwise they would not have been chosen.
+    // These two signals had their default action; otherwise they would not have been chosen.
     for signal in [stopSignal, watchdogSignal] where signal != 0 {
       SignalAction.set(signal, pm_signal_action())
     }

@@ -30,7 +30,7 @@ struct EarlierThreads {
   /// Offers a stack to each thread; returns when each thread has answered, blocks both signals, or has not answered
   /// in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal, neither signal gets a handler that would set the stack.
+    // Without a stop signal, no handler that would set the stack is installed for either signal.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()
@@ -161,7 +161,7 @@ struct EarlierThreads {
     while !isOver {
       let answers = offers.answers.value
       if answers >= offers.count.value { return }
-      // Threads that have ended cannot answer, so this does not wait for them.
+      // Threads that have ended cannot answer, so they are not waited for.
       if !(0..<Int(offers.count.value)).contains(where: isAwaited) { return }
       offers.answers.wait(while: answers, milliseconds: 10)
     }
@@ -244,7 +244,7 @@ struct EarlierThreads {
 }
 
 extension StackOffers {
-  /// Offers a stack to a thread; false if the table is full.
+  /// Offers a stack to a thread; returns false if the table is full.
   fileprivate func add(_ threadID: Int32, base: UInt64) -> Bool {
     let index = Int(truncatingIfNeeded: count.value)
     guard index < capacity else { return false }

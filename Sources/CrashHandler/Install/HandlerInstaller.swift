@@ -53,7 +53,7 @@ enum HandlerInstaller {
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
-      // After this error the memory is freed, so a signal that arrives late must not use the memory.
+      // After this error, the memory is freed, so these calls keep a signal that arrives late from using the memory.
       pm_set_state(nil)
       pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error

@@ -13,8 +13,8 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// If this is false, or `privacy` is not `full`, the encoded facts leave out the same surroundings that crash code
-  /// leaves out.
+  /// If this is false, or `privacy` is not `full`, the encoded facts lack the host name, the time zone, and user and
+  /// group IDs.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
@@ -135,7 +135,7 @@ struct LaunchFacts {
   ///
   /// The result is nil if the service manager runs no watchdog for this process.
   ///
-  /// The value is also nil in a program with more permissions than its caller, because the caller controls the
+  /// The result is also nil in a program with more permissions than its caller, because the caller controls the
   /// environment.
   ///
   /// Source: sd_watchdog_enabled(3).

@@ -17,8 +17,8 @@ struct PendingDumpFiles: ~Copyable {
   let owningRun: RunRecord
   /// True if the process notes in its run record how it ends.
   private(set) var followsRun = false
-  /// The mapping of the run record that shows other processes that this one is alive; none if they could not detect
-  /// it.
+  /// The mapping of the run record, which shows other processes that this process is alive; none if other processes
+  /// could not detect the mapping.
   private(set) var recordMapping = RecordMapping()
 
   /// The database's directory, which stays open to reserve a slot in the descriptor table for a crash.

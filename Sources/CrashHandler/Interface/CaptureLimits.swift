@@ -16,8 +16,8 @@ public struct CaptureLimits: Sendable, Equatable {
   public var threads = 4096
   /// The maximum time from the fault until this handler is done, in whole milliseconds; the minimum is 1 ms.
   ///
-  /// The dump leaves out what is not written in that time. Previous handlers and the kernel's core dump come later,
-  /// and have no time limit.
+  /// Anything that is not written within that time is left out of the dump. Previous handlers and the kernel's core
+  /// dump come later, and have no time limit.
   public var time = Duration.seconds(3)
   /// The maximum number of bytes captured from all ranges passed to `ExtraMemory.add` together.
   public var extraMemory = 1 << 20
@@ -26,7 +26,7 @@ public struct CaptureLimits: Sendable, Equatable {
   /// The maximum number of reports about crashes that the process survived or may have survived.
   ///
   /// Further crashes go directly to the previous handler, without a dump, so that a program that survives many
-  /// crashes does not fill the disk. A crash that ends the process always gets a report.
+  /// crashes does not fill the disk. A report is always created for a crash that ends the process.
   public var survivedCrashes = 16
 
   /// Creates limits with the default values.

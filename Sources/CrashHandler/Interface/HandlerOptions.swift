@@ -13,7 +13,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// The handler never records the environment, but captured memory may contain copies of it.
   public var capturesArguments = true
   /// Whether dumps contain facts that may identify the machine or the user: host name, container, working directory,
-  /// paths of open files, user and group IDs, time zone.
+  /// paths of open files, user and group IDs, and time zone.
   ///
   /// If this option is off, dumps still contain the kind of each open file. They also still contain the executable's
   /// path and the process's memory, which may identify the machine or the user. Any `privacy` other than `full`
@@ -23,7 +23,7 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// With levels other than `full`, handling a crash takes longer: see `Docs/Internals/Benchmarks.md`. With
   /// `noMemory`, the dump still contains the addresses on its stacks until it is converted, because the converter
-  /// finds frames with them.
+  /// needs these addresses to find frames.
   public var privacy = ReportPrivacy.full
   /// System calls that the handler must not make in a crash, because a seccomp filter kills a process that makes
   /// them.
@@ -82,22 +82,22 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
   /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first `throw` allocates 90
-  /// KiB of memory. Rethrowing costs nothing. The record leaves out callers that frame pointers do not show, and
-  /// callers that are not on the thread's normal stack.
+  /// KiB of memory. Rethrowing costs nothing. The record leaves out callers that cannot be found through frame
+  /// pointers, and callers that are not on the thread's normal stack.
   public var recordsThrowSites = false
 
   /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.
   ///
   /// A heartbeat records time, memory and the last breadcrumbs. So the report on a killed process shows when it was
   /// killed, accurate to one interval, and what the program did last. This option costs one thread. Each heartbeat
-  /// reads about 15 small files in /proc and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two
+  /// reads about ten small system files and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two
   /// seconds even without this option. The option has no effect without `reportsUncleanEnds`, and no effect in forked
   /// children.
   public var heartbeatInterval: Duration?
 
   /// The group, by name or number, whose members may also use the database.
   ///
-  /// This is for a sidecar container that converts dumps as another user, for example.
+  /// For example, a sidecar container can then convert dumps as another user.
   ///
   /// The database's directories get that group and the mode 02770; its files get the mode 0660. Without this option,
   /// a database that a group may write to is refused.

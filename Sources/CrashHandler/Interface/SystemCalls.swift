@@ -14,8 +14,8 @@ public struct SystemCalls: OptionSet, Sendable {
 
   /// `openat` and all other calls that open, check, create, rename or change files.
   ///
-  /// Without these calls, the handler writes the dump, unchecked, into the file that `startHandler` created, and the
-  /// file keeps `.locked` in its name.
+  /// Without these calls, the handler writes the dump into the file that `startHandler` created, without checking
+  /// that file, and the file keeps `.locked` in its name.
   ///
   /// This group includes the calls of `proc`.
   public static let files = SystemCalls(rawValue: CallBit.files | CallBit.proc)
@@ -44,7 +44,7 @@ extension SystemCalls {
   var areFilesMade: Bool { rawValue & CallBit.files == 0 }
 }
 
-// Version 1.0.0 had a separate group for almost every call; these are its names.
+// Version 1.0.0 had a separate group for almost every call; these are the names of those groups.
 extension SystemCalls {
   /// `process_vm_readv`.
   @available(*, deprecated, renamed: "memory")

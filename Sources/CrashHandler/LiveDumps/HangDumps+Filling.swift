@@ -1,8 +1,8 @@
 internal import CSignalSafe
 
-/// Operations on the list that only code outside a crash uses; crash code only removes the dumps.
+/// Adds the dumps of hangs to the list, in code outside a crash; crash code only removes the dumps.
 extension HangDumps {
-  /// Reserves an entry; -1 if none is free.
+  /// Reserves an entry; returns -1 if none is free.
   func take() -> Int {
     var index = 0
     while index < HangDumps.capacity {

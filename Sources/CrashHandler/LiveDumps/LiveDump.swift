@@ -196,8 +196,8 @@ struct LiveDump: ~Copyable {
   }
 
   private func reportID() throws(CrashHandlerError) -> ReportID {
-    // A complete dump that could not be renamed is no failure: it ends with an end mark, so it is converted to a
-    // report after this process has ended.
+    // A complete dump that could not be renamed does not count as a failure. It ends with an end mark, so it is
+    // converted to a report after this process has ended.
     guard capture.session.result.isComplete else { throw discarded() }
     let bytes = unsafe UnsafeRawBufferPointer(start: capture.session.names.reportID, count: 16)
     guard let reportID = unsafe ReportID(bytes: Array(bytes)) else {
@@ -215,6 +215,6 @@ struct LiveDump: ~Copyable {
 }
 
 extension WaitingCrashes {
-  /// True if no thread waits.
+  /// True if no crashed thread waits for its turn to capture.
   fileprivate var isEmpty: Bool { (0..<count).allSatisfy { word($0).value == 0 } }
 }

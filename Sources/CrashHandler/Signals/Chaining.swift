@@ -18,8 +18,9 @@ extension Capture {
     let (signal, exception) = (call.signal, session.exception)
     // `count` is 0 if the crash has no dump in which its outcome could be recorded.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
-    // If a fault occurs again after the default action was restored, a seccomp filter forbids rt_sigaction.
-    // `restoreAndReraise` reads `timesReturned` to detect that.
+    // If the fault occurs again although the default action should have ended the process, a seccomp filter has
+    // refused the call of rt_sigaction that restores that action. `restoreAndReraise` detects this from
+    // `timesReturned`.
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }
@@ -64,8 +65,8 @@ extension Capture {
     callPreviousHandler(signal)
     shared.knownFaults.noteReturn(fault)
     if shared.survived.count == crash { shared.survived.handlerHasReturned = true }
-    // After a fault, nothing is noted yet: only when the instruction runs again can it be seen whether the handler
-    // has removed the cause.
+    // After a fault, nothing is noted yet, because only the next run of the instruction shows whether the handler has
+    // removed the cause of the fault.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
     // abort() ends the process when the handler of its signal returns.
@@ -82,8 +83,8 @@ extension Capture {
       SignalAction.set(number, pm_signal_action())
     }
     if let context = signal.context {
-      // The capture has installed another alternate stack, and the kernel would restore the thread's own one only
-      // when this handler returns.
+      // The capture has installed another alternate stack. The kernel would restore the thread's own alternate stack
+      // only when this handler returns, so it is restored here.
       context.restoreSignalStack()
       var mask = context.signalMask | action.mask
       if action.flags & UInt64(truncatingIfNeeded: SA_NODEFER) == 0 {

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Decides how the process continues after a crash, and whether the crash gets a dump.
+/// Decides how the process continues after a crash, and whether a dump of the crash is taken.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -36,7 +36,8 @@ extension Capture {
   ///
   /// Returns false if this signal only ends the process after an earlier crash: the previous handler raised it, or it
   /// comes from the faulting instruction by which abort() ends the first process of a PID namespace. If the process
-  /// may survive the crash, returns false also for a repeated fault, and after `CaptureLimits.survivedCrashes` dumps.
+  /// may survive the crash, also returns false for a repeated fault, and for any crash after the first
+  /// `CaptureLimits.survivedCrashes` dumps.
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {

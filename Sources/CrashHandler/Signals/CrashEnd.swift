@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Restores the previous action of a signal and makes the signal occur again.
 ///
-/// That signal then ends the process. This is done after a dump, and for a signal that gets no dump.
+/// That signal then ends the process. This is done after a dump, and for a signal for which no dump is taken.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {

@@ -18,7 +18,7 @@ func pm_handle_crash(
     DeliveredSignal(signal, information, context), entryStackPointer, entryTime: capture.clock)
   // `becomeOwnProcess` fails in a vfork child, which runs in its parent's memory and would overwrite the parent's
   // dump. It also fails if this thread has faulted in `becomeOwnProcess`, or has waited ten seconds for another
-  // thread to finish that call. In these cases, the state is only partly changed.
+  // thread to finish that call. In the last two cases, the state is only partly adapted to this process.
   guard capture.becomeOwnProcess() else {
     capture.restoreAndReraise(call.signal)
     return

@@ -12,7 +12,7 @@ extension Capture {
   @_noLocks
   func offerFirstChance(to signal: DeliveredSignal) -> Bool {
     if let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler() {
-      // The callback can take long, so the stop signals are not blocked while it runs.
+      // The callback can take a long time, so the stop signals are not blocked while it runs.
       SignalMask.replace(context.signalMask | ~installed.signals.open)
       let isTaken = unsafe pm_call_first_chance_handler(
         signal.number, signal.information?.address, context.address)

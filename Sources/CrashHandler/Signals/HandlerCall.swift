@@ -9,7 +9,7 @@ struct HandlerCall {
   let isFromKernel: Bool
   /// The thread's signal mask if another handler called this handler; otherwise 0.
   let mask: UInt64
-  /// The time at which the handler was called, by the monotonic clock, in nanoseconds.
+  /// The time at which the handler was called, from the monotonic clock, in nanoseconds.
   ///
   /// The time is 0 if `HandlerOptions.forgoing` excludes reading the clock, or a seccomp filter forbids it.
   let entryTime: UInt64

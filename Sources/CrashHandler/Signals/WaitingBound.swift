@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// The wait is over when the capturing thread has got no watchdog tick for as long as `Installed.patience`.
 ///
 /// As long as ticks arrive, the watchdog limits the capture. If the process gets little CPU time, that limit can be
-/// ten times `CaptureLimits.time`, or more, by the clock (`WatchdogTime`).
+/// ten times `CaptureLimits.time` or more in clock time (`WatchdogTime`).
 ///
 /// While Swift's backtracer runs, there is no limit, because the backtracer has no limit without this handler either.
 /// Once the process has begun to end, a waiting thread never continues, because its own signal would end the process

@@ -45,7 +45,7 @@ struct Capture {
     @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.shared }
   }
 
-  /// The writer with which a section adds data to the dump.
+  /// The writer that a section uses to add data to the dump.
   var writer: IntermediateDumpWriter {
     @_noLocks unsafeAddress { unsafe UnsafePointer(address.pointee.writerPlace) }
     @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.writerPlace }

@@ -12,7 +12,8 @@ struct CrashSummary {
   /// The size of `memory` in bytes: the room for the lines, and a word that counts the bytes of the lines.
   static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
-  /// A crash with one of these signals gets a summary, or only one line if Swift's backtracer then prints the crash.
+  /// The signals for which a crash writes the summary; if Swift's backtracer then prints the crash, only one line is
+  /// written.
   ///
   /// Bit n - 1 stands for signal n.
   let signals: UInt64

@@ -9,8 +9,9 @@ struct FaultIdentity {
   private var stackPointer: UInt64 = 0
   private var address: UInt64 = 0
 
-  /// The identity of the fault that is being captured; "no fault", which equals no other identity, for a signal that
-  /// was sent.
+  /// Identifies the fault that is being captured.
+  ///
+  /// For a signal that was sent, the identity stands for "no fault", and equals no other identity.
   @_noLocks
   init(_ exception: CapturedException) {
     guard exception.signal.isFault, let information = exception.signal.information,

@@ -56,7 +56,7 @@ struct Installed: ~Copyable {
     let base: UnsafeMutableRawPointer
     let size: Int
 
-    /// Makes this stack the calling thread's alternate stack; false if the kernel refuses.
+    /// Makes this stack the calling thread's alternate stack; returns false if the kernel refuses.
     @_noLocks
     func use() -> Bool { unsafe pm_set_signal_stack(base, size) == 0 }
   }

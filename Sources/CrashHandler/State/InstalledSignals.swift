@@ -52,7 +52,7 @@ struct InstalledSignals {
     return action
   }
 
-  /// Installs the stop handler for a signal; false if the kernel refuses.
+  /// Installs the stop handler for a signal; returns false if the kernel refuses.
   @_noLocks
   func installStopHandler(_ signal: Int32, previous: inout pm_signal_action) -> Bool {
     var action = stopAction

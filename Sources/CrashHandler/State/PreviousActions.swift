@@ -13,7 +13,7 @@ struct PreviousActions {
     @_noLocks nonmutating set { unsafe actions[Int(signal)] = newValue }
   }
 
-  /// Restores the action that a signal had; false if the kernel refuses.
+  /// Restores the action that a signal had; returns false if the kernel refuses.
   @_noLocks
   func restore(_ signal: Int32) -> Bool {
     unsafe pm_sigaction(signal, actions + Int(signal), nil) == 0

@@ -14,7 +14,7 @@ struct RecoveryPoints {
   /// The recovery point that is armed from the first section to the last.
   var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }
 
-  /// Makes the thread continue at the innermost armed recovery point after a fault; false if none is armed.
+  /// Makes the thread continue at the innermost armed recovery point after a fault; returns false if none is armed.
   @_noLocks
   func recover(_ signal: DeliveredSignal) -> Bool {
     if unsafe goBack(to: copy, signal) { return true }
@@ -22,7 +22,7 @@ struct RecoveryPoints {
     return unsafe goBack(to: dump, signal)
   }
 
-  /// Interrupts the running section, or the code between two sections; false if neither runs.
+  /// Interrupts the running section, or the code between two sections; returns false if neither runs.
   @_noLocks @discardableResult
   func breakOffSection(_ signal: DeliveredSignal) -> Bool {
     guard unsafe section.pointee.armed != 0 else {
@@ -32,7 +32,7 @@ struct RecoveryPoints {
     return unsafe goBack(to: section, signal)
   }
 
-  /// Interrupts the dump, inside a section or between two sections; false if the dump is over.
+  /// Interrupts the dump, inside a section or between two sections; returns false if the dump is over.
   @_noLocks @discardableResult
   func breakOffDump(_ signal: DeliveredSignal) -> Bool {
     guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }

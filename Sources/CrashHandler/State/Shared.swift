@@ -131,8 +131,8 @@ struct Shared: ~Copyable {
     private var previous = pm_signal_action()
     private(set) var isTaken = false
 
-    /// Installs the stop handler for a signal, unless this was already done; false if there is no stop handler or the
-    /// kernel refuses.
+    /// Installs the stop handler for a signal, unless this was already done; returns false if there is no stop
+    /// handler or the kernel refuses.
     @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
       if isTaken { return true }

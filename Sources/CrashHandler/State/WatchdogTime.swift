@@ -3,25 +3,25 @@
 /// A clock alone does not work, because it continues while the process is stopped (SIGSTOP), frozen (a cgroup, a
 /// paused container) or without CPU time. After such a pause, the time limit would already be over. With ticks, a
 /// pause counts as one tick, however long it is. But a thread with too little CPU time gets fewer ticks. So there is
-/// also a limit by the clock, which is ten times as long. Each gap between two ticks counts toward that limit, except
-/// gaps of a second or more, which are treated as a pause. So a thread that runs less than once a second has no limit
-/// by the clock.
+/// also a limit on clock time, which is ten times as long. Each gap between two ticks counts toward that limit,
+/// except gaps of a second or more, which are treated as a pause. So a thread that runs less than once a second has
+/// no limit on clock time.
 ///
 /// RUNS-DURING-CRASH.
 struct WatchdogTime {
   /// The time between two ticks in milliseconds.
   static var tick: Int { @_noLocks get { 10 } }
-  /// The ratio of the limit by the clock to the limit by ticks.
+  /// The ratio of the limit on clock time to the limit in ticks.
   private static var clockFactor: UInt64 { 10 }
   /// A gap between ticks of at least this many nanoseconds is treated as a pause.
   private static var standstill: UInt64 { 1_000_000_000 }
   private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 
   private(set) var ticksLeft = 0
-  /// The remaining time by the clock in nanoseconds.
+  /// The remaining clock time in nanoseconds.
   private var clockLeft: UInt64 = 0
   private var lastTick: UInt64 = 0
-  /// The earliest time, by the clock, at which the time limit can be over; 0 if unknown.
+  /// The earliest clock time at which the time limit can be over; 0 if unknown.
   private var end: UInt64 = 0
 
   @_noLocks

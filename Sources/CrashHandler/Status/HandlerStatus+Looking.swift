@@ -9,10 +9,10 @@ extension Handler {
   /// block crash signals.
   ///
   /// Libraries also install handlers, and a thread can block the signals of a crash. So read this property and log
-  /// the result after all libraries are set up, and again after seccomp filters are set up. Reading it takes a
-  /// millisecond for a hundred threads, because it examines each signal's action and one small file in `/proc` for
-  /// each thread. Any thread may read this property, but never in a signal handler. A handler that was installed
-  /// later is reported even if it calls this package's handler, because such calls cannot be detected.
+  /// the result after all libraries are set up, and again after seccomp filters are set up. With a hundred threads,
+  /// reading the property takes a millisecond, because each signal's action and one small file in `/proc` for each
+  /// thread are examined. Any thread may read this property, but never in a signal handler. A handler that was
+  /// installed later is reported even if it calls this package's handler, because such calls cannot be detected.
   ///
   /// Source: sigaction(2), proc_pid_status(5).
   public var status: HandlerStatus {
@@ -78,9 +78,9 @@ extension Handler {
 
   /// Installs the handler again for each crash signal whose handler was replaced after `startHandler`.
   ///
-  /// The handlers that replaced it are no longer called. Handlers installed before `startHandler` still run after the
-  /// dump. The handlers for the signal that stops threads and for the watchdog's signal are not installed again. Any
-  /// thread may call this function, but never in a signal handler.
+  /// The handlers that had replaced this package's handler are no longer called. Handlers installed before
+  /// `startHandler` still run after the dump. The handlers for the signal that stops threads and for the watchdog's
+  /// signal are not installed again. Any thread may call this function, but never in a signal handler.
   ///
   /// - Returns: the numbers of the signals whose handler was installed again, in ascending order; empty if all
   ///   handlers were in place or this process has no handler.
@@ -101,9 +101,9 @@ extension Handler {
 }
 
 extension HandlerStatus {
-  /// Returns the error number from opening the files in /proc that a crash needs first.
+  /// Opens and closes the files in /proc that a crash needs first; returns the error number if that fails.
   ///
-  /// The result is nil if the files can be opened, or if `forgoing` excludes such files.
+  /// The result is nil if the files can be opened, or if `forgoing` excludes opening files in /proc.
   fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {
     guard capture.mayMake(CallBit.proc) else { return nil }
     let isHeld = capture.isSame(capture.session.files.proc)
@@ -121,9 +121,9 @@ extension HandlerStatus {
 extension HandlerStatus.Finding {
   /// Finds each thread that blocks signals of faults.
   ///
-  /// A thread that also blocks signal 32 is left out, because only libc itself can block signal 32. libc blocks all
-  /// signals for a moment in a new thread and in a thread that creates a thread or process, and permanently in its
-  /// own helper threads.
+  /// A thread that also blocks signal 32 is left out, because only libc itself can block signal 32. In a new thread,
+  /// and in a thread that creates a thread or process, libc blocks all signals for a moment; in its own helper
+  /// threads, libc blocks them permanently.
   ///
   /// - Parameter includingAbort: true if `abort` leads to no dump in a thread that blocks SIGABRT.
   package static func blocked(

@@ -14,7 +14,7 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let stopSignalTaken = Code(description: "stop signal taken")
       /// A thread blocks signals of faults.
       ///
-      /// A fault with a blocked signal in that thread kills the process, and no handler runs.
+      /// If that thread has a fault whose signal it blocks, the kernel kills the process, and no handler runs.
       ///
       /// With glibc 2.41 or newer, these signals include SIGABRT, because `abort` no longer unblocks it.
       public static let blocked = Code(description: "blocked")

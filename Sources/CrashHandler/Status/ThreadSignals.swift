@@ -80,7 +80,8 @@ package struct ThreadSignals: Sendable, Equatable {
     self.hasEnded = hasEnded
   }
 
-  /// Returns the last of the numbers, which is the ID in the innermost PID namespace.
+  /// Returns the last number in a list of IDs, one for each PID namespace; the last one is the ID in the innermost
+  /// namespace.
   private static func last(of numbers: Substring) -> Int32? {
     Int32(
       digits: numbers[(numbers.lastIndex(of: "\t") ?? numbers.startIndex)...].drop { $0 == "\t" })

@@ -28,8 +28,9 @@ struct ThreadRoom {
   @_noLocks
   static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
 
-  /// True if the stack on which the kernel would put the frame has room; false also if the thread's stack pointer is
-  /// unknown and its alternate stack is too small to be sure.
+  /// True if the stack on which the kernel would put the frame is known, or can be assumed, to have room.
+  ///
+  /// False if the thread's stack pointer is unknown and the thread's alternate stack is small.
   ///
   /// - Parameters:
   ///   - call: the stack pointer and instruction pointer of the system call that the thread is in, if any.

@@ -8,10 +8,10 @@ extension ThreadStopper {
   @_noLocks
   func waitUntilStopped() {
     // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than 250
-    // ms. Threads that never stop (state D or T) are more frequent than that, and every crash in such a process waits
-    // the full time. libc code that blocks all signals runs only for microseconds. But libc also blocks the signals
-    // of a new thread until that thread runs, and on a busy machine a new thread was seen to wait more than 20 ms for
-    // a processor.
+    // ms. Threads in state D or T, which never stop, are more frequent than a processor that is busy for longer, and
+    // every crash in a process with one of these threads waits the full time. Code in libc that blocks all signals
+    // runs only for microseconds. But libc also blocks the signals of a new thread until that thread runs, and on a
+    // busy machine a new thread was seen to wait more than 20 ms for a processor.
     var rounds = 25
     var closedRounds = 250
     while true {
@@ -26,8 +26,8 @@ extension ThreadStopper {
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
-        // If a seccomp filter refuses every signal, trying a thousand threads again takes long, so more threads mean
-        // fewer rounds.
+        // If a seccomp filter refuses every signal, trying a thousand threads again takes a long time, so more
+        // threads mean fewer rounds.
         closedRounds &-= 1 &+ waits.closed / 8
         lookAgain(asking: true)
       } else {
@@ -88,8 +88,8 @@ extension ThreadStopper {
     }
   }
 
-  /// Either tries again to signal threads to which no signal could be sent, or marks threads that have ended
-  /// meanwhile.
+  /// If `asking` is true, tries again to signal threads to which no signal could be sent; otherwise marks threads
+  /// that have ended meanwhile.
   private func lookAgain(asking: Bool) {
     var index = 0
     let count = capture.session.threads.count

@@ -20,7 +20,7 @@ struct ThreadStopper {
     room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
   }
 
-  /// Stops all other threads, as far as they can be stopped within a time limit.
+  /// Stops all other threads that can be stopped within a time limit.
   ///
   /// When this function returns, every record has its final status. A thread that did not stop has a status other
   /// than `stopped` and `alsoCrashed`.
@@ -131,8 +131,8 @@ struct ThreadStopper {
   ///
   /// SIGPROF is tried first, because most threads do not block it. Workers of libdispatch and Swift concurrency block
   /// every real-time signal. Also, the file `stat` shows whether a thread blocks SIGPROF, but not which real-time
-  /// signals it blocks. And signals below 32 need no queue entry, while sending a real-time signal fails with EAGAIN
-  /// when the user's processes have used up RLIMIT_SIGPENDING.
+  /// signals it blocks. Finally, signals below 32 need no queue entry, while sending a real-time signal fails with
+  /// EAGAIN when the user's processes have used up RLIMIT_SIGPENDING.
   ///
   /// A thread that blocks a signal is not sent that signal: a call such as `sigwait` in the thread would receive it,
   /// or, in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,
@@ -209,10 +209,10 @@ struct ThreadStopper {
     }
   }
 
-  /// Returns the signal to stop this thread with; 0 if the thread blocks all signals that could stop it.
+  /// Returns the signal that can stop this thread; 0 if the thread blocks all such signals.
   ///
-  /// SIGSETXID is tried last: no program can block it, or wait for it, through libc. It is sent only if the process
-  /// ends, because libc needs it in a process that continues.
+  /// SIGSETXID is tried last. Through libc, no program can block this signal or wait for it. It is sent only if the
+  /// process ends, because libc needs it in a process that continues.
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     if canProfile(record) { return SIGPROF }
     status.readBlockedSignals(record)

@@ -128,8 +128,8 @@ private struct StackLines {
   ///
   /// - Parameters:
   ///   - place: the location of the code address on the stack; nil if the code address is from a register.
-  ///   - saved: the location, below a candidate, of the saved frame pointer that points to this frame record; nil for
-  ///   any other entry.
+  ///   - saved: for a frame record that the scan found, the location, below a candidate, of the saved frame pointer
+  ///   that points to the record; nil for any other entry.
   private mutating func add(
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {
@@ -193,7 +193,7 @@ private struct StackLines {
     return lines.end()
   }
 
-  /// Adds a module's name; false if there is no more room.
+  /// Adds a module's name; returns false if there is no more room.
   private mutating func appendModule(_ image: ModuleImage, _ path: Bytes) -> Bool {
     lines.begin("module ", decimal: modules)
     let buildID = image.buildID()

@@ -65,7 +65,7 @@ struct ProcReader {
     return filled
   }
 
-  /// Reads a file that consists of one record from its start.
+  /// Reads, from the start, a file that consists of one record.
   ///
   /// One system call is enough: the kernel creates the whole record and then copies as much as fits, so nothing
   /// follows a short read. Lists such as `maps` need `readList`, because the kernel returns them page by page.

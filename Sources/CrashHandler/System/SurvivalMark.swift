@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// Overwrites the byte in a survived crash's dump that shows whether and how the process continued.
 ///
 /// A dump is finished before it is known whether the process continues. So at first, one byte of the dump says that a
-/// previous handler runs. This byte is overwritten, if the file still exists, at the first certain sign of what
+/// previous handler is running. This byte is overwritten, if the file still exists, at the first certain sign of what
 /// happened to the process.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.

@@ -9,8 +9,7 @@ struct ThreadStatus {
   private let tasks: ProcReader
   private let scratch: Scratch
 
-  /// - Parameter tasks: a descriptor of `/proc/self/task`, with which files are opened faster; -1 if there is
-  ///   none.
+  /// - Parameter tasks: a descriptor of `/proc/self/task`, which makes opening files faster; -1 if there is none.
   @_noLocks
   init(_ proc: ProcReader, tasks: Int32 = -1, scratch: Scratch) {
     self.proc = proc
@@ -20,7 +19,7 @@ struct ThreadStatus {
 
   /// Reads the thread's name, state and scheduling, and which of the signals below 32 it blocks.
   ///
-  /// This takes three system calls, and half as long as reading the `status` file.
+  /// This takes three system calls, but only half as much time as reading the `status` file.
   ///
   /// - Returns: false if the thread has ended. If the thread's `stat` line cannot be read, the thread is treated as
   ///   if it blocked no signal.

@@ -31,8 +31,8 @@ struct DeliveredSignal {
 
   /// True for a signal that a process or the kernel sent, and that no instruction raised.
   ///
-  /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT always count as sent, whatever their code is. Reports judge only by the
-  /// code whether a signal was sent (`ExceptionSnapshot.wasSent`).
+  /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT always count as sent, whatever their code is. In reports, only the code
+  /// decides whether a signal counts as sent (`ExceptionSnapshot.wasSent`).
   var isAsynchronous: Bool {
     @_noLocks get {
       guard let information else { return false }

@@ -15,7 +15,7 @@ enum SignalAction {
     return unsafe pm_sigaction(signal, nil, &action) == 0 ? action : nil
   }
 
-  /// Sets a signal's action; false if the kernel refuses.
+  /// Sets a signal's action; returns false if the kernel refuses.
   @_noLocks @discardableResult
   static func set(_ signal: Int32, _ action: pm_signal_action) -> Bool {
     var action = action

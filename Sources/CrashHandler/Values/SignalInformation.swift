@@ -28,7 +28,7 @@ struct SignalInformation {
   /// The value that was queued with the signal.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 
-  /// Queues a signal with this siginfo for a thread; false if the kernel refuses.
+  /// Queues a signal with this siginfo for a thread; returns false if the kernel refuses.
   @_noLocks
   func queue(_ signal: Int32, for thread: Int32, of process: Int32) -> Bool {
     unsafe pm_tgsigqueueinfo(process, thread, signal, address) == 0

@@ -4,8 +4,9 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension SignalTable {
-  /// A word from the line with a number: word 1 contains the letters of the signal's classes, word 2 is its name; empty
-  /// if there is no such word.
+  /// A word from the line that begins with a given number; empty if there is no such word.
+  ///
+  /// Word 1 contains the letters of the signal's classes, and word 2 is the signal's name.
   @_noLocks
   static func word(_ index: Int, ofLine line: Int32) -> Bytes {
     var lines = Bytes(text).text

@@ -29,7 +29,7 @@ struct TextScanner {
   /// The address of the position in memory.
   var address: UnsafeRawPointer { @_noLocks get { unsafe text + position } }
 
-  /// Reads one byte; 0 at the end.
+  /// Reads one byte; returns 0 at the end.
   @_noLocks
   mutating func next() -> UInt8 {
     let byte = current

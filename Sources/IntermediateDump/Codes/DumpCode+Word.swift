@@ -1,5 +1,5 @@
-// Defines `word` for the types in which some value's word differs from the name of its enum case; for readers of
-// dumps.
+// Defines `word` for the types with a value whose word is not the name of its enum case; only readers of dumps use
+// it.
 
 extension AnnotationState {
   public var word: String { self == .beingReplaced ? "being-replaced" : "\(self)" }

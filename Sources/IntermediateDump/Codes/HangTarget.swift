@@ -1,4 +1,4 @@
-/// The kind of thing that was watched and hung; the values of the key `hangTarget`.
+/// The kind of the part of the program that hung; the values of the key `hangTarget`.
 public enum HangTarget: UInt8, DumpCode {
   case mainThread = 1
   /// A Dispatch queue.

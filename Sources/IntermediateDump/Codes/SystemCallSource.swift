@@ -6,7 +6,7 @@ public enum SystemCallSource: UInt8, DumpCode {
   case kernel = 1
   /// The registers of a thread that was stopped in the system call and was about to repeat the call.
   case registers = 2
-  /// An inference: the instructions before a stopped thread's instruction pointer make this call.
+  /// An inference from the instructions before a stopped thread's instruction pointer, which make this call.
   case code = 3
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

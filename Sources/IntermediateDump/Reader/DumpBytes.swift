@@ -17,7 +17,7 @@ package struct DumpBytes: Sendable {
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }
 
-  /// Reads a dump from a regular file; reads instead of mapping, because the file may shrink meanwhile.
+  /// Reads a dump from a regular file, which is not mapped, because the file may shrink meanwhile.
   ///
   /// - Parameters:
   ///   - descriptor: a descriptor that is open for reading; the initializer duplicates it.

@@ -14,7 +14,8 @@ public struct IntermediateDumpDocument: Sendable {
   /// The writer's identifier in the header, without trailing NULs and blanks.
   public let writer: String
   public let root: IntermediateDumpMap
-  /// The damage of a truncated dump; nil for a dump that ends in EndDocument and whose maps are all closed.
+  /// Where and why a truncated dump stops being readable; nil for a dump that ends in EndDocument and whose maps are
+  /// all closed.
   ///
   /// A truncated dump can still be read.
   public let damage: Damage?
@@ -24,7 +25,7 @@ public struct IntermediateDumpDocument: Sendable {
 
   /// Parses a dump; maps that were still open at the damage are kept.
   ///
-  /// Parsing takes time linear in the size of the dump, and never traps, whatever the bytes are.
+  /// Parsing takes time linear in the size of the dump, and no input can make it trap.
   ///
   /// - Parameter bytes: the bytes of the whole file.
   /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an

@@ -77,7 +77,7 @@ public struct IntermediateDumpMap: Sendable {
 }
 
 extension IntermediateDumpMap {
-  /// Joins the entries of several maps of one file in one map, in the order of the maps; nil if there are no
+  /// Joins the entries of several maps in the same file into one map, in the order of the maps; nil if there are no
   /// maps.
   public init?(joining maps: [IntermediateDumpMap]) {
     guard let first = maps.first else { return nil }

@@ -10,7 +10,7 @@ package enum SystemRefusals {
   /// The number of refusals on all threads in the upper 32 bits; the last error number in the lower 32 bits.
   private static let state = Atomic<UInt64>(0)
 
-  /// The number of refusals at one moment.
+  /// The number of refusals up to a point in time.
   package struct Point: Sendable {
     fileprivate let count: UInt64
 
@@ -28,7 +28,7 @@ package enum SystemRefusals {
 
   /// True for an error that is temporary and does not depend on the file.
   ///
-  /// A missing file or a missing permission is permanent.
+  /// A missing file or a missing permission does not count as temporary.
   package static func isPassing(_ errno: Int32) -> Bool {
     [EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, ESTALE, EINTR, EAGAIN, ETIMEDOUT].contains(errno)
   }

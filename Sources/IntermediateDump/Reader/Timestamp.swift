@@ -26,8 +26,9 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   /// The release date of Swift 6.0, which this package needs, so no program with this package can have run earlier.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
-  /// How far in the future a date may be, in nanoseconds, because the clocks of two machines differ and clocks are
-  /// set back.
+  /// How far in the future a date may be, in nanoseconds.
+  ///
+  /// The clocks of two machines may differ, and a clock may be set back.
   private static let tolerance: Int64 = 86_400_000_000_000
 
   /// True if the date can be correct; false if it comes from a clock that was not set or was set wrong.

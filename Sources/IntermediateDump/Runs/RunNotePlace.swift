@@ -1,4 +1,4 @@
-/// Where in the run record's file the notes on how the process ends are stored.
+/// The location, in the run record's file, of the notes on how the process ends.
 ///
 /// RUNS-DURING-CRASH. `RunNotes` reads the notes.
 package enum RunNotePlace {

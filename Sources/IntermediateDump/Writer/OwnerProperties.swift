@@ -1,6 +1,6 @@
 /// Writes the part of a run record that describes the record's owner; this part follows the `RunCourse`.
 ///
-/// Both `startHandler` and the code that creates records in a crash write these properties with this type.
+/// Both `startHandler` and the code that creates records in a crash use this type to write these properties.
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads the properties.
 package struct OwnerProperties {

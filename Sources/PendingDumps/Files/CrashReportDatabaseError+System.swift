@@ -7,7 +7,8 @@ extension CrashReportDatabaseError {
     self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
   }
 
-  /// False if an operation on any other file would fail the same way, as for a lack of memory or disk space.
+  /// False if an operation on any other file would fail in the same way, for example because memory or disk space is
+  /// used up.
   package var concernsOneFile: Bool {
     ![EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, ENOSPC, EDQUOT].contains(errno)
   }

@@ -1,4 +1,4 @@
-/// The error of all operations on a database.
+/// The error that operations on a database throw.
 public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; later versions may add kinds.
   public struct Code: Sendable, Hashable, CustomStringConvertible {

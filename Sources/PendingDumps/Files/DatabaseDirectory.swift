@@ -275,14 +275,14 @@ package enum DatabaseDirectory {
       option: type.flatMap { MountOptions.forOwner($0, user: pm_file_user()) })
   }
 
-  /// Returns the remedy for a directory with a wrong mode; nil if chmod(1) is the remedy.
+  /// Returns the remedy for a wrong mode on a file system that keeps no modes; nil if chmod(1) can change the mode.
   private static func modeRemedy(_ descriptor: Int32, _ path: String) -> String? {
     guard let type = LocalFileSystem.type(of: descriptor), let option = MountOptions.forMode(type)
     else { return nil }
     return "its file system (\(type)) keeps no modes: mount it with \(option)"
   }
 
-  /// - Parameter option: the mount option that would make this user the owner; nil if chown(1) works instead.
+  /// - Parameter option: the mount option that would make this user the owner; nil if chown(1) can change the owner.
   private static func foreign(
     _ status: stat, _ object: String, option: String? = nil
   ) -> CrashReportDatabaseError {
@@ -306,7 +306,7 @@ package enum DatabaseDirectory {
 
   /// The groups in the order in which they were named.
   private static let groups = Mutex<[UInt32]>([])
-  /// True if a group was named; most processes name none, so this flag saves them the lock.
+  /// True if a group was named; most processes name none, and thus skip the lock of `groups`.
   private static let hasGroups = Atomic<Bool>(false)
 
   /// Lets this process use databases to which the members of a group may write.

@@ -34,7 +34,7 @@ package struct Directory: ~Copyable, Sendable {
   }
 
   /// - Parameters:
-  ///   - descriptor: an open descriptor, which is closed when this value ends.
+  ///   - descriptor: an open descriptor, which is closed when this value is destroyed.
   ///   - status: the status of the directory.
   init(descriptor: Int32, path: String, status: stat) {
     file = OpenFile(descriptor: descriptor, path: path)
@@ -62,7 +62,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// The names in the directory, in arbitrary order.
   ///
-  /// In a name that is not valid UTF-8, U+FFFD replaces the invalid bytes, so that name opens no file.
+  /// In a name that is not valid UTF-8, U+FFFD replaces the invalid bytes, so no file can be opened under this name.
   package func names() throws(CrashReportDatabaseError) -> [String] {
     var names: [String] = []
     try forEachName { name in
@@ -189,7 +189,8 @@ package struct Directory: ~Copyable, Sendable {
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
-  /// Creates a file that this user, and a group that shares the database, may access; nil if the name is taken.
+  /// Creates a file that this user, and a group that shares the database, may access; returns nil if the name is
+  /// taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
     let result = unsafe name.withCString { name in

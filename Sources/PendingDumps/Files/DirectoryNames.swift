@@ -43,7 +43,7 @@ package enum DirectoryNames {
         start += Int(size)
       }
       // The kernel leaves the end of a window empty if the next name does not fit there. So the limit counts as
-      // reached 512 bytes early.
+      // reached when up to 512 bytes are still free.
       if total >= limit - 512 { return nil }
       if isShort, buffer.count < window / 2 { return names }
     }

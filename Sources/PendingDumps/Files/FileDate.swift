@@ -4,9 +4,9 @@ internal import IntermediateDump
 /// Finds the ages of files, even if the wall clock was not set when a file was created, or is not set now.
 ///
 /// A date from a clock that was not set never causes the removal of a file, or the verdict that a process is dead. A
-/// file whose dates are all impossible gets the current date, so that its age counts from then on.
+/// file whose dates are all impossible is given the current date, so that its age counts from then on.
 package enum FileDate {
-  /// Returns the latest possible date, in nanoseconds since 1970; nil if no date is possible.
+  /// Returns the latest of the dates that are possible, in nanoseconds since 1970; nil if none of them is possible.
   package static func latest(of dates: [Int64], now: Int64 = SystemClock.now) -> Int64? {
     dates.filter { Timestamp(nanoseconds: $0).isPossible(at: Timestamp(nanoseconds: now)) }.max()
   }

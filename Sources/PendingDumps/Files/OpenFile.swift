@@ -1,7 +1,7 @@
 package import Glibc
 package import IntermediateDump
 
-/// A file descriptor that is closed when this value ends.
+/// A file descriptor that is closed when this value is destroyed.
 package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// The path that messages show.
@@ -101,8 +101,8 @@ package struct OpenFile: ~Copyable, Sendable {
 
   /// Reads bytes at an offset, or fewer at the end of the file.
   ///
-  /// - Parameter size: the maximum number of bytes that one system call requests. This limit keeps a wrong `count`
-  ///   from a damaged file from allocating much memory.
+  /// - Parameter size: the maximum number of bytes that one system call requests. Without this limit, a wrong `count`
+  ///   in a damaged file could make this function allocate much memory.
   package func read(
     at offset: Int64, count: Int, piece size: Int = 256 << 10
   ) throws(CrashReportDatabaseError) -> [UInt8] {

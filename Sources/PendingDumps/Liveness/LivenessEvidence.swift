@@ -3,16 +3,16 @@
 /// `verdict` applies the following rules, in this order. The converter, `PendingDumpBound` and the `postmortem`
 /// command use `verdict`.
 ///
-/// 1. The asking process has the same boot and PID namespace, and no process, or only a zombie, has the ID: dead.
-///    This rule comes before the FIFO, because a child of the dead process may hold the FIFO open.
-/// 2. The FIFO has a reader, or a process maps the run record: alive. This rule comes before the start time, because
-///    a process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
-/// 3. The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
-///    differs; alive if both are equal, or if one is equal and the other cannot be read.
-/// 4. The boot is the same, the FIFO has no reader, and no process maps the record that the owner had mapped: dead.
-///    Both signs are needed, because a program may close the FIFO, and overlayfs hides the mapping.
-/// 5. The boot is different, and no other machine writes to the file system: dead.
-/// 6. Otherwise the age of the file decides.
+/// - Rule 1: The asking process has the same boot and PID namespace, and no process, or only a zombie, has the ID:
+///   dead. This rule comes before the FIFO, because a child of the dead process may hold the FIFO open.
+/// - Rule 2: The FIFO has a reader, or a process maps the run record: alive. This rule comes before the start time,
+///   because a process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
+/// - Rule 3: The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
+///   differs; alive if both are equal, or if one is equal and the other cannot be read.
+/// - Rule 4: The boot is the same, the FIFO has no reader, and no process maps the record that the owner had mapped:
+///   dead. Both signs are needed, because a program may close the FIFO, and overlayfs hides the mapping.
+/// - Rule 5: The boot is different, and no other machine writes to the file system: dead.
+/// - Rule 6: Otherwise the age of the file decides.
 ///
 /// A rule whose evidence cannot be read is skipped. If two rules conflict, the earlier one decides.
 package struct LivenessEvidence: Sendable {

@@ -111,8 +111,8 @@ package struct MemoryCgroup {
   package static func kills(of path: String) -> UInt64? {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
-    // In a container, the caller's path may be the path on the host, while the mount shows only the caller's cgroup,
-    // at its root. If the mount also shows other cgroups, its root has the totals of all cgroups.
+    // In a container, the caller's path may be the path on the host, while the root of the mount is already the
+    // caller's cgroup. If the mount also shows other cgroups, its root has the totals of all cgroups.
     if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
       directories += [root, "\(root)/memory"]
     }

@@ -25,8 +25,8 @@ package struct RunRecord: Sendable {
   ///
   /// This is nil if the namespace was not known, and in records from versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner maps the record as long as it runs, and checked at launch that the kernel refuses a lease
-  /// meanwhile.
+  /// True if the owner keeps the record mapped as long as it runs, and checked at launch that the kernel then refuses
+  /// a lease.
   ///
   /// If the kernel later grants a lease, no process maps the record any longer.
   package var isMapped = false
@@ -61,7 +61,7 @@ package struct RunRecord: Sendable {
   ///
   /// - Parameters:
   ///   - signals: the signals of the handler.
-  ///   - host: the host identity; by default read now, as is `statistics`.
+  ///   - host: the host identity. By default, `host` and `statistics` are read by this call.
   package static func current(
     signals: OwnerSignals? = nil, host: HostIdentity = .current(),
     statistics: ProcessStatistics? = ProcessStatistics.current()
@@ -106,8 +106,8 @@ package struct RunRecord: Sendable {
   /// Encodes the record as an intermediate dump with one map.
   ///
   /// `OwnerProperties` writes the record token by token. The converter's `fields` is not used, because setting it up
-  /// would take longer than everything else, and every program would contain its code. A test compares the bytes that
-  /// both ways produce.
+  /// would take longer than the rest of the encoding, and every program would contain its code. A test checks that
+  /// both encodings produce the same bytes.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()

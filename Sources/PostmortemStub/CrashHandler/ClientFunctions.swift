@@ -1,5 +1,5 @@
-// These are the functions with which a program adds data to its reports. On this system, there are no reports, so
-// these functions have no effect.
+// A program uses these functions to add data to its reports. On this system, there are no reports, so these functions
+// have no effect.
 
 public import IntermediateDump
 

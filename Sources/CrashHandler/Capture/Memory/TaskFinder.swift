@@ -14,8 +14,8 @@ struct TaskFinder {
   private static var blockLimit: Int { 4096 }
   /// The maximum number of pointers that are followed from the thread-local blocks of all threads together.
   private static var candidateLimit: UInt64 { 16384 }
-  /// The offsets, in scratch memory, of the number of pointers that were followed, of one block, and of the blocks of
-  /// several threads.
+  /// The offsets, in scratch memory, of three values: the number of pointers that were followed, one thread-local
+  /// block, and the blocks of several threads.
   ///
   /// One system call reads the blocks of several threads.
   private static var followedOffset: Int { 8 }
@@ -57,7 +57,7 @@ struct TaskFinder {
     return index > first ? index : first &+ 1
   }
 
-  /// The address of the Swift runtime's thread-local block of a thread.
+  /// The address of the block that holds the Swift runtime's thread-local variables for one thread.
   private func block(at threadPointer: UInt64) -> UInt64 {
     threadPointer &+ UInt64(bitPattern: facts.block_offset)
   }
@@ -71,7 +71,7 @@ struct TaskFinder {
 
   /// Finds the task that a thread runs: the first task to which a word in the thread's block points.
   ///
-  /// Every task object begins with the same word. So a word that points to memory with another first word is no
+  /// Every task object begins with the same word. So a word that points to memory with another first word is not a
   /// pointer to a task.
   @_noLocks
   func task(at threadPointer: UInt64) -> UInt64? {

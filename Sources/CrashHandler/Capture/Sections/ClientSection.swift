@@ -2,7 +2,8 @@ internal import IntermediateDump
 
 /// Writes the data that the program has set: annotations, breadcrumbs, and the paths of attachments.
 ///
-/// Each value is first copied from `ClientMemory` to scratch memory, which works even while a thread is changing it.
+/// Each value is first copied from `ClientMemory` to scratch memory. The copy is safe even while a thread is changing
+/// the value.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks

@@ -11,7 +11,7 @@ func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.capturesItself else { return }
   // The sanitizer needs the mappings to recognize addresses, so the mappings are read here, and again after the
-  // threads are stopped. Reading them may take long, so the exception is written to the file first.
+  // threads are stopped. Reading the mappings may take a long time, so the exception is written to the file first.
   if capture.installed.isSanitized {
     capture.flush()
     unsafe pm_read_mappings(argument)
@@ -77,7 +77,8 @@ extension Capture {
 
   /// Writes the memory that the registers point to, and the unwind tables that cannot be read from a file later.
   ///
-  /// If secrets are left out, the only such memory that is written is the code around the instruction pointer.
+  /// If secrets are left out, the code around the instruction pointer is written instead of the memory that the
+  /// registers point to.
   fileprivate func writeMemory(around context: SignalContext) {
     let plain = MemoryWriter(self, memory: cachedMemory)
     writer.startArray(.memory)

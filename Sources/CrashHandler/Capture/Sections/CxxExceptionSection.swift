@@ -5,8 +5,8 @@ internal import IntermediateDump
 ///
 /// If a process aborts because of an uncaught exception, that exception counts as caught by std::terminate().
 ///
-/// The text is read from where the standard library stores it. what() is not called, because it may be the program's
-/// own code. Only exceptions thrown through libstdc++ are supported.
+/// The text is read from where the standard library stores it. The function what() is not called, because it may be
+/// the program's own code. Only exceptions thrown through libstdc++ are supported.
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -70,14 +70,15 @@ private struct ThrownException {
       return memory.word(object)
     }
     guard let offset = offsetOfStandardError(in: type) else { return nil }
-    // In a standard error, the pointer to the text follows the pointer to the virtual functions.
+    // In a std::runtime_error or std::logic_error, the pointer to the text follows the pointer to the virtual
+    // functions.
     return memory.word(object &+ offset &+ 8)
   }
 
   /// The offset of the base class std::runtime_error or std::logic_error in an object of a derived class.
   ///
-  /// - Parameter depth: the number of derived classes; each class with several bases counts as `severalBasesDepth`, so
-  ///   that few types are read even if the descriptions are damaged.
+  /// - Parameter depth: the number of derived classes that the search has already gone through. A class with several
+  ///   bases counts as `severalBasesDepth`, so that few types are read even if the type descriptors are damaged.
   private func offsetOfStandardError(in type: UInt64, depth: Int = 0) -> UInt64? {
     guard depth < ThrownException.depthLimit, let kind = memory.word(type), kind != 0 else {
       return nil

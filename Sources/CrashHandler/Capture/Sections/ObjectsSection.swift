@@ -38,7 +38,7 @@ private struct ObjectWriter {
   private static var byteLimit: UInt64 { 4096 }
   /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
   private static var regionLimit: UInt64 { 256 }
-  /// The offset, in scratch memory, of the list of addresses that were written; the copy of the stack precedes it.
+  /// The offset, in scratch memory, of the list of remembered addresses; the copy of the stack precedes this list.
   private static var writtenOffset: Int { 4096 }
 
   private let memory: SafeMemory
@@ -49,8 +49,8 @@ private struct ObjectWriter {
   /// Three stages: for the first words of possible objects, for the metadata of these objects, and for the types to
   /// which metadata and errors refer.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
-  /// The offsets, in scratch memory, of the number of bytes written, of the number of regions written, and of the
-  /// first words of a type.
+  /// The offsets, in scratch memory, of three values: the number of bytes written, the number of regions written, and
+  /// the first words of a type.
   private static var bytesOffset: Int { 8192 }
   private static var countOffset: Int { 8200 }
   private static var headOffset: Int { 8208 }
@@ -229,8 +229,8 @@ private struct ObjectWriter {
 
   /// The offset of the end of a class's metadata, or of the end of the part that was read.
   private static func classEnd(_ type: Bytes) -> Int {
-    // This word holds the size of the whole metadata, and the size of the part before the address to which pointers
-    // point.
+    // This word holds two sizes: that of the whole metadata, and that of the part before the address to which
+    // metadata pointers point.
     let sizes = type.word(32)
     let size = (sizes & 0xFFFF_FFFF) &- (sizes &>> 32)
     return size < UInt64(truncatingIfNeeded: type.count)

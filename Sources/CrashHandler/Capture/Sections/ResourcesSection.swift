@@ -31,7 +31,7 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  /// Writes a small file of /proc without its last line feed.
+  /// Writes the contents of a small file in /proc, without the last line feed.
   fileprivate func writeText(_ key: IntermediateDumpKey, _ name: StaticString, capacity: Int) {
     guard let place = unsafe writer.beginProperty(key, capacity: capacity) else { return }
     var count = unsafe proc.read(named: name, into: place, capacity: capacity)
@@ -43,7 +43,8 @@ extension Capture {
     if count > 0 { writer.finishProperty(count: count) }
   }
 
-  /// Writes the number of open descriptors, one for each name in /proc/thread-self/fd; false if the count failed.
+  /// Writes the number of open descriptors, found by counting the names in /proc/thread-self/fd; false if this
+  /// failed.
   fileprivate func writeDescriptorCount() -> Bool {
     let directory = proc.open(named: "thread-self/fd", directory: true)
     guard directory >= 0 else { return false }

@@ -94,7 +94,7 @@ extension Capture {
     var count = 0
     writer.startArray(.descriptors)
     while count < Surroundings.descriptorLimit, let name = entries.next() {
-      // Skips ".", ".." and the descriptor with which the list is read.
+      // Skips ".", ".." and the descriptor that is used to read the list.
       guard name.current != 0x2E else { continue }
       var digits = name
       let number = Int32(truncatingIfNeeded: digits.decimal())

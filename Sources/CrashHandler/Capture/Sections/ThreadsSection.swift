@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Writes every other thread.
+/// Writes every thread except the one that the exception names.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_threads) @_noLocks
@@ -8,7 +8,7 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let threads = capture.session.threads
   capture.writer.startArray(.threads)
-  // A hung thread was already written.
+  // A hung thread is in the table too, but an earlier section has written it.
   capture.threads.writeAll(
     of: threads, except: capture.session.exception.threadID,
     limit: stackShare(capture.installed.limits, threads: threads.count))

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Finds the crashing thread's stack if its stack pointer has left the stack.
+/// Finds the crashing thread's stack even if the thread's stack pointer no longer points into that stack.
 ///
 /// A frame that is larger than the guard region moves the stack pointer past that region, into other memory or
 /// unmapped memory. The next mapping above the stack pointer may then not be the stack. But the frame pointer, which

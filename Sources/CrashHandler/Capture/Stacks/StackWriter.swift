@@ -78,7 +78,8 @@ struct StackWriter {
     }
   }
 
-  /// Returns the address from which to capture a stack, and the stack's bounds; nil if the address is not in a stack.
+  /// Returns the address from which to capture a stack, and the stack's bounds; nil if `wanted` is not the address of
+  /// a stack.
   ///
   /// Since glibc 2.42, a stack's guard may be inside the stack's mapping, so that neighboring stacks share one
   /// mapping. The end of such a stack is found through the thread pointer, because libc keeps the thread's control
@@ -97,7 +98,7 @@ struct StackWriter {
     return (start, mapping.start, end)
   }
 
-  /// Adds a stack to the stacks that are read with one system call; false if there is no room for it.
+  /// Adds a stack to the stacks that are read with one system call; returns false if there is no room for it.
   @_noLocks
   func add(
     from stackPointer: UInt64, threadPointer: UInt64, limit: Int, to stage: MemoryStage

@@ -191,10 +191,10 @@ struct ThreadWriter {
   /// True for the registers that never hold a secret: the instruction pointer, the stack pointer, and those that the
   /// processor or the kernel sets.
   ///
-  /// On x86_64, the latter are the flags, segments, error code, trap number and mask in `gregset_t`; on arm64,
-  /// pstate.
+  /// The registers that the processor or the kernel sets are, on x86_64, the flags, segments, error code, trap number
+  /// and mask in `gregset_t`; on arm64, pstate.
   ///
-  /// The frame pointer is not among them, because code without frame pointers may keep any value in that register.
+  /// The frame pointer may hold a secret, because code without frame pointers may keep any value in that register.
   @_noLocks
   private static func isKept(_ index: Int) -> Bool {
     #if arch(arm64)

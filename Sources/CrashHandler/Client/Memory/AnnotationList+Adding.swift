@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Operations on the list of annotations that only the program uses; the crash handler only reads the list.
+/// Adds annotations to the list when the program creates them; the crash handler only reads the list.
 extension AnnotationList {
   /// Returns the offset of the cell that holds a number annotation's value; 0 if the annotation does not exist.
   @_noLocks
@@ -56,7 +56,7 @@ extension AnnotationList {
     }
   }
 
-  /// Reserves memory for a node, fills the node, and returns its offset; 0 if no memory is left.
+  /// Reserves memory for a node and fills the node; returns the node's offset, or 0 if no memory is left.
   private func make(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int
   ) -> UInt32 {

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Operations on a ring of breadcrumbs that only the program uses; the crash handler only reads the ring.
+/// Adds the breadcrumbs that the program leaves to a ring; the crash handler only reads the ring.
 extension BreadcrumbRing {
   static var metadataCountOffset: Int { @_noLocks get { 29 } }
 
@@ -9,7 +9,7 @@ extension BreadcrumbRing {
   /// - Parameters:
   ///   - content: the breadcrumb's text, then its metadata, at most 224 bytes in all.
   ///   - work: the key of the unit of work, as in `WorkRings`.
-  ///   - uptime: the time by CLOCK_BOOTTIME in nanoseconds.
+  ///   - uptime: the current time from CLOCK_BOOTTIME, in nanoseconds.
   @_noLocks
   func leave(
     _ content: BreadcrumbContent, work: UInt64, uptime: UInt64, threadID: Int32
@@ -29,7 +29,8 @@ extension BreadcrumbRing {
       slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
   }
 
-  /// Takes the next number, and marks its slot as incomplete; nil if another thread is still writing to that slot.
+  /// Takes the next number, and marks its slot as incomplete; returns nil if another thread is still writing to that
+  /// slot.
   @_noLocks
   func take() -> UInt64? {
     let number = unsafe pm_atomic_add_64(next, 1)

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Operations on a table of values that only the program uses; the crash handler only reads the table.
+/// Sets and removes values in the table for the program; the crash handler only reads the table.
 extension CellTable {
   /// Sets the value of a key.
   ///

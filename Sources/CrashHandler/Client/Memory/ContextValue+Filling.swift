@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// Operations on a context value that only the program uses; the crash handler only reads the value.
+/// Fills a context value for the program; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The number of bytes of a new value for which outer contexts are left out if necessary; any bytes after these are
+  /// How many bytes of a new value are stored even if outer contexts must be left out to make room; further bytes are
   /// cut if they do not fit.
   private static var leastValue: Int { 32 }
 

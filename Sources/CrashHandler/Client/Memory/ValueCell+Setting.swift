@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Operations on a value that only the program uses; the crash handler only reads the value.
+/// Sets and removes a cell's value for the program; the crash handler only reads the value.
 extension ValueCell {
   /// Replaces the value.
   ///

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Operations on the rings that only the program uses; the crash handler only reads the rings.
+/// Assigns rings to units of work while the program runs; the crash handler only reads the rings.
 extension WorkRings {
   /// Offsets of three tables with one word for each ring, and of the rings after these tables.
   ///
@@ -19,7 +19,7 @@ extension WorkRings {
 
   /// Returns the breadcrumb ring of a unit of work.
   ///
-  /// If the unit of work has no ring, it gets the least recently used ring in its bucket. The result is nil if other
+  /// If the unit of work has no ring, it takes the least recently used ring in its bucket. The result is nil if other
   /// units of work took that ring four times in a row.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {

@@ -17,8 +17,8 @@ struct BreadcrumbRing {
   /// The size of a slot in bytes.
   ///
   /// The fields begin at these offsets: the word with the breadcrumb's number at 0, the unit of work at 8, the time
-  /// by CLOCK_BOOTTIME at 16, the thread at 24, the size of the text at 28, the size of the metadata at 29, the level
-  /// at 31 (0 for none), and the text at 32. The metadata follows the text.
+  /// from CLOCK_BOOTTIME at 16, the thread at 24, the size of the text at 28, the size of the metadata at 29, the
+  /// level at 31 (0 for none), and the text at 32. The metadata follows the text.
   static var stride: Int { @_noLocks get { 256 } }
   static var levelOffset: Int { @_noLocks get { 31 } }
   static var textOffset: Int { @_noLocks get { 32 } }

@@ -58,8 +58,8 @@ struct ValueCell {
 
   /// Copies the key and then the value.
   ///
-  /// Other threads may still be running. If the value changes while it is copied, this tries again, at most 16 times
-  /// in all.
+  /// Other threads may still be running. If the value changes while it is copied, the copy is repeated, up to 16
+  /// attempts in all.
   ///
   /// - Parameter place: memory of at least `capacity` bytes.
   @_noLocks

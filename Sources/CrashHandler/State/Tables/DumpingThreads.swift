@@ -20,10 +20,10 @@ struct DumpingThreads {
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
   let base: UnsafeMutableRawPointer
-  /// How often an entry of the table was freed.
+  /// How many times an entry of the table was freed.
   let freed: FutexWord
 
-  /// Adds the calling thread; false if the table is full.
+  /// Adds the calling thread; returns false if the table is full.
   @_noLocks
   func add(_ threadID: Int32, _ dump: UnsafeMutableRawPointer) -> Bool {
     var index = 0

@@ -78,7 +78,8 @@ struct ResidentPages {
     return pages
   }
 
-  /// Counts the bytes from an address on that are in pages with the same state: all in memory, or all not in memory.
+  /// Counts the consecutive bytes, starting at an address, that are in pages with the same state: all in memory, or
+  /// all not in memory.
   ///
   /// - Parameter count: the maximum number of bytes; more than 0.
   @_noLocks

@@ -34,7 +34,7 @@ struct ThreadTable {
 
   /// The record of a thread; nil if it is not in the table.
   ///
-  /// A stopped thread finds its own record with this function.
+  /// A stopped thread uses this function to find its own record.
   @_noLocks
   func find(_ threadID: Int32) -> ThreadRecord? {
     // The kernel assigns consecutive thread IDs, so their slots rarely collide.
@@ -51,7 +51,7 @@ struct ThreadTable {
     return nil
   }
 
-  /// Adds a thread; nil if the table is full.
+  /// Adds a thread; returns nil if the table is full.
   @_noLocks
   func add(_ threadID: Int32) -> ThreadRecord? {
     let index = count

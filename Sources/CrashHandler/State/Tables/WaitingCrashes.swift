@@ -34,7 +34,7 @@ struct WaitingCrashes {
   /// A signal that was sent to the capturing thread, and is stored until that thread has finished.
   let signal: PostponedSignal
 
-  /// Adds the calling thread; false if there is no room.
+  /// Adds the calling thread; returns false if there is no room.
   @_noLocks
   func add(_ threadID: Int32, context: SignalContext?) -> Bool {
     var index = 0

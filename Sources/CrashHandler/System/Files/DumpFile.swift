@@ -94,8 +94,8 @@ extension Capture {
   @_noLocks
   func releaseDumpBlocks() {
     let size = session.writer.size
-    // The descriptor is checked again, because the rename may have taken long. If the descriptor now refers to a file
-    // of the program, that file must not be truncated.
+    // The descriptor is checked again, because the rename may have taken a long time. If the descriptor now refers to
+    // a file of the program, that file must not be truncated.
     guard mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
       isSame(session.files.dump)
     else { return }

@@ -6,11 +6,12 @@ internal import IntermediateDump
 /// A dump could get into such a file if a thread that could not be stopped opens, duplicates and closes descriptors
 /// while the dump is written.
 ///
-/// If the crash ends the process, the capturing thread stops sharing the descriptor table with other threads. Changes
-/// by other threads then no longer affect it, so a checked descriptor stays valid. Unsharing cannot be undone, so in
-/// a process that may continue, the table stays shared. In such a process, the file is checked before each flush, and
-/// a dump that has lost its file is written again from the beginning. If the descriptor changes between a check and
-/// the flush, or before a write in the middle of a section, bytes may still reach one of the program's files.
+/// If the crash ends the process, the capturing thread stops sharing the descriptor table with other threads. Other
+/// threads can then no longer change the capturing thread's descriptors, so a checked descriptor stays valid.
+/// Unsharing cannot be undone, so in a process that may continue, the table stays shared. In such a process, the file
+/// is checked before each flush, and a dump that has lost its file is written again from the beginning. If the
+/// descriptor changes between a check and the flush, or before a write in the middle of a section, bytes may still
+/// reach one of the program's files.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
 extension Capture {
@@ -41,8 +42,8 @@ extension Capture {
     return false
   }
 
-  /// Prepares a dump that has lost its file to be written again; false if the dump still has its file, or may not be
-  /// begun again.
+  /// After the dump has lost its file, prepares the dump to be written again; returns false if the dump still has its
+  /// file, or may not be begun again.
   ///
   /// The threads stay stopped, and the mappings are not read again.
   @_noLocks

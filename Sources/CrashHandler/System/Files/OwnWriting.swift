@@ -33,7 +33,7 @@ struct OwnWriting {
   @_noLocks
   func finish(hasFailed: Bool) {
     limit.restore()
-    // The kernel sends SIGXFSZ to the writing thread, so this removes only the signal that this write raised.
+    // The kernel sends SIGXFSZ to the writing thread, so this call removes only the signal that this write raised.
     if hasFailed && !wasPending { SignalMask.take(OwnWriting.signal) }
     SignalMask.set(previousMask)
   }

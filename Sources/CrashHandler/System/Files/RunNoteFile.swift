@@ -4,8 +4,8 @@ internal import PendingDumps
 
 /// Writes notes into the run record: that the process exits, or which signal asks the process to end.
 ///
-/// Each note is one write in the middle of the file. A forked child writes no note unless the child has its own run
-/// record, because otherwise the record belongs to its parent.
+/// Each note is one write in the middle of the file. A forked child writes no note until it has its own run record,
+/// because the record that it inherits belongs to its parent.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` write notes, and `_exit` may be called in a child of vfork.
 extension Capture {
@@ -16,7 +16,7 @@ extension Capture {
 
   /// Notes that the process exits.
   ///
-  /// If the note cannot be written, the record is removed, because no report about the end is better than a wrong
+  /// If the note cannot be written, the record is removed: a missing report on the end does less harm than a wrong
   /// one.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
@@ -31,7 +31,7 @@ extension Capture {
 
   /// Removes the dumps of hangs that are no longer watched.
   ///
-  /// If the process exits, such a hang gets no report.
+  /// If the process exits, no report is created for such a hang.
   private func removeExpectedHangDumps() {
     guard
       !shared.process.isForkedChild && pm_getpid() == shared.process.id

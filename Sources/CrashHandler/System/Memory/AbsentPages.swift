@@ -2,10 +2,10 @@ internal import CSignalSafe
 
 /// Reads pages that are not in memory, unless another process or thread would have to provide them.
 ///
-/// The remaining pages were never touched, or belong to files that the kernel itself reads. They are read through
-/// `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. In such a read, the
-/// kernel could still wait for a file server, so pages of files on FUSE and 9P are left out. The kernel also ignores
-/// page permissions there, so this code checks the permissions of the mapping.
+/// The pages that are read here were never touched, or belong to files that the kernel itself reads. They are read
+/// through `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. In such a
+/// read, the kernel could still wait for a file server, so pages of files on FUSE and 9P are left out. The kernel
+/// also ignores page permissions there, so this code checks the permissions of the mapping.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
 /// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).

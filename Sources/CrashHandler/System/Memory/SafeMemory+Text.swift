@@ -17,7 +17,7 @@ extension SafeMemory {
   func copyText(
     atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
   ) -> Int {
-    // It is assumed that fewer threads than this abort while the text is read.
+    // This limit is enough if fewer than 64 threads abort while the text is read.
     var attempts: UInt64 = 64
     guard pointer != 0, var buffer = uncached(0).word(pointer) else { return 0 }
     while buffer != 0 {
@@ -25,7 +25,7 @@ extension SafeMemory {
       let count = unsafe memory.copyText(buffer &+ skipping, to: place, limit: limit)
       attempts &-= 1
       let next = memory.word(pointer) ?? 0
-      // The next text may be at the same address, so an empty read is no reason to stop.
+      // The next text may be at the same address, so an empty read does not end the loop.
       if attempts == 0 || count > 0 && next == buffer { return count }
       buffer = next
     }

@@ -43,7 +43,7 @@ struct SafeMemory {
     self.environmentEnd = environmentEnd
   }
 
-  /// Returns how many bytes from an address on may be read, at most `count`.
+  /// Returns how many consecutive bytes, starting at an address, may be read; at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
@@ -55,7 +55,8 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// Returns how many bytes from an address on may be read and, as far as is known, are in memory; at most `count`.
+  /// Returns how many consecutive bytes, starting at an address, may be read and, as far as is known, are in memory;
+  /// at most `count`.
   @_noLocks
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
