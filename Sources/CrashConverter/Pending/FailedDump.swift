@@ -4,7 +4,7 @@ internal import PendingDumps
 
 /// Keeps a dump that could not be converted, for another attempt or for examination.
 extension PendingDirectory {
-  /// The maximum number of attempts at a dump.
+  /// The maximum number of attempts to convert a dump, without those that `maximumInterruptions` limits.
   ///
   /// The dump goes to quarantine when the last attempt fails. If a converter died by a trap, a kill or a hang in the
   /// attempt before the last one, the last attempt does not parse the dump, but only moves it to quarantine.

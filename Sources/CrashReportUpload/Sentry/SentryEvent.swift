@@ -17,7 +17,7 @@ struct SentryEvent: Sendable {
   let reportID: ReportID
   /// The fields that a form would have; an event has them as tags.
   var fields: [String: String]
-  /// The reports that the event counts for; nil if it counts only for this report.
+  /// The group of reports that the event represents; nil if it represents only `report`.
   var group: UploadGroup?
 
   /// The report's ID in the protocol's form.

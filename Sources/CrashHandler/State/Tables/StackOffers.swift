@@ -7,7 +7,8 @@
 @safe
 struct StackOffers {
   struct Record {
-    /// The `State` of the offer; the thread to which the stack is offered changes it too.
+    /// The `State` of the offer, which both `startHandler` and the thread to which the stack is offered change
+    /// atomically.
     let state: UInt32
     var threadID: Int32
     /// The lowest address of the stack.
