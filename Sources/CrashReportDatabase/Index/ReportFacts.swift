@@ -40,7 +40,9 @@ package struct ReportFacts: Sendable, Equatable, Codable {
     ]
   }
 
-  /// The maximum size of a text in bytes. A longer text is cut, because a list shows each report on one line.
+  /// The maximum size of a text in bytes.
+  ///
+  /// A longer text is cut, because a list shows each report on one line.
   private static let maximumTextSize = 1 << 10
   private static let noText = UInt16.max
   private static let noTime = Int64.min

@@ -57,8 +57,9 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the path, outside the container, of a file that the container's runtime has mounted. This path contains
-  /// the container's ID.
+  /// Writes the path, outside the container, of a file that the container's runtime has mounted.
+  ///
+  /// This path contains the container's ID.
   private func writeContainerMount() {
     let text = session.scratch.firstHalf
     let count = unsafe proc.readList(
