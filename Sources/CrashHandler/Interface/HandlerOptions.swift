@@ -35,8 +35,9 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The summary shows the signal, the message, the report ID and the crashing thread's frames.
   ///
-  /// The summary has only one line if Swift's own backtracer also prints the crash. No summary is written if standard
-  /// error was closed when the handler started, or refers to a different file when the process crashes.
+  /// If Swift's own backtracer also prints the crash, the summary shows only the report ID, the dump, the contexts, a
+  /// signal that had asked the process to end, and the command that shows the report. No summary is written if
+  /// standard error was closed when the handler started, or refers to a different file when the process crashes.
   public var writesSummary = true
 
   /// Whether every thread gets an alternate signal stack.

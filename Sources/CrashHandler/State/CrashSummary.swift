@@ -12,8 +12,10 @@ struct CrashSummary {
   /// The size of `memory` in bytes: the room for the lines, and a word that counts the bytes of the lines.
   static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
-  /// The signals for which a crash writes the summary; if Swift's backtracer then prints the crash, only one line is
-  /// written.
+  /// The signals for which a crash writes the summary.
+  ///
+  /// If Swift's backtracer prints the crash afterward, the summary has no lines about the signal, the message, the
+  /// thread and the stack.
   ///
   /// Bit n - 1 stands for signal n.
   let signals: UInt64

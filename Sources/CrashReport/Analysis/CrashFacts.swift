@@ -2,10 +2,10 @@ internal import IntermediateDump
 package import ProcessSnapshot
 package import Stackwalk
 
-/// Results of a quick analysis of a crash, for the program that converts the dump.
+/// The main facts of a report, found faster than by making the whole report.
 ///
-/// For a crash, only the crashing thread's stack is walked. Files of modules are read only if the caller passes a
-/// symbol source that reads them.
+/// The converter, `postmortem list` and the uploader use them. For a crash, only the crashing thread's stack is walked.
+/// Files of modules are read only if the caller passes a symbol source that reads them.
 package struct CrashFacts: Sendable {
   /// The signal's name; nil if nothing crashed, or if a truncated dump lacks the signal.
   package let signal: String?

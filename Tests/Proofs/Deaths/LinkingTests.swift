@@ -57,7 +57,7 @@ import Testing
       (imported: "CrashHandler", bare: "print(getpid())"),
       (imported: "PostmortemHandler", bare: "Task { print(getpid()) }; dispatchMain()"),
     ])
-  func theHandlerAddsUnder1_125MiBToAStaticExecutable(_ imported: String, _ bare: String)
+  func theHandlerAddsUnder1_3125MiBToAStaticExecutable(_ imported: String, _ bare: String)
     async throws
   {
     let directory = try TemporaryDirectory()
