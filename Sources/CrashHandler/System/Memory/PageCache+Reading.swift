@@ -22,9 +22,12 @@ extension PageCache {
       if index < 0 {
         // The number of pages from this page to the last page that is needed.
         let wanted = (offset &+ rest &+ PageCache.pageSize &- 1) / PageCache.pageSize
-        index = read(
-          page, count: isBegun && wanted < PageCache.readAhead ? PageCache.readAhead : wanted,
-          from: memory)
+        // Only pages in memory are worth reading ahead: others cost three calls, in vain for the kernel's own pages.
+        let ahead =
+          isBegun
+          ? memory.countAtHand(page, count: PageCache.readAhead &* PageCache.pageSize)
+            / PageCache.pageSize : 0
+        index = read(page, count: wanted < ahead ? ahead : wanted, from: memory)
       }
       let available = self[index].count &- offset
       guard available > 0 else { break }
