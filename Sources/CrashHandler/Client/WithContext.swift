@@ -15,7 +15,8 @@ internal import PendingDumps
 /// first shows the value of the request that crashed, and then the values on other threads. The value is inherited
 /// like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`. `Task.detached`,
 /// closures passed to Dispatch or to a thread, and callbacks of an event loop's future do not inherit the value; call
-/// `withContext` inside these, or take the context along with `WorkContext`. Contexts can be nested; the innermost of several contexts with the same name is used.
+/// `withContext` inside these, or take the context along with `WorkContext`. Contexts can be nested; the innermost of
+/// several contexts with the same name is used.
 ///
 /// A call takes about 130 nanoseconds, never locks, and can be made before `startHandler`. The value is stored in the
 /// task's memory, or, on a thread that runs no task, in memory that Swift allocates. A `Task { }` gets a copy, which
