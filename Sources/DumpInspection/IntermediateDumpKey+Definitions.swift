@@ -605,9 +605,9 @@ extension IntermediateDumpKey {
       """).shown(in: .context, as: "value")
     case .contextIsCut: .unsigned(1, "1 if `contextValue` was cut.").shown(in: .context, as: "cut")
     case .workBreadcrumbs: .array("""
-      Breadcrumbs of the crashing thread's work: `breadcrumb` maps. There are three groups: the last \
-      16 of the thread's context, the last 16 of its task, and the last 16 of the thread outside of \
-      both. A breadcrumb may be in `breadcrumbs` too.
+      Breadcrumbs of the crashing thread's work: `breadcrumb` maps. There are at most two groups: the \
+      last 16 of the thread's context, and the last 16 of its task or, outside of a task, of the \
+      thread. A breadcrumb may be in `breadcrumbs` too.
       """)
     case .openContexts: .bytes("""
       Table of the `withContext` calls that had begun and not ended, at most 65,088 bytes. In \
