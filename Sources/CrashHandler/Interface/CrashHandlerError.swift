@@ -11,7 +11,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     /// The identifier has characters other than `[A-Za-z0-9._-]`, has more than 128 characters, or consists only of
     /// dots.
     public static let invalidIdentifier = Code(description: "the identifier cannot be used")
-    /// The kernel refused memory or a signal action, or the program is built with ThreadSanitizer.
+    /// The kernel refused memory, a thread or a signal action, or the program is built with ThreadSanitizer.
     public static let notInstalled = Code(description: "the crash handler could not be installed")
     /// The call needs a handler, and this process has none.
     public static let notStarted = Code(description: "the crash handler was not started")
