@@ -8,7 +8,7 @@ internal import Stackwalk
 struct MessageOwner {
   enum Verdict {
     case crashingThread
-    /// The stack is missing, or its frames have no function names.
+    /// The stack does not show this, for example because its frames have no function names.
     case unknown
     /// The crashing thread is not in code that writes a message, so another thread wrote the message, or the crashing
     /// thread wrote it earlier.
