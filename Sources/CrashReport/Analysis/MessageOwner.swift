@@ -141,7 +141,8 @@ struct MessageOwner {
 
   // MARK: - Either
 
-  /// The messages that the crashing thread did not write.
+  /// The messages that do not belong to the crash: other threads wrote them, or the crashing thread wrote them
+  /// earlier.
   var otherMessages: [String] {
     [
       swiftMessage == nil ? snapshot.exception?.swiftMessage : nil,

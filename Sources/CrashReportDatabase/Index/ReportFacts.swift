@@ -10,11 +10,11 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var signal: String?
   /// A word for the cause, as in the report's JSON.
   package var cause: String?
-  /// The message of the runtime or the C library that ended the process.
+  /// The message with which the process ended, or the reason for a dump without a crash.
   package var message: String?
   /// The signature; nil if a truncated dump lacks the signal, or if the report was not analyzed.
   package var signature: String?
-  /// The innermost call of the program's own code.
+  /// The place of the crash, usually the innermost call of the program's own code.
   package var place: String?
   /// A word for how a run without a dump ended; nil for the report of a dump.
   package var end: String?
