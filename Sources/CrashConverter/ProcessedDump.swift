@@ -66,9 +66,10 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?
-    /// The message of the runtime or the C library that ended the process.
+    /// The message with which the process ended, from the Swift runtime, the C library or an uncaught C++ exception.
     ///
-    /// For a dump that was taken without a crash, this is the program's reason.
+    /// For a dump that was taken without a crash, this is the program's reason, or else the text or type of its
+    /// error.
     public let message: String?
     /// The signature, which is the same for crashes with the same cause.
     public let signature: String?
