@@ -609,6 +609,18 @@ extension IntermediateDumpKey {
       16 of the thread's context, the last 16 of its task, and the last 16 of the thread outside of \
       both. A breadcrumb may be in `breadcrumbs` too.
       """)
+    case .openContexts: .bytes("""
+      Table of the `withContext` calls that had begun and not ended, at most 65,088 bytes. In \
+      `runEvidence`, a table with one entry, the oldest. Bytes 0 to 7: the number of shards, 0 for 8. \
+      Bytes 8 to 15: the size of the part that was used. At 64, for each shard 64 bytes: a bit for each \
+      of its entries in use (8), the number of open outermost calls without an entry (8), and of other \
+      calls (8). Then 63 entries of 128 bytes for each shard, in turn: a checksum (8), the number of the \
+      unit of work (8), the size of the text (2), the number of values left out (2), zeros (4), the \
+      text (96), and the CLOCK_BOOTTIME of the beginning in nanoseconds (8, the highest bit is set if \
+      the call was inside another). The text has for each value the length of the name (the highest bit \
+      is set if the value was cut), the length of the value, the name and the value. An entry without \
+      its bit or with a wrong checksum is not used.
+      """)
     case .throwRecords: .array("""
       Places where Swift errors were thrown: `throwRecord` maps; the last 4 of the crashing thread, \
       then the last 16 of other threads, newest first. Written only if \

@@ -246,6 +246,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case contextValue = 1474
   case contextIsCut = 1475
   case workBreadcrumbs = 1476
+  case openContexts = 1477
   case throwRecords = 1480
   case throwRecord = 1481
   case throwThreadID = 1482

@@ -12,6 +12,7 @@
 @_exported import struct CrashHandler.HandlerStatus
 @_exported import enum CrashHandler.SimpleAnnotations
 @_exported import struct CrashHandler.SystemCalls
+@_exported import struct CrashHandler.WorkContext
 @_exported import func CrashHandler.addAttachment
 @_exported import func CrashHandler.installAlternateStack
 @_exported import func CrashHandler.leaveBreadcrumb

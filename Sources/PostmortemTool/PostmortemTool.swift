@@ -122,7 +122,8 @@ struct PostmortemTool {
       database to which the members of that group may write (HandlerOptions.sharedGroup). With --json an \
       error is a JSON object too, on one line of standard error, with error and exitStatus.
 
-      Exit status: 0 done, 1 failed, 2 done except dumps that are left for later, 64 wrong usage; postmortem \
+      Exit status: 0 done, 1 failed, 2 done except what is left for later or \
+      could not be read, 64 wrong usage; postmortem \
       run ends as its command does.
       """
     return (parts + lines + [HelpText.paragraphs(end)]).joined(separator: "\n")

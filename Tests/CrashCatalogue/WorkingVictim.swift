@@ -79,6 +79,17 @@ extension WorkingVictim.Run {
     if shown != expected { failures.append("crashed in \(expected), shown \(shown)") }
     if client.contexts.first?.threadID != thread { failures.append("not first") }
     for others in contexts.values { failures += inconsistencies(others) }
+    // A request whose outermost context has just ended may still have open ones inside.
+    for work in client.openContexts?.works ?? [] where work.values.first?.name == "request-id" {
+      failures += inconsistencies(
+        work.values.map { .init(threadID: 0, name: $0.name, value: $0.value) })
+    }
+    if client.openContexts?.works.contains(where: { $0.values.first?.value == "request-\(crashed)" }
+    )
+      != !(scene == "outliving")
+    {
+      failures.append("request-\(crashed) in flight")
+    }
     let prefix = "request-\(crashed) "
     let texts = client.workBreadcrumbs.map(\.text)
     // Its other tasks may run on until they are stopped.

@@ -70,11 +70,58 @@ import Testing
       // 232 bytes, less 2 and the name: 228, which 114 characters of two bytes fill.
       #expect(Self.current == ["id=\(String(repeating: "\u{E9}", count: 114))..."])
       withContext("next", "1") {
+        // The long value gives 7 bytes, and one more because of its last character.
+        #expect(Self.current == ["id=\(String(repeating: "\u{E9}", count: 110))...", "next=1"])
+        let omitted = unsafe pm_work_value().map { unsafe ContextValue($0).omittedCount }
+        #expect(omitted == 0)
+      }
+      let name: StaticString =
+        "a name of more than 64 bytes, which are too many for a name of a value"
+      withContext(name, "1") {
         #expect(Self.current.count == 1)
         let omitted = unsafe pm_work_value().map { unsafe ContextValue($0).omittedCount }
         #expect(omitted == 1)
       }
     }
+  }
+
+  @Test func severalValuesAtOnceAreLikeNestedOnes() {
+    withContext("a", "outer") {
+      withContext(["b": "1", "a": "2", "c": "3", "b": "4"]) {
+        #expect(Self.current == ["a=2", "c=3", "b=4"])
+      }
+      withContext([:]) { #expect(Self.current == ["a=outer"]) }
+    }
+    let long = String(repeating: "x", count: 300)
+    withContext(["a": long, "b": long, "c": long, "d": "1"]) {
+      let values = Self.current.map { $0.split(separator: "=")[1].replacing("...", with: "") }
+      #expect(values.count == 4 && values[3] == "1")
+      #expect(values.allSatisfy { long.hasPrefix($0) || $0 == "1" })
+      #expect(values.dropLast().allSatisfy { $0.count >= 32 })
+      // All of the room is used.
+      #expect(values.map(\.count).reduce(0, +) == 232 - 4 * 3)
+    }
+    #expect(Self.current == [])
+  }
+
+  @Test func aTakenContextIsTheOneOfItsPlace() async {
+    let context = withContext(["a": "1", "b": "2"]) { WorkContext.capture() }
+    let thread = TestThread {
+      #expect(context.run { Self.current } == ["a=1", "b=2"])
+      #expect(Self.current == [])
+    }
+    thread.join()
+    await withContext("c", "3") {
+      await context.run {
+        await Task.yield()
+        #expect(Self.current == ["a=1", "b=2"])
+        let inner = withContext("a", "4") { WorkContext.capture() }
+        #expect(inner.run { Self.current } == ["b=2", "a=4"])
+      }
+      #expect(Self.current == ["c=3"])
+    }
+    let empty = WorkContext.capture()
+    withContext("c", "3") { #expect(empty.run { Self.current } == []) }
   }
 
   /// The innermost, whole or cut, whatever is around it.

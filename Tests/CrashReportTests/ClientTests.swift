@@ -1,3 +1,4 @@
+import CrashTestSupport
 import IntermediateDump
 import ProcessSnapshot
 import Testing
@@ -49,6 +50,38 @@ import Testing
     let own = both.firstRange(of: "Breadcrumbs of what crashed:\n  : own\n")
     let all = both.firstRange(of: "Breadcrumbs (last 3 of 3):\n")
     #expect(own != nil && all != nil && own!.upperBound <= all!.lowerBound, "\(both)")
+  }
+
+  @Test func workInFlightIsListedByAge() {
+    var client = ClientInformation()
+    #expect(!text(client).contains("In flight"))
+    client.openContextTable = OpenContextTable([]).bytes
+    #expect(!text(client).contains("In flight"))
+    var entries = (1...9 as ClosedRange<UInt64>).map { second in
+      OpenContextTable.Entry(
+        at: (10 - second) * 1_000_000_000, work: second,
+        [("route", "/\(second)"), ("user", "\u{1B}")])
+    }
+    entries.append(
+      .init(at: 9_500_000_000, work: 9, isNested: true, [("part", "a"), ("route", "/9")]))
+    entries.append(.init(at: 11_000_000_000, work: 10, [("later", "")]))
+    client.openContextTable = OpenContextTable(entries, omitted: (1_194, 7)).bytes
+    let text = text(client)
+    let lines = text.split(separator: "\n")
+    let first = lines.firstIndex { $0.hasPrefix("In flight") } ?? 0
+    #expect(
+      lines[first...].prefix(7).map { $0.replacing("\u{1B}", with: "") }.first
+        == "In flight (1,204; oldest 9000 ms; 5 more in the dump: --full):", "\(text)")
+    #expect(lines[first + 1].hasPrefix("  9000 ms: route=/9 user="))
+    #expect(lines[first + 1].hasSuffix(" part=a"))
+    #expect(lines[first + 5].hasPrefix("  5000 ms: route=/5 "))
+    #expect(lines[first + 6] == "  1,194 of them are not listed")
+    #expect(!text.contains("\u{1B}") && lines.allSatisfy { $0.count <= 80 })
+    // Its values are on one line that is not wider than a terminal.
+    let long = (0..<9).map { ("n\($0)", "123456") }
+    client.openContextTable = OpenContextTable([.init(at: 1, work: 1, long)]).bytes
+    let line = self.text(client).split(separator: "\n").first { $0.contains("n0=") } ?? ""
+    #expect(line.hasSuffix("...") && line.count <= 80)
   }
 
   @Test func countsWhatIsMissing() {

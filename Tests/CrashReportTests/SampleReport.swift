@@ -1,3 +1,4 @@
+import CrashTestSupport
 import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
@@ -90,6 +91,11 @@ enum SampleReport {
     snapshot.client.breadcrumbs = [breadcrumb]
     snapshot.client.workBreadcrumbs = [breadcrumb, breadcrumb]
     snapshot.client.contexts = [.init(threadID: 1, name: word, value: word)]
+    snapshot.client.openContextTable =
+      OpenContextTable([
+        .init(at: 1, work: 1, [(word, word)]),
+        .init(at: 2, work: 1, isNested: true, [(word, word)]),
+      ]).bytes
     snapshot.client.attachments = [attachment]
     snapshot.client.extraMemory = [.init(address: 1, size: 2)]
     snapshot.client.userStreamFailures = [word]

@@ -244,6 +244,7 @@ struct ExtremeDump {
   private mutating func writeClient(to writer: inout IntermediateDumpWriter) {
     guard numbers.chance(40) else { return }
     map(.client, 1401...1408, to: &writer)
+    writer.bytes(.openContexts, openContexts())
     for (array, element, codes) in [
       (.annotations, .annotation, 802...803), (.simpleAnnotations, .annotation, 802...803),
       (.annotationObjects, .annotationObject, 1412...1414),
@@ -263,6 +264,32 @@ struct ExtremeDump {
       }
       writer.end()
     }
+  }
+
+  /// A table of open contexts, in which an entry is whole, or anything.
+  private mutating func openContexts() -> [UInt8] {
+    let shards = numbers.pick([0, 1, 8, numbers.number()])
+    let head = ExtremeBytes.word(shards) + numbers.words(7)
+    let lines = (0..<(shards == 1 ? 1 : 8)).map { _ in
+      ExtremeBytes.word(numbers.pick([1, 3, numbers.number()])) + numbers.words(7)
+    }
+    let entries = (0..<numbers.below(12)).flatMap { _ in openContext() }
+    return head + lines.flatMap(\.self) + entries
+  }
+
+  /// An entry with the right checksum, mostly, and with a text that is anything.
+  private mutating func openContext() -> [UInt8] {
+    let size = numbers.below(97) & ~7
+    let head = numbers.words(1) + ExtremeBytes.word(UInt64(size)) + numbers.bytes(size)
+    let time = numbers.number()
+    var (seal, factor): (UInt64, UInt64) = (0x706D_2D63_6F6E_7478, 0)
+    for offset in stride(from: 0, to: head.count, by: 8) {
+      factor &+= 0x9E37_79B9_7F4A_7C15
+      seal &+= (head.littleEndian(at: offset, width: 8) ?? 0) &* (factor ^ factor >> 32 | 1)
+    }
+    if numbers.chance(90) { seal &+= time &* 0x9E37_79B9_7F4A_7C15 }
+    return ExtremeBytes.word(seal) + head + [UInt8](repeating: 0, count: 112 - head.count)
+      + ExtremeBytes.word(time)
   }
 
   private mutating func writeRuntimes(to writer: inout IntermediateDumpWriter) {

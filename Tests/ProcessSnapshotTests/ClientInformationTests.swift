@@ -44,6 +44,7 @@ import Testing
     client.workBreadcrumbs = [breadcrumb]
     client.contexts = [.init(threadID: 3, name: "id", value: "1")]
     client.contexts[0].isCut = true
+    client.openContextTable = [1, 2, 3]
     return client
   }
 

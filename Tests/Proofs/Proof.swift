@@ -185,8 +185,8 @@ extension Proof {
       ]),
     Proof(
       name: "work",
-      summary: "of 100,000 requests at once each crash shows its own context and breadcrumbs",
-      suites: ["WorkTests"],
+      summary: "of 100,000 requests at once each crash shows its own; those in flight are listed",
+      suites: ["WorkTests", "InFlightTests"],
       covers: [
         "Sources/CrashHandler/Client", "Sources/CrashHandler/State/Client",
         "Sources/CrashHandler/Capture/Sections",

@@ -15,6 +15,7 @@ extension Command {
     "gone-binary": GoneBinary.self,
     "hang": Hang.self,
     "idle": Probe.self,
+    "in-flight": InFlight.self,
     "java": JavaMachine.self,
     "library": LibraryCrash.self,
     "live-dump": LiveDump.self,

@@ -18,6 +18,7 @@
 #include "pm_handlers.h"
 #include "pm_identity.h"
 #include "pm_install.h"
+#include "pm_open_contexts.h"
 #include "pm_process_end.h"
 #include "pm_program.h"
 #include "pm_signal_masks.h"

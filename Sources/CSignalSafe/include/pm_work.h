@@ -3,6 +3,7 @@
 #ifndef PM_WORK_H
 #define PM_WORK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "pm_annotations.h"
@@ -45,5 +46,16 @@ PM_INLINE struct pm_work_places pm_work_places(void) {
 extern char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((visibility("hidden")));
 
 PM_INLINE void *_Nonnull pm_ring_memory(void) { return pm_ring_memory_storage; }
+
+// The size in bytes of the table of open contexts; see pm_open_contexts.h.
+#define PM_OPEN_CONTEXTS_SIZE 65088
+extern char pm_open_contexts_storage[PM_OPEN_CONTEXTS_SIZE] __attribute__((visibility("hidden")));
+
+PM_INLINE void *_Nonnull pm_open_contexts(void) { return pm_open_contexts_storage; }
+// Returns the size of the part of the table that the program has ever used; 0 if no context was ever opened.
+PM_INLINE size_t pm_open_contexts_used(void) {
+  uint64_t used = pm_atomic_load_64((const uint64_t *)pm_open_contexts_storage + 1);
+  return used < PM_OPEN_CONTEXTS_SIZE ? used : PM_OPEN_CONTEXTS_SIZE;
+}
 
 #endif

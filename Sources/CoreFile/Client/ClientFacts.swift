@@ -17,7 +17,7 @@ struct ClientFacts {
   private static let maximumTokens: UInt64 = 1 << 20
   private static let names = [
     "pm_core_facts_storage", "pm_client_memory_storage", "pm_ring_memory_storage",
-    "pm_work_places_storage", "pm_work_key_storage",
+    "pm_work_places_storage", "pm_work_key_storage", "pm_open_contexts_storage",
   ]
 
   private let snapshot: ProcessSnapshot
@@ -41,6 +41,13 @@ struct ClientFacts {
     {
       contexts.add(
         to: &snapshot.client, rings: WorkRingReader(memory: snapshot.memory, base: rings))
+    }
+    if let table = places[Self.names[5]],
+      let used = snapshot.memory.word(at: table &+ 8), used > 0,
+      used <= UInt64(OpenContexts.maximumSize)
+    {
+      snapshot.client.openContextTable = snapshot.memory.bytes(at: table, count: Int(used))
+        .map(Array.init)
     }
     snapshot.spreadClientAnnotations()
     timeBreadcrumbs(of: &snapshot)

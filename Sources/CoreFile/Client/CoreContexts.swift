@@ -40,7 +40,12 @@ struct CoreContexts {
     let ordered = [crashed] + snapshot.threads.filter { $0.id != crashed.id }
     for thread in ordered {
       guard let value = value(of: thread) else { continue }
-      client.contexts += value.contexts(of: thread.id)
+      client.contexts += value.values.map { known in
+        var context = ClientInformation.Context(
+          threadID: thread.id, name: known.name, value: known.value)
+        context.isCut = known.isCut
+        return context
+      }
       omitted = omitted.clampedAdding(value.omittedCount)
     }
     client.contextsOmitted = omitted > 0 ? omitted : nil
@@ -65,7 +70,7 @@ struct CoreContexts {
   }
 
   /// The current context value of a thread's task, or of a thread that runs no task.
-  private func value(of thread: ThreadSnapshot) -> ContextValue? {
+  private func value(of thread: ThreadSnapshot) -> ContextRecord? {
     let head: Address
     if let task = task(of: thread) {
       guard Self.isPlace(taskHead) else { return nil }
@@ -85,8 +90,8 @@ struct CoreContexts {
       if isValue, memory.word(at: Address(item) &+ 8) == key,
         memory.word(at: Address(item) &+ 16) == type
       {
-        return memory.bytes(at: Address(item) &+ Self.valueOffset, count: ContextValue.size)
-          .flatMap { ContextValue(Array($0)) }
+        return memory.bytes(at: Address(item) &+ Self.valueOffset, count: ContextRecord.size)
+          .flatMap { ContextRecord($0) }
       }
       item = link & ~7
     }
@@ -95,51 +100,4 @@ struct CoreContexts {
 
   /// False for the special values of an offset: not yet known, and not found.
   private static func isPlace(_ offset: UInt64) -> Bool { offset != 0 && offset & 7 == 0 }
-
-  /// The names and values of all contexts around a unit of work.
-  ///
-  /// Source: CrashHandler/State/Client/ContextValue.swift.
-  private struct ContextValue {
-    static let size = 256
-    private static let (textOffset, textCapacity) = (24, 232)
-
-    let work: UInt64
-    let omittedCount: UInt64
-    private let text: ArraySlice<UInt8>
-
-    /// Nil if the value was overwritten or not completely written.
-    init?(_ bytes: [UInt8]) {
-      func word(_ offset: Int) -> UInt64 { bytes.littleEndian(at: offset, width: 8) ?? 0 }
-      let count = Int(word(16) & 0xFFFF)
-      guard word(16) >> 32 == 0, count <= Self.textCapacity else { return nil }
-      var seal: UInt64 = 0x706D_2D63_6F6E_7478
-      var factor: UInt64 = 0
-      for offset in stride(from: 8, to: Self.textOffset + (count + 7) & ~7, by: 8) {
-        factor &+= 0x9E37_79B9_7F4A_7C15
-        seal &+= word(offset) &* (factor ^ factor >> 32 | 1)
-      }
-      guard word(0) == (seal == 0 ? 1 : seal) else { return nil }
-      work = word(8)
-      omittedCount = word(16) >> 16 & 0xFFFF
-      text = bytes[Self.textOffset..<Self.textOffset + count]
-    }
-
-    func contexts(of thread: UInt32) -> [ClientInformation.Context] {
-      var contexts: [ClientInformation.Context] = []
-      var rest = text
-      while rest.count >= 2 {
-        let sizes = Array(rest.prefix(2))
-        let (nameCount, valueCount) = (Int(sizes[0] & 0x7F), Int(sizes[1]))
-        rest = rest.dropFirst(2)
-        guard nameCount + valueCount <= rest.count else { break }
-        var context = ClientInformation.Context(
-          threadID: thread, name: String(decoding: rest.prefix(nameCount), as: UTF8.self),
-          value: String(decoding: rest.dropFirst(nameCount).prefix(valueCount), as: UTF8.self))
-        context.isCut = sizes[0] & 0x80 != 0
-        contexts.append(context)
-        rest = rest.dropFirst(nameCount + valueCount)
-      }
-      return contexts
-    }
-  }
 }

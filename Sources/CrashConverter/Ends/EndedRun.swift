@@ -27,6 +27,7 @@ struct EndedRun: Sendable {
     if let last = record.course?.heartbeat {
       snapshot.process.crashTime = last.time
       snapshot.process.crashUptime = last.uptime
+      snapshot.client.openContextTable = last.openContexts
       snapshot.client.breadcrumbs = last.breadcrumbs.map { note in
         var breadcrumb = ClientInformation.Breadcrumb(text: note.text)
         (breadcrumb.uptime, breadcrumb.threadID) = (note.uptime, note.threadID)

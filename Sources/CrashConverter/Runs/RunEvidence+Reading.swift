@@ -19,6 +19,7 @@ extension RunEvidence {
       .optional(.evidenceAvailableMemory, \.availableMemory),
       .lines(.evidenceLockedFiles, \.lockedFiles),
       .optional(.evidenceHangReport, \.hangReport),
+      .optional(.openContexts, \.openContexts),
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
     ])
 

@@ -78,6 +78,7 @@ private func writeEvidence(of capture: Capture, _ hangReport: ReportID?, _ locke
   evidence.hangReport = hangReport
   if !capture.installed.isSanitized {
     evidence.breadcrumbs = ClientMemory.ofProcess.breadcrumbs.last(8)
+    evidence.openContexts = OpenContextTable.oldest()
   }
   guard let bytes = evidence.heartbeatBytes() else { return }
   unsafe bytes.withUnsafeBytes { buffer in

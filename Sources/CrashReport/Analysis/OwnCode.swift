@@ -117,7 +117,8 @@ package struct OwnCode: Sendable {
   /// Parts of the paths of Swift's own sources, of headers and of the handler's C code.
   private static let otherSources = [
     "/swift/stdlib/", "/swift-corelibs-", "/swift-foundation", "/usr/include/", "/usr/lib/",
-    "/lib/swift/", "/Sources/CSignalSafe/", "/Sources/CThreadStacks/", "/Sources/CProcessEnds/",
+    "/lib/swift/", "/Sources/CSignalSafe/", "/Sources/CSignalMasks/", "/Sources/CThreadStacks/",
+    "/Sources/CProcessEnds/",
   ]
 
   // MARK: - Frames

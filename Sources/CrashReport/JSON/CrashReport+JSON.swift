@@ -140,6 +140,7 @@ extension CrashReport {
         ]
       },
       "userStreamFailures": client.userStreamFailures,
+      "inFlight": client.openContexts.map(inFlightJSON),
     ]
     return JSONObject(.client, ClientInformation.mapFields, of: client, derived)
   }

@@ -204,7 +204,9 @@ extension CrashReport {
   /// The time from a throw to the crash, in nanoseconds.
   package func age(of thrown: Thrown) -> UInt64? { age(since: thrown.record.uptime) }
 
-  private func age(since uptime: UInt64) -> UInt64? {
+  /// The time from an event to the crash, in nanoseconds; nil if the event was later or the time of the crash is not
+  /// known.
+  func age(since uptime: UInt64) -> UInt64? {
     guard let now = snapshot.process.crashUptime, uptime <= now else { return nil }
     return now &- uptime
   }

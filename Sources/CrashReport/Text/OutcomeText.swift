@@ -29,8 +29,8 @@ extension DumpRequest {
     let label = name.flatMap { $0.isEmpty ? nil : " \"\($0)\"" } ?? ""
     let length = hangTime.map { " for \(Self.seconds($0))" } ?? ""
     let limit = threshold.map { " (the limit is \(Self.seconds($0)))" } ?? ""
-    let event =
-      "\(subject)\(label) had not answered\(length)\(limit) when the process ended."
+    // The process may have ended, or the part may have answered after all and the program kept the dump.
+    let event = "\(subject)\(label) had not answered\(length)\(limit)."
     return [event] + [activityText, evidenceText].compactMap(\.self)
   }
 

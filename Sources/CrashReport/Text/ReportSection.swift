@@ -49,8 +49,10 @@ extension CrashReport {
   ///
   /// - Parameter isFull: false to show only the last few breadcrumbs, and to cut long values.
   func programSections(isFull: Bool) -> [ReportSection] {
-    [annotationSection(isFull: isFull), workBreadcrumbSection, breadcrumbSection(isFull: isFull)]
-      .compactMap { $0 }
+    [
+      inFlightSection(isFull: isFull), annotationSection(isFull: isFull), workBreadcrumbSection,
+      breadcrumbSection(isFull: isFull),
+    ].compactMap { $0 }
   }
 
   /// The sections after the threads and the registers, in order; a section without rows is left out.

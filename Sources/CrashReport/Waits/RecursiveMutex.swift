@@ -16,7 +16,9 @@ struct RecursiveMutex {
   /// The wait of the crashed thread, with `place` not set; nil for another crash, or if the dump does not contain the
   /// lock.
   ///
-  /// The address of the lock is in a register, or on the stack near the call.
+  /// The address of the lock is in the register of `self`, which `_lockSlow` does not change. If that register has
+  /// another value meanwhile, the address may be in another register, or on the stack near the call, beside the
+  /// addresses of locks that the thread holds.
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard snapshot.request == nil, thread.id == snapshot.exception?.threadID,
       snapshot.exception?.fatalMessage?.contains(Self.message) == true,
@@ -27,9 +29,17 @@ struct RecursiveMutex {
     let holders = Set(waits.all.map(\.threadID)).filter { id in
       waits.chain(from: id).last == thread.id
     }.union([thread.id])
-    let registers = thread.context?.generalRegisters.map { Address($0.value) } ?? []
-    let found = (registers + words(of: thread, to: frames[call...])).compactMap { place in
-      owner(at: place).flatMap { holders.contains($0) ? (place: place, owner: $0) : nil }
+    func locks(_ places: [Address]) -> [(place: Address, owner: UInt32)] {
+      places.compactMap { place in
+        owner(at: place).flatMap { holders.contains($0) ? (place, $0) : nil }
+      }
+    }
+    let registers = thread.context?.generalRegisters ?? []
+    var found = locks(
+      registers.filter { $0.name == Self.selfRegister(thread) }.map { Address($0.value) })
+    if found.isEmpty {
+      found = locks(
+        registers.map { Address($0.value) } + words(of: thread, to: frames[call...]))
     }
     // If several words look like locks with different owners, the result is nil, because any of them may be the lock.
     guard let first = found.first, found.allSatisfy({ $0.owner == first.owner }) else { return nil }
@@ -39,6 +49,13 @@ struct RecursiveMutex {
     // lock.
     wait.isCertain = found.allSatisfy { $0.place == first.place }
     return wait
+  }
+
+  /// The register in which a method gets `self`, or the address of a large or immovable one.
+  ///
+  /// Source: Swift docs/ABI/RegisterUsage.md.
+  private static func selfRegister(_ thread: ThreadSnapshot) -> String {
+    if case .arm64 = thread.context { "x20" } else { "r13" }
   }
 
   /// The words of the stack from the stack pointer to slightly beyond the frame that called `_lockSlow`.

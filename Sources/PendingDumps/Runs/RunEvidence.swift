@@ -8,7 +8,7 @@ package struct RunEvidence: Sendable {
   /// The size of a heartbeat in a run record, in bytes.
   ///
   /// Until the evidence fits, `heartbeatBytes` leaves out the oldest breadcrumbs (but never the last one), then paths
-  /// of locked files, then the cgroup.
+  /// of locked files, then the cgroup, then the open contexts.
   package static let heartbeatSize = 2048
   /// The offset of the heartbeat in a run record: after the notes and the heartbeat's property header.
   package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)
@@ -34,6 +34,9 @@ package struct RunEvidence: Sendable {
   package var lockedFiles: [String] = []
   /// The report ID of the hang that was in progress; nil if there was no hang.
   package var hangReport: ReportID?
+  /// A table with the number of contexts that were open and the oldest of them, in the layout of `openContexts` in a
+  /// dump; nil except in heartbeats.
+  package var openContexts: [UInt8]?
   /// The last breadcrumbs, oldest first; empty except in heartbeats.
   package var breadcrumbs: [Breadcrumb] = []
 
@@ -111,6 +114,7 @@ package struct RunEvidence: Sendable {
     write(.evidenceAvailableMemory, availableMemory)
     if !lockedFiles.isEmpty { writer.text(.evidenceLockedFiles, lockedFiles.asOneText) }
     writer.bytes(.evidenceHangReport, hangReport?.bytes)
+    writer.bytes(.openContexts, openContexts)
     if !breadcrumbs.isEmpty {
       writer.startArray(.breadcrumbs)
       for breadcrumb in breadcrumbs {
@@ -152,6 +156,8 @@ package struct RunEvidence: Sendable {
         evidence.lockedFiles.removeLast()
       } else if evidence.cgroup != nil {
         evidence.cgroup = nil
+      } else if evidence.openContexts != nil {
+        evidence.openContexts = nil
       } else {
         return nil
       }

@@ -43,7 +43,8 @@ enum CaptureCommand: Subcommand {
   ]
   static let operands = Operands(1...1, "PID", completing: .processID)
   static let closing = """
-    Needs the process's user, or root. Exit status: 0 there is a report, 1 there is none, 64 wrong usage.
+    Needs the process's user, or root. Exit status: 0 there is a report of a whole dump, 1 there is none, or \
+    one of a torn dump, 64 wrong usage.
     """
 
   /// The maximum number of seconds that a dump takes with the default time limit.

@@ -15,8 +15,8 @@ enum RunCommand: Subcommand {
 
     For programs that crash and are not started again soon, and as the entry point of a container. The program is \
     not changed and not traced: it has this command's terminal, descriptors, environment and process group. \
-    Signals that are sent to this command are passed on; those that the terminal sends to all of its foreground \
-    processes (Ctrl-C) reach the program once, from the terminal. As the first process of a container it also \
+    Signals that are sent to this command are passed on, except job control (Ctrl-Z), SIGPIPE and faults; those \
+    that the terminal sends to all of its foreground processes (Ctrl-C) reach the program once, from the terminal. As the first process of a container it also \
     collects orphans.
     """
   static let options: [CommandOption] = [

@@ -21,8 +21,8 @@ enum ShowCommand: Subcommand {
     database stays as it is.
 
     FILE is a minidump of any writer, an intermediate dump or a core file, also one that zstd, lz4, xz or gzip has \
-    compressed and its program can read; - is standard input with one of these. A core file tells nothing of time, \
-    host or threads' names. Functions and lines come from the modules' files on this machine and their split \
+    compressed and its program can read; - is standard input with one of these. A core file has no \
+    time and no names of threads but the first one's; it has the host only if the program used the handler. Functions and lines come from the modules' files on this machine and their split \
     debug files, if these are the builds of the dump, or from the debuginfod servers that DEBUGINFOD_URLS names; else those of the crashing thread come \
     from what was stored at conversion.
     """

@@ -15,9 +15,10 @@ enum UploadCommand: Subcommand {
     Sends reports to a server, in the form of Crashpad and Breakpad, or as Sentry's envelopes.
 
     Reports that are named by ID, or the beginning of one, are sent whatever the database's settings say. Without \
-    an ID all that are pending are sent, if uploads are enabled in the database. Each is tried once, now; one that \
+    an ID all that are pending are sent, if uploads are enabled in the database. Each is tried once, now (again without \
+    attachments if it is too large); one that \
     fails stays pending, and one that the server refuses for good is skipped (see postmortem list). Proxies are \
-    taken from http_proxy, https_proxy and no_proxy, certificates are checked, redirects are not followed. \
+    taken from http_proxy, https_proxy, all_proxy and no_proxy, certificates are checked, redirects are not followed. \
     Docs/Reference/Upload.md names servers.
     """
   static let options: [CommandOption] = [

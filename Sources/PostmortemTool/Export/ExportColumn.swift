@@ -100,7 +100,7 @@ struct ExportColumn {
     },
     ExportColumn(
       "kind", .word, isOptional: false,
-      "`crash`; `hang`: a hang that lasted until the process ended; `end`: a run that left no dump (killed, "
+      "`crash`; `hang`: a hang; `end`: a run that left no dump (killed, "
         + "out of memory and others: `cause` says which); `dump`: a dump of a process that continued; `unreadable`"
     ) { .text($0.kind) },
     ExportColumn("signal", .word, "the signal's name, such as `SIGILL`") { ExportValue($0.signal) },
@@ -122,8 +122,8 @@ struct ExportColumn {
     },
     ExportColumn(
       "place", .text,
-      "the innermost call of the program's own code; if there is none, the innermost call of a dependency; "
-        + "if there is none either, file and offset"
+      "the innermost call of the program's own code, or its file and offset if it has no name; if there is none, "
+        + "the innermost call of a dependency"
     ) {
       ExportValue($0.facts.place)
     },

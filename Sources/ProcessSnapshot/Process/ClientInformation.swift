@@ -16,6 +16,8 @@ public struct ClientInformation: Sendable, Equatable {
   ///
   /// For each thread, the outermost value comes first.
   public var contexts: [Context] = []
+  /// The handler's table of the `withContext` calls that had not ended; nil if the program never made such a call.
+  package var openContextTable: [UInt8]?
   /// The ranges of memory that the program added to the dump; the bytes are in the snapshot's `memory`.
   public var extraMemory: [ExtraMemoryRange] = []
   public var attachments: [Attachment] = []
@@ -71,6 +73,9 @@ public struct ClientInformation: Sendable, Equatable {
       self.value = value
     }
   }
+
+  /// The `withContext` calls that had not ended; nil if the dump has no table of them.
+  package var openContexts: OpenContexts? { openContextTable.flatMap(OpenContexts.init) }
 
   /// The contexts by thread ID, outermost first; if a name occurs twice, only the innermost value is used.
   public var contextsByThread: [UInt32: [Context]] {
@@ -252,6 +257,7 @@ extension ClientInformation {
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
       .array(.workBreadcrumbs, of: .breadcrumb, \.workBreadcrumbs, Breadcrumb.mapFields),
       .array(.contexts, of: .context, \.contexts, Context.mapFields),
+      .optional(.openContexts, \.openContextTable),
       // The handler writes a range in chunks. Adjacent chunks are read as one range again.
       Field(.extraMemory, [.array], nested: ExtraMemoryRange.mapFields.keys) { map, client in
         for range in map.elements(.extraMemory).compactMap(ExtraMemoryRange.mapFields.value(of:))

@@ -117,6 +117,27 @@ import Testing
     }
   }
 
+  /// Optimized code has locks that the thread holds in other registers and on the stack.
+  @Test func theRegisterOfSelfSaysWhichOfSeveralLocksSwiftsMutexRefused() {
+    let function = "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+    for owner: UInt32 in [7, 8] {
+      var process = WaitingProcess()
+      var context = X86_64Context()
+      (context.r13, context.rbx) = (0x5000, 0x7000)
+      var thread = ThreadSnapshot(id: 7)
+      thread.context = .x86_64(context)
+      process.add(
+        thread, [StackFrame("_assertionFailure", module: 1), StackFrame(function, module: 1)])
+      process.wait(8, at: 0x6000, function, operation: 134)
+      process.put([owner | 1 << 31], at: 0x5000)
+      process.put([7 | 1 << 31], at: 0x6000)
+      process.put([owner == 7 ? 8 : 7], at: 0x7000)
+      let report = process.crash("Fatal error: Recursive call to lock Mutex")
+      let found = report.waits.deadlock(with: 7)?.waits.map(\.threadID)
+      #expect(found.map(Set.init) == (owner == 7 ? [7] : [7, 8]))
+    }
+  }
+
   @Test func syncOnTheOwnQueueIsOne() throws {
     var process = WaitingProcess()
     process.add(

@@ -110,6 +110,14 @@ import Testing
       #expect(!names.isEmpty && names.isDisjoint(with: group.calls))
       #expect(run.report.end.signal == 6)
       #expect(run.hasCompleteReport)
+      // A converter took the process for dead, and removed its files: the handler copies the dump, if it may.
+      let removal = Disturbance.command(
+        .crashing, run.report.count(.crashing) / 2, "rm -f DATABASE/pending-serialized-dumps/*")
+      let removed = try await InjectedRun(
+        Scene(kind: "abort", more: ["--forgo", group.name]), removal)
+      let later = Set(removed.report.calls.compactMap { SystemCallNames.name($0.number) })
+      #expect(removed.report.commands == 1 && later.isDisjoint(with: group.calls))
+      #expect(removed.report.end.signal == 6)
     }
   #endif
 

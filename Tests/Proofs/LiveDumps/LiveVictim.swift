@@ -13,8 +13,8 @@ final class LiveVictim {
   let directory = try! TemporaryDirectory()
   let executable: String
 
-  init() async throws {
-    executable = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+  init(_ build: BuildConfiguration = .asTested) async throws {
+    executable = try await BuiltProducts.shared.executable("crash-lab", build)
   }
 
   var database: String { directory.path + "/database" }

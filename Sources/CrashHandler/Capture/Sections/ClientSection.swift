@@ -1,6 +1,8 @@
+internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the data that the program has set: annotations, breadcrumbs, and the paths of attachments.
+/// Writes the data that the program has set: annotations, breadcrumbs, the paths of attachments, and the contexts that
+/// are open.
 ///
 /// Each value is first copied from `ClientMemory` to scratch memory. The copy is safe even while a thread is changing
 /// the value.
@@ -14,6 +16,9 @@ func pm_write_client(_ argument: UnsafeMutableRawPointer) {
   capture.writeAnnotations()
   capture.writeBreadcrumbs()
   capture.writeAttachments()
+  // Other threads may change the table meanwhile; readers recognize entries that are not whole.
+  let used = pm_open_contexts_used()
+  if used > 0 { unsafe capture.writer.property(.openContexts, pm_open_contexts(), count: used) }
 }
 
 extension Capture {

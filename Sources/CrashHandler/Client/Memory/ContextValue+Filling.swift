@@ -3,91 +3,174 @@ internal import CSignalSafe
 /// Fills a context value for the program; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// How many bytes of a new value are stored even if outer contexts must be left out to make room; further bytes are
-  /// cut if they do not fit.
+  /// The number of bytes that a value has room for even if there are many contexts; other values are cut to this
+  /// size, and outer contexts are left out if that is not enough.
   private static var leastValue: Int { 32 }
 
-  /// Starts this record with a copy of the outer contexts, if there are any.
-  ///
-  /// An outer context that has the name of the new context is left out, because the new context replaces it. The
-  /// outermost contexts are also left out if there would be no room for the new name and the beginning of the new
-  /// value.
+  /// Starts this record without contexts.
   @_noLocks
-  func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
-    guard let outer else {
-      set(work, at: 8)
-      return set(0 as UInt64, at: 16)
+  func start(work: UInt64) {
+    set(work, at: 8)
+    set(0 as UInt64, at: 16)
+  }
+
+  /// Adds a context to a copy of the contexts around it.
+  ///
+  /// An outer context that has the name of the new context is left out, because the new context replaces it. If there
+  /// would be no room for the new name and the beginning of the new value, long values of outer contexts are cut; if
+  /// that is not enough, the outermost contexts are left out.
+  ///
+  /// - Parameters:
+  ///   - outer: the contexts around the new one; nil if there are none.
+  ///   - mark: an offset in the text of `outer`.
+  /// - Returns: the offset in this record's text at which the contexts after `mark` begin.
+  func begin(
+    inside outer: ContextValue?, work: UInt64, adding name: StaticString, _ value: String,
+    mark: Int = .max
+  ) -> Int {
+    unsafe ClientText.withBytes(of: name, atMost: .max) { nameAddress, nameCount in
+      let name = unsafe Bytes(nameAddress, count: nameCount)
+      let newMark = copy(
+        outer, work: work, addingName: name, valueCount: value.utf8.count, mark: mark)
+      guard let room = room(nameCount: nameCount) else {
+        omit()
+        return newMark
+      }
+      unsafe ClientText.withBytes(of: value, atMost: room) { bytes, count in
+        unsafe add(
+          name: name, value: Bytes(bytes, count: count), isCut: count < value.utf8.count)
+      }
+      return newMark
     }
-    set(outer.work, at: 8)
+  }
+
+  /// Copies the outer contexts, with room for a new context.
+  @_noLocks
+  private func copy(
+    _ outer: ContextValue?, work: UInt64, addingName name: Bytes, valueCount: Int, mark: Int
+  ) -> Int {
+    guard let outer else {
+      start(work: work)
+      return 0
+    }
+    start(work: outer.work)
     set(outer.omittedCount &<< 16, at: 16)
     let least = valueCount < ContextValue.leastValue ? valueCount : ContextValue.leastValue
     let isAdded = name.count <= ContextValue.nameCapacity
-    var excess = outer.textCount &- ContextValue.textCapacity
-    if isAdded { excess &+= 2 &+ name.count &+ least }
-    var offset = 0
-    while let entry = outer.entry(offset) {
-      if entry.name.isEqual(to: name) { excess &-= entry.next &- offset }
-      offset = entry.next
-    }
-    offset = 0
-    while let entry = outer.entry(offset) {
-      let size = entry.next &- offset
-      if entry.name.isEqual(to: name) {
-        // The new context has the same name and replaces this context.
-      } else if excess > 0 {
-        excess &-= size
-        omit()
+    let room = ContextValue.textCapacity &- (isAdded ? 2 &+ name.count &+ least : 0)
+    return append(
+      outer, from: 0, capacity: room, leastValue: ContextValue.leastValue, replacing: name,
+      mark: mark)
+  }
+
+  /// Appends contexts of another record so that the text has at most a number of bytes.
+  ///
+  /// - Parameters:
+  ///   - start: the offset of the first context to be appended.
+  ///   - capacity: the maximum size of this record's text.
+  ///   - leastValue: the number of bytes to which values may be cut before contexts are left out, outermost first.
+  ///   - name: the name of contexts that are not appended.
+  ///   - mark: an offset in the other record's text.
+  /// - Returns: the offset in this record's text at which the contexts after `mark` begin.
+  @_noLocks @discardableResult
+  func append(
+    _ other: ContextValue, from start: Int, capacity: Int, leastValue: Int,
+    replacing name: Bytes? = nil, mark: Int = .max
+  ) -> Int {
+    var excess = textCount &+ other.textCount &- start &- capacity
+    // How many bytes can be saved by cutting values.
+    var spare = 0
+    var offset = start
+    while let entry = other.entry(offset) {
+      if let name, entry.name.isEqual(to: name) {
+        excess &-= entry.next &- offset
       } else {
-        unsafe pm_copy_text(
-          base + (ContextValue.textOffset &+ textCount),
-          outer.base + (ContextValue.textOffset &+ offset), size)
-        set(word(16) &+ UInt64(truncatingIfNeeded: size), at: 16)
+        spare &+= entry.spare(leastValue)
       }
       offset = entry.next
     }
+    var newMark = textCount
+    offset = start
+    while let entry = other.entry(offset) {
+      let size = entry.next &- offset
+      let ownSpare = entry.spare(leastValue)
+      if let name, entry.name.isEqual(to: name) {
+        // The new context has the same name and replaces this context.
+      } else if excess > spare {
+        excess &-= size
+        spare &-= ownSpare
+        omit()
+      } else if excess > 0, ownSpare > 0 {
+        let value = entry.value.cut(
+          to: entry.value.count &- (excess < ownSpare ? excess : ownSpare))
+        excess &-= entry.value.count &- value.count
+        spare &-= ownSpare
+        add(name: entry.name, value: value, isCut: true)
+      } else {
+        unsafe pm_copy_text(
+          base + (ContextValue.textOffset &+ textCount),
+          other.base + (ContextValue.textOffset &+ offset), size)
+        spare &-= ownSpare
+        grow(by: size)
+      }
+      if offset < mark { newMark = textCount }
+      offset = entry.next
+    }
+    return newMark
   }
 
   /// Returns how many bytes are left for the value of a context whose name has this length; nil if the name does not
   /// fit.
-  @_noLocks
-  func room(nameCount: Int) -> Int? {
+  private func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount
     return nameCount <= ContextValue.nameCapacity && room >= 0 ? room : nil
   }
 
   /// Counts a context for which there was no room.
-  @_noLocks
-  func omit() {
+  private func omit() {
     if omittedCount < 0xFFFF { set(word(16) &+ 0x1_0000, at: 16) }
   }
 
   /// Adds a context for which there is room.
-  @_noLocks
-  func add(name: Bytes, value: Bytes, isCut: Bool) {
+  private func add(name: Bytes, value: Bytes, isCut: Bool) {
     let offset = ContextValue.textOffset &+ textCount
     let head = UInt8(truncatingIfNeeded: name.count) | (isCut ? ContextValue.cutBit : 0)
     set(head, at: offset)
     set(UInt8(truncatingIfNeeded: value.count), at: offset &+ 1)
     unsafe pm_copy_text(base + (offset &+ 2), name.address, name.count)
     unsafe pm_copy_text(base + (offset &+ 2 &+ name.count), value.address, value.count)
-    set(word(16) &+ UInt64(truncatingIfNeeded: 2 &+ name.count &+ value.count), at: 16)
+    grow(by: 2 &+ name.count &+ value.count)
   }
+
+  private func grow(by count: Int) {
+    set(word(16) &+ UInt64(truncatingIfNeeded: count), at: 16)
+  }
+
+  /// The size of this record without the unused part of the text.
+  var byteCountInUse: Int { ContextValue.textOffset &+ (textCount &+ 7) & ~7 }
 
   @_noLocks
   func seal() {
+    pad()
+    set(expectedSeal, at: 0)
+  }
+
+  /// Fills the last word of the text with zeros, so that the checksum of the text is always the same.
+  @_noLocks
+  func pad() {
     var offset = textCount
     while offset & 7 != 0 {
       set(0 as UInt8, at: ContextValue.textOffset &+ offset)
       offset &+= 1
     }
-    set(expectedSeal, at: 0)
   }
 
   /// Makes the value invalid, so that no reader uses its remains in memory.
   @_noLocks
   func breakSeal() { set(0 as UInt64, at: 0) }
 
-  private func set(_ value: UInt64, at offset: Int) {
+  @_noLocks
+  func set(_ value: UInt64, at offset: Int) {
     unsafe base.storeBytes(of: value, toByteOffset: offset, as: UInt64.self)
   }
 
@@ -96,9 +179,28 @@ extension ContextValue {
   }
 }
 
+extension ContextValue.Entry {
+  /// By how many bytes the value can be cut without getting shorter than `least`.
+  @_noLocks
+  fileprivate func spare(_ least: Int) -> Int {
+    value.count > least ? value.count &- least : 0
+  }
+}
+
 extension Bytes {
   @_noLocks
   fileprivate func isEqual(to other: Bytes) -> Bool {
     unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
+  }
+
+  /// The first bytes of a text, without a part of a character at the end.
+  @_noLocks
+  fileprivate func cut(to limit: Int) -> Bytes {
+    var end = limit
+    // A byte 10xxxxxx continues the character before it.
+    while end > 0, unsafe address.load(fromByteOffset: end, as: UInt8.self) & 0xC0 == 0x80 {
+      end &-= 1
+    }
+    return unsafe Bytes(address, count: end)
   }
 }

@@ -135,7 +135,7 @@ extension Capture {
   /// A file that was only renamed is not copied, because the converter that renamed the file reads it again before
   /// removing it.
   private func copyDumpToNew() -> Bool {
-    guard mayMake(CallBit.files) else { return false }
+    guard mayMake(CallBit.files | CallBit.proc) else { return false }
     let old = session.files.dump.descriptor
     let identity = session.files.dump.identity
     guard identity.isOf(old, linked: false), !identity.isOf(old, linked: true), makeNewDumpFile()

@@ -1,0 +1,73 @@
+internal import CSignalSafe
+
+/// An entry in the table of the `withContext` calls that have begun and not ended.
+///
+/// An entry has 128 bytes. Its first 120 bytes are a `ContextValue` with room for 96 bytes of text, which has only the
+/// values of this call. The last word is the time of the beginning by CLOCK_BOOTTIME, with the highest bit set if the
+/// call was inside another. The checksum in word 0 also covers the last word. It is set last and removed first, so an
+/// entry that is being written or was overwritten while it was copied is not used.
+///
+/// The table is fixed, and a call for which there is no entry is only counted: so the oldest calls keep their entries.
+struct OpenContext {
+  static let textCapacity = 96
+  /// The number of bytes to which values are cut before values are left out.
+  private static let leastValue = 16
+  static let timeOffset = 120
+  static let nestedBit: UInt64 = 1 << 63
+  /// The factor with which the last word enters the checksum.
+  private static let timeFactor: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+  private let index: Int64
+  private let seal: UInt64
+  private let isNested: Bool
+
+  /// Enters a call.
+  ///
+  /// - Parameters:
+  ///   - context: the sealed record with the values of the call and of those around it.
+  ///   - mark: the offset in the record's text of the call's own values.
+  ///   - isNested: true if the call is inside another.
+  init(_ context: ContextValue, from mark: Int, isNested: Bool, uptime: UInt64) {
+    self.isNested = isNested
+    index = pm_claim_open_context(isNested)
+    guard index >= 0 else {
+      seal = 0
+      return
+    }
+    let entry = unsafe ContextValue(pm_open_context(index))
+    entry.breakSeal()
+    let time = uptime & ~Self.nestedBit | (isNested ? Self.nestedBit : 0)
+    entry.set(time, at: Self.timeOffset)
+    if mark == 0, context.textCount <= Self.textCapacity {
+      // The entry is the same record, so it has the same checksum.
+      unsafe pm_copy_text(entry.base + 8, context.base + 8, context.byteCountInUse &- 8)
+      seal = Self.seal(context.word(0), time)
+    } else {
+      entry.start(work: context.work)
+      entry.append(
+        context, from: mark, capacity: Self.textCapacity, leastValue: Self.leastValue)
+      entry.pad()
+      seal = Self.seal(entry.expectedSeal, time)
+    }
+    unsafe pm_atomic_store_64(entry.base.assumingMemoryBound(to: UInt64.self), seal)
+  }
+
+  func close() { pm_release_open_context(index, seal, isNested) }
+
+  /// The checksum of an entry; never 0.
+  ///
+  /// - Parameter seal: the checksum of the entry without its last word.
+  private static func seal(_ seal: UInt64, _ time: UInt64) -> UInt64 {
+    let sum = seal &+ time &* timeFactor
+    return sum == 0 ? 1 : sum
+  }
+
+  /// An entry that was copied from the table; nil if it is not whole.
+  static func context(at entry: UnsafeMutableRawPointer) -> ContextValue? {
+    let context = unsafe ContextValue(entry)
+    guard context.word(16) &>> 32 == 0, context.textCount <= textCapacity,
+      context.word(0) == seal(context.expectedSeal, context.word(timeOffset))
+    else { return nil }
+    return context
+  }
+}

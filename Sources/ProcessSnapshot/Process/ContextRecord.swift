@@ -1,0 +1,73 @@
+internal import IntermediateDump
+
+/// The names and values of contexts, in the form in which the handler stores them.
+///
+/// Source: CrashHandler/State/Client/ContextValue.swift.
+package struct ContextRecord: Sendable, Equatable {
+  /// One name with its value.
+  package struct Value: Sendable, Hashable {
+    package var name: String
+    package var value: String
+    /// True if the value was cut because there was no room.
+    package var isCut: Bool
+
+    package init(name: String, value: String, isCut: Bool = false) {
+      (self.name, self.value, self.isCut) = (name, value, isCut)
+    }
+  }
+
+  /// The size of a record that a task stores, in bytes.
+  package static let size = 256
+  private static let textOffset = 24
+
+  /// The number of the unit of work.
+  package let work: UInt64
+  /// The number of values for which there was no room.
+  package let omittedCount: UInt64
+  /// The values, the outermost context's first.
+  package let values: [Value]
+
+  /// Reads a record.
+  ///
+  /// - Parameters:
+  ///   - bytes: the record, or more bytes.
+  ///   - textCapacity: the maximum size of the text.
+  ///   - addend: a number that is part of the checksum.
+  /// - Returns: nil if the record was overwritten or not completely written.
+  package init?(
+    _ bytes: ArraySlice<UInt8>, textCapacity: Int = 232, addingToSeal addend: UInt64 = 0
+  ) {
+    func word(_ offset: Int) -> UInt64 { bytes.littleEndian(at: offset, width: 8) ?? 0 }
+    let count = Int(word(16) & 0xFFFF)
+    guard bytes.count >= Self.textOffset + textCapacity, word(16) >> 32 == 0, count <= textCapacity
+    else { return nil }
+    var seal: UInt64 = 0x706D_2D63_6F6E_7478
+    var factor: UInt64 = 0
+    for offset in stride(from: 8, to: Self.textOffset + (count + 7) & ~7, by: 8) {
+      factor &+= 0x9E37_79B9_7F4A_7C15
+      seal &+= word(offset) &* (factor ^ factor >> 32 | 1)
+    }
+    seal = (seal == 0 ? 1 : seal) &+ addend
+    guard word(0) == (seal == 0 ? 1 : seal) else { return nil }
+    work = word(8)
+    omittedCount = word(16) >> 16 & 0xFFFF
+    values = Self.values(in: bytes.dropFirst(Self.textOffset).prefix(count))
+  }
+
+  private static func values(in text: ArraySlice<UInt8>) -> [Value] {
+    var values: [Value] = []
+    var rest = text
+    while let head = rest.first, let size = rest.dropFirst().first {
+      let (nameCount, valueCount) = (Int(head & 0x7F), Int(size))
+      rest = rest.dropFirst(2)
+      guard nameCount + valueCount <= rest.count else { break }
+      values.append(
+        Value(
+          name: String(decoding: rest.prefix(nameCount), as: UTF8.self),
+          value: String(decoding: rest.dropFirst(nameCount).prefix(valueCount), as: UTF8.self),
+          isCut: head & 0x80 != 0))
+      rest = rest.dropFirst(nameCount + valueCount)
+    }
+    return values
+  }
+}

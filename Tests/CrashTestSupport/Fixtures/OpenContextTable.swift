@@ -1,0 +1,58 @@
+import IntermediateDump
+
+/// Writes the table of open contexts as the handler does, from its description in
+/// Docs/Internals/IntermediateDumpFormat.md.
+public struct OpenContextTable {
+  /// An open call of `withContext`.
+  public struct Entry {
+    var uptime: UInt64
+    var work: UInt64
+    var isNested: Bool
+    var values: [(name: String, value: String)]
+
+    public init(
+      at uptime: UInt64, work: UInt64, isNested: Bool = false,
+      _ values: [(name: String, value: String)]
+    ) {
+      (self.uptime, self.work, self.isNested, self.values) = (uptime, work, isNested, values)
+    }
+
+    var bytes: [UInt8] {
+      let text = values.flatMap { name, value in
+        [UInt8(name.utf8.count), UInt8(value.utf8.count)] + Array(name.utf8) + Array(value.utf8)
+      }
+      let time = uptime | (isNested ? 1 << 63 : 0)
+      var words: [UInt64] = [work, UInt64(text.count)]
+      words += stride(from: 0, to: text.count, by: 8).map { start in
+        text[start..<min(start + 8, text.count)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      }
+      let factors = sequence(first: 0x9E37_79B9_7F4A_7C15 as UInt64) { $0 &+ 0x9E37_79B9_7F4A_7C15 }
+      let sum = zip(words, factors).reduce(0x706D_2D63_6F6E_7478) { sum, next in
+        sum &+ next.0 &* (next.1 ^ next.1 >> 32 | 1)
+      }
+      let seal = sum &+ time &* 0x9E37_79B9_7F4A_7C15
+      var bytes: [UInt8] = []
+      for word in [seal] + words { bytes.append(littleEndian: word) }
+      bytes += [UInt8](repeating: 0, count: 120 - bytes.count)
+      bytes.append(littleEndian: time)
+      return bytes
+    }
+  }
+
+  public var entries: [Entry]
+  /// The calls without an entry: outermost ones, and ones inside others.
+  public var omitted: (UInt64, UInt64) = (0, 0)
+
+  public init(_ entries: [Entry], omitted: (UInt64, UInt64) = (0, 0)) {
+    (self.entries, self.omitted) = (entries, omitted)
+  }
+
+  /// The table with one shard, which has at most 63 entries.
+  public var bytes: [UInt8] {
+    let taken: UInt64 = entries.isEmpty ? 0 : ~0 >> (64 - UInt64(entries.count))
+    let words = [1, 0, 0, 0, 0, 0, 0, 0, taken, omitted.0, omitted.1, 0, 0, 0, 0, 0]
+    var bytes: [UInt8] = []
+    for word in words { bytes.append(littleEndian: word) }
+    return bytes + entries.flatMap(\.bytes)
+  }
+}
