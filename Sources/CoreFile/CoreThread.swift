@@ -19,7 +19,8 @@ struct CoreThread {
   let instructionPointer: Address
   /// The `fs` base on x86_64; on arm64, the thread pointer is in another note.
   var threadPointer: UInt64?
-  /// The system call that the thread was in; nil if it was in no system call, or if this is not known.
+  /// The system call that the thread was in; nil or negative if it was in no system call, and nil if this is not
+  /// known.
   var systemCall: Int32?
   /// The positions of the floating-point state and of the XSAVE area in the file.
   var floatingPoint: Range<Int>?

@@ -39,10 +39,12 @@ struct RuntimeFacts {
     return text(behind: pointer, skipping: 4)
   }
 
-  /// Source: swift stdlib/public/runtime/Errors.cpp, `kFatalErrorMessage`.
+  /// The Swift runtime's message in the static variable `kFatalErrorMessage`.
   ///
-  /// The Swift runtime's message, found through swift_getFatalErrorMessageBuffer(), which returns the address of the
-  /// static variable `kFatalErrorMessage`.
+  /// The variable is found by its symbol, otherwise through swift_getFatalErrorMessageBuffer(), which returns its
+  /// address.
+  ///
+  /// Source: swift stdlib/public/runtime/Errors.cpp, `kFatalErrorMessage`.
   private var fatalMessage: String? {
     let pointer =
       address(of: "_ZL18kFatalErrorMessage", in: ["libswiftCore.so"])

@@ -5,7 +5,8 @@ internal import Stackwalk
 /// Thread-local variables of modules in the memory of a core file, if the variables have the same offset in each
 /// thread.
 ///
-/// Only the program and the libraries that the program was started with have such variables.
+/// The program and the libraries that it was started with have such variables; libraries that are loaded later rarely
+/// do.
 ///
 /// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def.
 ///
@@ -58,8 +59,8 @@ struct ThreadLocals {
     return nil
   }
 
-  /// `l_tls_offset` of the module's entry in the linker's list; nil for a block that does not have the same offset in
-  /// each thread.
+  /// `l_tls_offset` of the module's entry in the linker's list; nil if it is not known, or if the block does not have
+  /// the same offset in each thread.
   private func linkersOffset(of module: ModuleSnapshot) -> UInt64? {
     let memory = snapshot.memory
     let libraries = snapshot.modules.filter { module in

@@ -8,12 +8,12 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// The database cannot be opened or made.
+    /// The database cannot be opened, made or read.
     public static let databaseUnusable = Code(description: "the database cannot be used")
-    /// The directory of pending dumps cannot be read.
+    /// The directory of pending dumps cannot be made, opened or read.
     public static let pendingDirectoryUnusable = Code(
       description: "the directory of pending dumps cannot be used")
-    /// A named file does not exist or is not a dump.
+    /// A named file cannot be read, is not a dump, does not name its program, or belongs to another user.
     public static let dumpUnusable = Code(description: "the dump cannot be used")
     /// A call that did not name a database was made before `startHandler`.
     public static let handlerNotStarted = Code(description: "the crash handler was not started")

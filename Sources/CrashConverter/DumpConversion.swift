@@ -9,12 +9,14 @@ internal import Stackwalk
 
 /// Converts one dump to a report in the database.
 struct DumpConversion: ~Copyable {
-  /// The reason why an attempt to convert a dump made no report.
+  /// The reason why an attempt to convert a dump failed.
   struct Failure: Error {
     let reason: String
-    /// True if the dump caused the failure, false if the machine did.
+    /// True if the failure counts toward the dump's maximum number of attempts; false if the machine caused the
+    /// failure.
     ///
-    /// After a failure that the machine caused, the dump may be tried any number of times.
+    /// After a failure that does not count, the dump may be tried any number of times. A module or an attachment that
+    /// cannot be read counts, even if the machine is the cause.
     let isOfDump: Bool
     /// True if the database has confirmed that it has the report.
     var isReportThere = false
@@ -68,8 +70,8 @@ struct DumpConversion: ~Copyable {
       let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
         privacy, symbols: claim.isHarmless ? SymbolSource() : nil)
-      // This step is skipped if a converter has died on this dump, because the report is more important than the
-      // names in it.
+      // This step is skipped if the previous attempt ended its converter, because the report is more important than
+      // the names in it.
       if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
       // If the system refused to open or read a file, this attempt fails, so that the next one can find the names.
       // The cause can also be a damaged symbol file.
@@ -230,7 +232,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// Analyzes a stored report, and adds it to the index.
+  /// Summarizes a stored report; if `isAnalysed` is true, also analyzes it and adds it to the index.
   ///
   /// - Parameters:
   ///   - source: the symbol files that the report's names came from. The stack walk uses the same files, so that it

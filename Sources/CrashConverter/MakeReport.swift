@@ -13,8 +13,8 @@ internal import Stackwalk
 ///   - name: the name of the file that the snapshot was made from.
 ///   - path: the database's directory.
 ///   - privacy: the privacy level of the report.
-/// - Returns: the result, whose `summary` is nil if the report already existed.
-/// - Throws: `CrashConverterError` only if no report can be made at all.
+/// - Returns: the result, whose `summary` is nil if the report already existed or could not be made.
+/// - Throws: `CrashConverterError` only if the database cannot be used.
 package func makeReport(
   of snapshot: ProcessSnapshot, named name: String, database path: String,
   privacy: ReportPrivacy = .full

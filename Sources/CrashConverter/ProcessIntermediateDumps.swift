@@ -9,7 +9,8 @@ internal import PendingDumps
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
 /// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once
 /// its report would survive a power cut. A dump that cannot be converted stays and is tried again at the next call.
-/// The third failure moves the dump to the quarantine directory. If a process dies during the second attempt, the
+/// The third failure moves the dump to the quarantine directory; failures that the machine caused, such as a full
+/// disk, do not count. If a process ends during the second attempt, other than by a crash on another thread, the
 /// third attempt moves the dump to quarantine without converting it.
 ///
 /// If root calls this function for another user's database, a separate thread converts the dumps with that user's
@@ -21,19 +22,21 @@ internal import PendingDumps
 ///     even if nothing else shows that their owner is dead. Pass nil for a tool that converts the dumps of all
 ///     programs.
 ///   - annotations: added to every report; they replace a dump's annotations of the same name.
-///   - limit: the maximum number of converted dumps of other programs; there is no limit without an identifier.
+///   - limit: the maximum number of dumps of other programs that are converted, including failed attempts; there is
+///     no limit without an identifier.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files
 ///     that are on this machine now. Finding them takes at most about 2 seconds per dump, and 4 seconds per call.
 ///   - userStreams: the sources of streams that are added to every report.
-///   - pruning: which reports are removed from the database afterward, whatever their program is and whether they
-///     were uploaded or not.
+///   - pruning: which reports are removed from the database between and after the conversions, whatever their program
+///     is and whether they were uploaded or not. Nothing is removed if there was no dump to convert.
 ///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
 ///     reports contain streams of `userStreams` and attachments.
 ///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
 ///     dumps. Other converters may take some of these dumps.
-/// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for
-///   another call, with the reason. The owner may still write to such a dump, or another converter works on it. Dumps
-///   that `limit` leaves out have no result.
+/// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
+///   call, with the reason. The owner may still write to such a dump, or another converter works on it. Dumps that
+///   `limit` leaves out, dumps that another converter takes first, and empty files from which no report is made have
+///   no result.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
@@ -116,7 +119,7 @@ func openPendingDirectory(
   }
 }
 
-/// Claims a file in the pending directory and makes its report; returns nil if there was nothing to claim.
+/// Claims a file in the pending directory and makes its report; returns nil if there was nothing to report.
 func process(
   _ file: PendingDirectory.File, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingDirectory
@@ -181,7 +184,7 @@ private func process(
       // If the file cannot be removed now, a later call finds and removes it, because its report exists.
       try? pending.removeAll(of: claim.name, dump: claim.name)
     } else {
-      // The bytes that were written after the dump was read become a separate report.
+      // The dump is converted again, to a separate report with the bytes that were written after the dump was read.
       try? pending.giveBack(claim, countsAttempt: false)
     }
     return (

@@ -4,14 +4,15 @@ package import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Makes a report from one finished dump in the pending directory.
+/// Makes a report from one dump in the pending directory.
 ///
 /// - Parameters:
 ///   - reportID: the ID that was returned when the dump was taken.
 ///   - path: the database's directory.
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
-/// - Returns: the outcome, or the reason why the dump is left for now; nil if another converter claimed it.
+/// - Returns: the outcome, or the reason why the dump is left for now; nil if the dump is not there, for example
+///   because another converter took it.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
@@ -45,8 +46,8 @@ package func processIntermediateDump(
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
 /// - Returns: the outcome; nil if another converter claimed the dump first.
-/// - Throws: `CrashConverterError` if the file cannot be read, is not a dump or does not name its program; the file
-///   is then kept.
+/// - Throws: `CrashConverterError` if the database cannot be used, or if the file cannot be read, is not a dump, does
+///   not name its program or belongs to another user; the file is then kept.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
 package func processIntermediateDump(

@@ -11,7 +11,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }
 
-      /// The report contains everything that the handler wrote.
+      /// The dump was complete, and the database has its report.
       public static let complete = Kind(rawValue: "complete")
       /// The report contains what was written before the dump was cut off.
       public static let torn = Kind(rawValue: "torn")
@@ -21,8 +21,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       public static let failed = Kind(rawValue: "failed")
       /// The conversion failed for the last time, and the dump is in the database's quarantine directory.
       public static let quarantined = Kind(rawValue: "quarantined")
-      /// The dump is left for another call, because its owner may still write to it, or another converter works on
-      /// it.
+      /// The dump is left for another call, because its owner may still write to it, another converter works on it,
+      /// or an empty file cannot be examined now.
       public static let left = Kind(rawValue: "left")
     }
 
@@ -54,18 +54,22 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// The main facts of a crash, for a program that acts on them or logs them.
+  ///
+  /// If the previous attempt to convert the dump ended its converter, the report is not analyzed, and the cause,
+  /// message, signature and place are nil.
   public struct Summary: Sendable, Equatable {
     /// The product's name or, without a product, the executable's name; nil if a truncated dump lacks both.
     public let program: String?
     /// The product's version.
     public let version: String?
-    /// The signal's number; nil for a dump that was taken without a crash, and if a truncated dump lacks the number.
+    /// The signal's number; nil if there was no crash, and if a truncated dump lacks the number.
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?
-    /// The message of the runtime or the C library that ended the process.
+    /// The message with which the process ended, from the Swift runtime, the C library or an uncaught C++ exception.
     ///
-    /// For a dump that was taken without a crash, this is the program's reason.
+    /// For a dump that was taken without a crash, this is the program's reason, or else the text or type of its
+    /// error.
     public let message: String?
     /// The signature, which is the same for crashes with the same cause.
     public let signature: String?
@@ -76,8 +80,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
     /// The signal, the cause and the place on one line.
     ///
-    /// Without a crash, the line is the program's reason or, if there is none, the first word of the signature:
-    /// "hang" or "dump".
+    /// Without a signal, the line begins with the message, such as the program's reason, or else with the first word
+    /// of the signature, such as "hang" or "dump". The result is nil if all of these are missing.
     var line: String? {
       let kind = signature?.split(separator: " ").first.map(String.init)
       guard let what = signal.map(SignalNames.text) ?? message ?? kind else { return nil }

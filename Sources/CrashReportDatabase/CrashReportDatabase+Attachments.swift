@@ -6,7 +6,7 @@ extension CrashReportDatabase {
   ///
   /// The files are deleted and pruned with the report, and count toward its size.
   ///
-  /// - Returns: an empty array if there is no such report.
+  /// - Returns: an empty array if no files are stored under this ID.
   /// - Throws: `CrashReportDatabaseError` if the directory cannot be read.
   public func attachments(
     of id: ReportID
@@ -34,7 +34,8 @@ extension CrashReportDatabase {
 
   /// Copies a file as an attachment of a report; the report need not exist yet.
   ///
-  /// After a power cut, the copy is either complete or missing. `prune` removes copies that have no report.
+  /// After a power cut, the copy is either complete or missing. `prune` removes copies that have no report after
+  /// three days.
   ///
   /// - Parameters:
   ///   - path: an absolute path. The last part of the path must not be a symbolic link, because someone could

@@ -95,7 +95,7 @@ extension CrashReportDatabase {
     let database = try open()
     var isFound = false
     // The states are searched in the order in which a report passes through them. The minidump is removed first. If
-    // this process ends before the rest is removed, the next prune removes the other files.
+    // this process ends before the rest is removed, a prune removes the other files when they are three days old.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       guard try directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }

@@ -5,10 +5,10 @@ internal import Synchronization
 
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
-/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its metadata,
-/// `<report ID>.meta`. The directory that contains a report shows the report's state. Next to these directories are
-/// `attachments/` and `settings.dat`. Every change is one rename, and no lock is held. Files with other names or of
-/// other kinds are left as they are.
+/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its metadata, `<report
+/// ID>.meta`. The directory that contains a report shows the report's state. Next to these directories are
+/// `attachments/` and `settings.dat`. A report changes its state by one rename of its minidump, and no lock is held.
+/// Files with other names or of other kinds are left as they are.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {
@@ -21,8 +21,8 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// - Parameter path: the directory; a relative path is resolved now.
   /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, or this user cannot write to
-  ///   it. The same error is thrown if other users can write to the directory, or if it belongs to a user other than
-  ///   this one and root.
+  ///   it. The same error is thrown if other users can write to the directory or, unless this process is root, if it
+  ///   belongs to another user of this user namespace than this one and root.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     let database = try DatabasePath.open(self.path, creating: true)
@@ -94,7 +94,7 @@ public struct CrashReportDatabase: Sendable {
   /// - Returns: the report; nil if the database has none with this ID.
   public func report(_ id: ReportID) throws(CrashReportDatabaseError) -> StoredReport? {
     let database = try open()
-    // The states are tried twice, because a report may move during the search.
+    // The completed reports are searched twice, because a report may move there during the search.
     for state in [.completed, .pending, .completed, .new] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       let name = StoredReport.fileName(id)

@@ -2,7 +2,7 @@ internal import Glibc
 public import IntermediateDump
 
 extension CrashReportDatabase {
-  /// Requests the immediate upload of one report, even if uploads are disabled.
+  /// Requests the upload of one report before the others, even if uploads are disabled.
   ///
   /// A skipped report becomes pending again. An uploader in any process that uses the database sends the report.
   ///

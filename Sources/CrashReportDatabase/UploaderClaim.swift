@@ -4,9 +4,9 @@ internal import PendingDumps
 
 /// The right to upload the reports of a database, which only one process has at a time.
 ///
-/// The directory `uploader` always contains one file, whose name has the form of a dump's claim. The process that
-/// renames the file to its own name may upload. The report ID in the file's name is the ID of the report that is
-/// being sent. `ClaimLiveness` finds out whether the holder is dead, as it does for a converter. No lock is held.
+/// The directory `uploader` contains one file, whose name has the form of a dump's claim. The process that renames
+/// the file to its own name may upload. The report ID in the file's name is the ID of the report that is being sent.
+/// `ClaimLiveness` finds out whether the holder is dead, as it does for a converter. No lock is held.
 package struct UploaderClaim: ~Copyable, Sendable {
   static let directoryName = "uploader"
   private static let identifier = "uploader"

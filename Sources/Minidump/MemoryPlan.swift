@@ -4,8 +4,8 @@ internal import ProcessSnapshot
 ///
 /// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list
 /// if regions overlap, if there are more than 4,096 of them, or if a region has more than 64 MiB. Regions of more
-/// than 64 MiB are therefore cut into adjacent pieces. If there are too many regions, the crashing thread's stack has
-/// priority, then the other threads' stacks, then the other memory by address.
+/// than 64 MiB are therefore cut into adjacent pieces. If there are too many regions or bytes, the crashing thread's
+/// stack has priority, then the other threads' stacks, then the other memory by address.
 struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {

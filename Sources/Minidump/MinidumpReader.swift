@@ -1,7 +1,7 @@
 package import IntermediateDump
 public import ProcessSnapshot
 
-/// Reads minidumps of this package, and those of Breakpad and Crashpad for Linux.
+/// Reads minidumps of this package, and those of Breakpad and Crashpad, for Linux and partly for other systems.
 public enum MinidumpReader {
   /// Makes a snapshot of everything in a minidump.
   ///

@@ -18,11 +18,11 @@ public struct OutcomeCounters: Sendable, Equatable {
   public package(set) var ended = 0
   /// Failed attempts to convert a dump; the conversion will be tried again.
   public package(set) var failed = 0
-  /// Dumps that were moved to quarantine after the third failed attempt to convert them.
+  /// Dumps that were moved to quarantine because attempts to convert them failed or ended the converter.
   public package(set) var quarantined = 0
   /// Reports that a server has accepted.
   public package(set) var uploaded = 0
-  /// Failed attempts to upload a report; the upload will be tried again.
+  /// Uploads that failed or that a review postponed, and that will be tried again.
   public package(set) var uploadsDelayed = 0
   /// Reports that a server or a review permanently refused.
   public package(set) var uploadsSkipped = 0

@@ -15,7 +15,7 @@ package struct PendingDumpBound {
   ///
   /// The newest dumps are kept. The newest of all is kept even if it alone is larger than the limit.
   static let maximumSize: Int64 = 128 << 20
-  /// The maximum number of this program's empty locked files that are kept, newest first.
+  /// The number of this program's newest empty locked files that are kept even if their owners are dead.
   ///
   /// A converter needs each such file to find out how a process ended. Each file occupies the disk blocks that were
   /// preallocated when it was created.

@@ -34,8 +34,8 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     case fifo
     /// A complete dump of a hang in progress.
     ///
-    /// The process that hung removes this dump when the hang ends; other processes treat the dump like a locked file.
-    /// The dump of a hang has its own FIFO and run record.
+    /// The process that hung removes this dump when the hang ends, or renames it if its report is wanted anyway;
+    /// other processes treat the dump like a locked file. The dump of a hang has its own FIFO and run record.
     case hang
   }
 

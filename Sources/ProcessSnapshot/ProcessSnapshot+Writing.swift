@@ -9,9 +9,9 @@ extension ProcessSnapshot {
   /// Returns the complete snapshot as an intermediate dump, with the converter's additions but without bytes of
   /// memory.
   ///
-  /// If the dump is read back with the same memory, the new snapshot equals this one except for three parts. These
-  /// parts are streams that the converter added, annotations of modules other than the program's, and XSAVE areas
-  /// past 8 MiB in total.
+  /// If the dump is read back with the same memory, the new snapshot equals this one except for four parts. These
+  /// parts are streams that the converter added, annotations of modules other than the program's, a foreign
+  /// exception, and XSAVE areas past 8 MiB in total.
   ///
   /// - Returns: nil if the dump would be larger than 256 MiB.
   package func encoded() -> [UInt8]? {

@@ -19,7 +19,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var clientID: ReportID?
   public var process = ProcessDescription()
   public var system = SystemDescription()
-  /// The exception; nil for a dump that was truncated before the exception.
+  /// The exception; nil for a dump that was truncated before the exception, and for a run that left no dump.
   ///
   /// In a dump that was taken without a crash, the exception contains only the thread.
   public var exception: ExceptionSnapshot?

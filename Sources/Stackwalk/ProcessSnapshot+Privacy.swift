@@ -6,12 +6,13 @@ extension ProcessSnapshot {
   ///
   /// If the dump's own privacy is stricter, that privacy applies.
   ///
-  /// Only this function removes such data; it is called before a report is written as a minidump, text, JSON or HTML.
+  /// Apart from the handler in the crashed program, only this function removes such data; it is called before a
+  /// report is written as a minidump, text, JSON or HTML.
   ///
   /// - Parameters:
   ///   - privacy: the requested privacy.
-  ///   - symbols: reads unwind tables, to find the frames that are stored instead of memory; nil to find frames
-  ///     without tables.
+  ///   - symbols: reads unwind tables, to find the frames that are stored instead of memory; nil to use only the
+  ///     dump.
   package func keeping(_ privacy: ReportPrivacy, symbols: SymbolSource?) -> ProcessSnapshot {
     let privacy = max(privacy, process.privacy ?? .full)
     guard privacy > .full else { return self }
@@ -24,7 +25,7 @@ extension ProcessSnapshot {
 
   /// Returns the snapshot without memory; each thread keeps the frames that a walk of its stack finds.
   ///
-  /// - Parameter symbols: provides unwind tables and code for the walks; nil to walk without them.
+  /// - Parameter symbols: provides unwind tables and code for the walks; nil to use only the dump.
   package func withoutMemory(symbols: SymbolSource?) -> ProcessSnapshot {
     var snapshot = self
     snapshot.leaveOutMemory(symbols)

@@ -28,7 +28,7 @@ public struct StackTrace: Sendable, Equatable {
   public var end: End = .noContext
   /// The suspended callers of the innermost asynchronous function.
   ///
-  /// `asyncCalls` is nil if there are no such callers, or if their memory is not in the dump.
+  /// `asyncCalls` is nil if no such callers were found or searched for.
   public var asyncCalls: AsyncCalls?
 
   public init() {}
@@ -79,11 +79,12 @@ public struct StackFrame: Sendable, Equatable {
 
 /// The function to which a frame belongs.
 public struct FrameSymbol: Sendable, Equatable {
-  /// The function's name in the symbol table.
+  /// The function's name in the symbol table, otherwise in the debug information.
   public var linkageName: String
   /// The demangled name of a Swift or C++ function, otherwise the linkage name.
   public var name: String
-  /// The number of bytes from the function's start to the address; nil for an inlined function.
+  /// The number of bytes from the function's start to the address; nil for an inlined function, or if the start is
+  /// not known.
   public var offset: UInt64?
 
   public init(linkageName: String, name: String, offset: UInt64?) {
@@ -157,7 +158,7 @@ public struct AsyncCalls: Sendable, Equatable {
   public var omittedCount = 0
   /// The index in `frames` of the first frame after the omitted ones.
   public var omittedAfter = 0
-  /// True if the chain of callers leads into memory that is not in the dump.
+  /// True if the next caller could not be read, usually because its memory is not in the dump.
   public var isCut = false
 
   public init() {}

@@ -5,7 +5,7 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
   /// The kind of failure; later versions may add more kinds.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// The file does not exist, or this user may not read it.
+    /// The file cannot be opened, for example because it does not exist or this user may not read it.
     public static let cannotOpen = Code(text: "cannot be opened")
     /// The path names, for example, a directory, a device or a FIFO.
     public static let notAFile = Code(text: "is not a regular file")
@@ -13,7 +13,7 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
     public static let notELF = Code(text: "is not a 64-bit ELF file that can be read")
     /// The build ID of the file differs from the one in the dump.
     public static let notTheSameBuild = Code(text: "is not the same build as in the dump")
-    /// The module has no build ID, so its files cannot be found.
+    /// The file has no build ID, by which files with symbols are found.
     public static let noBuildID = Code(
       text: "has no build ID: have the linker make one (-Xlinker --build-id)")
     /// The file has neither a symbol table nor debug information.

@@ -105,7 +105,8 @@ public struct Stackwalker {
       frames.drop { $0.symbol?.linkageName.hasPrefix("swift_willThrow") ?? false })
   }
 
-  /// Walks the whole stack of a thread, and returns the frames that a report without memory stores.
+  /// Walks the stack of a thread, and returns the frames that a report without memory stores, at most
+  /// `StoredStack.limit`.
   package func storedStack(of thread: ThreadSnapshot, runsTask: Bool) -> StoredStack {
     var stored = StoredStack(end: StoredStackEnd.bottom.rawValue)
     var callee: AsyncCallee?

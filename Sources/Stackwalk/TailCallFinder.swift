@@ -117,7 +117,8 @@ final class TailCallFinder {
     }
   }
 
-  /// The jumps from a function to the starts of other functions; nil if one of its jumps may lead anywhere.
+  /// The jumps from a function to the starts of other functions; nil if they are not all known, for example because
+  /// one may lead anywhere.
   private func tailJumps(of function: AddressRange, in module: ModuleSnapshot) -> [TailJump]? {
     jumps.value(at: function.start) {
       let size = function.byteCount

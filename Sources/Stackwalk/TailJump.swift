@@ -32,7 +32,8 @@ struct TailJump: Equatable {
     }
   }
 
-  /// The direct jumps in a function's code; nil if the code has an indirect jump, which may lead anywhere.
+  /// The direct jumps in a function's code, on arm64 only the unconditional ones; nil if the code cannot be decoded
+  /// or has an indirect jump, which may lead anywhere.
   ///
   /// - Parameters:
   ///   - code: the whole function.
@@ -84,7 +85,7 @@ struct TailJump: Equatable {
 
 /// The length of one x86_64 instruction, and whether the instruction jumps.
 ///
-/// The decoder recognizes the instructions that compilers emit, and treats other instructions as invalid.
+/// The decoder recognizes the instructions that compilers emit, and may treat other instructions as invalid.
 ///
 /// Source: Intel SDM volume 2, chapter 2 (instruction format) and appendix A (opcode maps).
 struct X86Instruction {

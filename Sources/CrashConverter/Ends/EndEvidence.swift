@@ -2,17 +2,18 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// All evidence about a run that left an empty locked file, and the rules that derive how the run ended.
+/// All evidence about a run that left an empty or truncated dump, and the rules that derive how the run ended.
 ///
 /// A verdict needs evidence that the program did not end itself, because a false report is worse than no report.
 struct EndEvidence: Sendable {
   /// What the owner's process ID refers to now.
   enum Process: Sendable, Equatable {
-    /// The process no longer exists, or cannot be examined.
+    /// The process no longer exists, cannot be examined, or shows nothing about the run's end.
     case none
     /// The process has the same ID and start time, but runs another program.
     case replaced(by: String?)
-    /// The process has ended, but its parent has not waited for it yet, and the kernel shows its wait status.
+    /// The process has ended, and its wait status is known: this program waited for it, or nobody has waited for it
+    /// yet and the kernel shows the status.
     case ended(waitStatus: Int32)
   }
 
@@ -25,7 +26,7 @@ struct EndEvidence: Sendable {
   /// The number of processes that the machine's kernel has killed by now because memory ran out.
   var machineKills: UInt64?
   /// The number of processes in the run's cgroup that were killed because memory ran out; nil if the cgroup no longer
-  /// exists.
+  /// exists or cannot be seen from here.
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed because memory ran out.
   var isInKernelLog = false
@@ -37,7 +38,7 @@ struct EndEvidence: Sendable {
   ///
   /// After a longer time, the process may have ended before the reboot.
   static let rebootSlack: Int64 = 300_000_000_000
-  /// The shortest time in nanoseconds that supervisors wait after SIGTERM before they kill a process.
+  /// The shortest time in nanoseconds from a stop signal to the last heartbeat that makes a stop timeout likely.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
   /// How the run ended.

@@ -3,7 +3,7 @@ internal import IntermediateDump
 package import PendingDumps
 package import ProcessSnapshot
 
-/// A run that left no dump, and how it ended.
+/// A run that left an empty or truncated dump, and how it ended.
 struct EndedRun: Sendable {
   let record: RunRecord
   let end: RunEnd
@@ -71,7 +71,7 @@ package struct ObservedEnd: Sendable {
 }
 
 extension PendingDirectory {
-  /// How the dead owner of an empty locked file ended; nil if there is no verdict.
+  /// How the dead owner of an empty or truncated dump ended; nil if there is no verdict.
   ///
   /// - Throws: if the record or the evidence cannot be read now; a later call may succeed.
   func endedRun(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> EndedRun? {

@@ -11,8 +11,8 @@ enum KernelLog {
   /// Source: Linux include/linux/proc_ns.h, PROC_PID_INIT_INO.
   static let firstNamespace: UInt64 = 0xEFFF_FFFC
 
-  /// True if the log names the run's process by ID and by the name of its executable, at a time
-  /// after its launch.
+  /// True if the log names the run's process by ID and by the name of its executable, at a time after its launch or
+  /// at most a second before it.
   static func namesVictim(_ record: RunRecord) -> Bool {
     guard record.processNamespace == firstNamespace,
       let launch = record.course?.launch?.uptime,

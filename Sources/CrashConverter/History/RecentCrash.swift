@@ -3,7 +3,8 @@ public import IntermediateDump
 /// One crash of a program, with the facts that a decision at its next start needs.
 public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID
-  /// The wall-clock time of the crash; if a truncated dump lacks it, the time of the dump's last change.
+  /// The wall-clock time of the crash; if a truncated dump lacks it, the time of the last change to the file of the
+  /// dump or report.
   public let crashTime: Timestamp
   /// The time from `startHandler` to the crash, by a monotonic clock; nil if it is missing from a truncated dump.
   public let uptime: Duration?

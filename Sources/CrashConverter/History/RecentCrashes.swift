@@ -7,8 +7,8 @@ internal import ProcessSnapshot
 ///
 /// The list is for decisions at start-up. For example, a program that crashed three times in a row within seconds of
 /// its launch may start without its plug-ins. Runs that ended without a crash are not in the list. The call reads the
-/// first part of each dump of the program and of the newest reports, which takes a millisecond or two for each file.
-/// The call changes nothing, and any thread can make it.
+/// first part of each dump of the program and of at most 1,000 of the newest reports, which takes a millisecond or
+/// two for each file. The call changes no dump and no report, and any thread can make it.
 ///
 /// - Parameters:
 ///   - path: the database's directory. If the database does not exist, there are no crashes.

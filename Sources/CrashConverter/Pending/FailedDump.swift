@@ -6,8 +6,9 @@ internal import PendingDumps
 extension PendingDirectory {
   /// The maximum number of attempts to convert a dump, without those that `maximumInterruptions` limits.
   ///
-  /// The dump goes to quarantine when the last attempt fails. If a converter died by a trap, a kill or a hang in the
-  /// attempt before the last one, the last attempt does not parse the dump, but only moves it to quarantine.
+  /// The dump goes to quarantine when the last attempt fails. If the attempt before the last one ended its converter,
+  /// the last attempt does not parse the dump. It removes the dump if the database already has its report, and
+  /// otherwise moves it to quarantine.
   static let maximumAttempts: UInt32 = 3
   /// The maximum number of all attempts, including those that ended because their converter crashed on another
   /// thread.
@@ -15,7 +16,7 @@ extension PendingDirectory {
   /// The conversion may have caused such a crash too, for example by using up memory.
   static let maximumInterruptions: UInt32 = 30
 
-  /// True if a claimed file is still empty.
+  /// True if a claimed file is still empty or no longer exists.
   func isEmpty(_ claim: DumpClaim) throws(CrashReportDatabaseError) -> Bool {
     (try directory.status(of: claim.name.description)?.size ?? 0) == 0
   }

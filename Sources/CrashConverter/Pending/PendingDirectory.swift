@@ -186,7 +186,8 @@ struct PendingDirectory: ~Copyable {
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
         place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
-    // This process already has a claimed file with the same report ID, and could not give that file back.
+    // This process already has a claimed file with the same report ID: another thread works on it, or it could not be
+    // given back.
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
@@ -304,7 +305,7 @@ struct DumpClaim: Sendable {
   /// How the previous attempt ended.
   enum Attempt: Sendable {
     case none
-    /// The dump was given back after the attempt failed.
+    /// The dump was given back, usually after the attempt failed.
     case failed
     /// The converter ended while it worked on the dump.
     case ended
@@ -320,7 +321,7 @@ struct DumpClaim: Sendable {
   /// How the run ended, if the dump is empty.
   var run: EndedRun?
 
-  /// False if a converter has ended while it worked on the dump.
+  /// False if the converter of the previous attempt ended while it worked on the dump.
   ///
   /// If the value is false, steps that a report does not need, such as finding names, are skipped.
   var isHarmless: Bool {
@@ -330,7 +331,9 @@ struct DumpClaim: Sendable {
     }
   }
 
-  /// True if the dump must not be parsed again, and is moved to quarantine instead.
+  /// True if the dump must not be parsed again.
+  ///
+  /// The dump is moved to quarantine instead, unless the database already has its report.
   var isSetAside: Bool {
     switch preceding {
     case .none: false

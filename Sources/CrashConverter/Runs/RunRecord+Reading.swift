@@ -2,8 +2,8 @@ package import IntermediateDump
 package import PendingDumps
 internal import ProcessSnapshot
 
-// The code that reads run records is separate from the code that writes them, because only a converter reads complete
-// records. A program with only the handler does not contain this code.
+// The code that reads run records is separate from the code that writes them, because only a converter and the
+// `postmortem` command read complete records. A program with only the handler does not contain this code.
 
 extension RunRecord {
   static let fields = MapFields(

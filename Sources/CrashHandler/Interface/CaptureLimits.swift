@@ -26,7 +26,8 @@ public struct CaptureLimits: Sendable, Equatable {
   /// The maximum number of reports about crashes that the process survived or may have survived.
   ///
   /// Further crashes go directly to the previous handler, without a dump, so that a program that survives many
-  /// crashes does not fill the disk. A report is always created for a crash that ends the process.
+  /// crashes does not fill the disk. The limit does not apply to a fault that no previous handler handles, because
+  /// such a fault ends the process.
   public var survivedCrashes = 16
 
   /// Creates limits with the default values.

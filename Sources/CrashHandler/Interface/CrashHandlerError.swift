@@ -4,14 +4,15 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// The database's directory, or a directory inside it, cannot be created or written.
+    /// The database's directory, or a directory inside it, cannot be created, written or trusted, or `sharedGroup`
+    /// names no group.
     public static let unusableDatabase = Code(description: "the crash database cannot be used")
     /// The handler was already started with another database.
     public static let alreadyStarted = Code(description: "the crash handler was started already")
     /// The identifier has characters other than `[A-Za-z0-9._-]`, has more than 128 characters, or consists only of
     /// dots.
     public static let invalidIdentifier = Code(description: "the identifier cannot be used")
-    /// The kernel refused memory or a signal action, or the program is built with ThreadSanitizer.
+    /// The kernel refused memory, a thread or a signal action, or the program is built with ThreadSanitizer.
     public static let notInstalled = Code(description: "the crash handler could not be installed")
     /// The call needs a handler, and this process has none.
     public static let notStarted = Code(description: "the crash handler was not started")

@@ -5,7 +5,7 @@ internal import PendingDumps
 
 /// The dump of a hang in progress.
 ///
-/// No converter converts this dump while the process runs.
+/// No converter converts this dump while the process runs and the hang lasts.
 ///
 /// If the process ends during the hang, the dump is converted to a report. A call of `drop`, or a captured crash,
 /// removes the dump. Not crash code; used by one thread.

@@ -4,21 +4,22 @@ package import Stackwalk
 
 /// The main facts of a report, found faster than by making the whole report.
 ///
-/// The converter, `postmortem list` and the uploader use them. For a crash, only the crashing thread's stack is walked.
-/// Files of modules are read only if the caller passes a symbol source that reads them.
+/// The converter, the uploader, and subcommands such as `postmortem list` use them. For a crash, only the crashing
+/// thread's stack is walked. Files of modules are read only if the caller passes a symbol source that reads them.
 package struct CrashFacts: Sendable {
   /// The signal's name; nil if nothing crashed, or if a truncated dump lacks the signal.
   package let signal: String?
-  /// A word for the cause of the crash or, for a run that left no dump, for how the run ended.
+  /// A word for the cause of the crash; for a hang, for its deadlock; for a run that left no dump, for how the run
+  /// ended.
   package let cause: String?
   package let message: String?
   package let signature: String?
-  /// The innermost call of the program's own code, with file and line if the report stores them.
+  /// The innermost call of the program's own code, with file and line if they are known.
   ///
   /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
   /// innermost call of a dependency.
   package let place: String?
-  /// The innermost calls of the program's own code, each with file and line if the report stores them.
+  /// The innermost calls of the program's own code, each with file and line if they are known.
   package let ownFrames: [String]
   /// The innermost calls of the crashing thread, in the same form as `ownFrames`.
   package let stack: [String]

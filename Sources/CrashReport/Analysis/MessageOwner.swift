@@ -8,7 +8,7 @@ internal import Stackwalk
 struct MessageOwner {
   enum Verdict {
     case crashingThread
-    /// The stack is missing, or its frames have no function names.
+    /// The stack does not show this, for example because its frames have no function names.
     case unknown
     /// The crashing thread is not in code that writes a message, so another thread wrote the message, or the crashing
     /// thread wrote it earlier.
@@ -141,7 +141,8 @@ struct MessageOwner {
 
   // MARK: - Either
 
-  /// The messages that the crashing thread did not write.
+  /// The messages that do not belong to the crash: other threads wrote them, or the crashing thread wrote them
+  /// earlier.
   var otherMessages: [String] {
     [
       swiftMessage == nil ? snapshot.exception?.swiftMessage : nil,

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Distinguishes the program's own code from dependencies, from Swift's and the system's libraries, and from
 /// compiler-generated code.
 ///
-/// If debug information has a frame's source file, that file decides whether the frame is in the program's own code.
-/// Without such a file, the names of the frame's module and function decide. The program's own modules are the
+/// If debug information shows that a frame's source file belongs to others, the frame is not in the program's own
+/// code. For any other frame, the names of the frame's module and function decide. The program's own modules are the
 /// executable and the libraries next to it. Swift code in any other library also counts as the program's own,
 /// wherever the library is installed. Swift code in the toolchain's libraries does not count as the program's own.
 package struct OwnCode: Sendable {

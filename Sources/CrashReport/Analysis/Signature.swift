@@ -23,7 +23,7 @@ package struct Signature: Sendable {
 
   /// - Parameters:
   ///   - trace: the stack of the crashing thread.
-  ///   - finding: the cause, which shows whether the crash is a stack overflow.
+  ///   - finding: the cause; nil if it is not known.
   ///   - thrown: the call stack at the throw of an uncaught error, used if the names on the crashing thread's stack,
   ///     such as `main` alone, do not distinguish crashes.
   ///   - hang: the thread that hangs, if the report is about a hang.

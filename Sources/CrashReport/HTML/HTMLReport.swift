@@ -200,7 +200,7 @@ package struct HTMLReport: Sendable {
     return index - rows.startIndex
   }
 
-  /// Adds all modules, and folds those that are not on a stack.
+  /// Adds the modules up to a size, and folds those that are not on a stack.
   private func addModules(maximumSize: Int, to html: inout HTMLWriter) {
     let modules = report.snapshot.modules
     guard !modules.isEmpty else { return }

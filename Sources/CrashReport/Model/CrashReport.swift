@@ -25,7 +25,8 @@ package struct CrashReport: Sendable {
   /// A line of text that is the same for crashes with the same cause; the rules are in
   /// `Docs/Reference/Signatures.md`.
   package var signature: String?
-  /// The innermost call of the program's own code on the crashing thread, with file and line if they are known.
+  /// The innermost call of the program's own code on the crashing or hanging thread, with file and line if they are
+  /// known; for an uncaught error, the call may be the one at its throw.
   ///
   /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
   /// innermost call of a dependency.

@@ -15,7 +15,8 @@ package struct ReferenceCount: Sendable, Equatable {
   }
 
   package var state: State
-  /// The number of strong references; 0 for an object that is immortal or being deinitialized.
+  /// The number of strong references; 0 for an object that is immortal or being deinitialized, and if the side table
+  /// cannot be read.
   package var strong: UInt64 = 0
   /// The number of unowned references, without the one that all strong references share.
   package var unowned: UInt64 = 0

@@ -78,8 +78,8 @@ extension CrashReport {
     return ", which is in \(call)"
   }
 
-  /// A section about the threads that wait for a lock or for another thread; threads that the head names are left
-  /// out.
+  /// A section about the threads that wait for a known thread, or for a lock that readers hold; threads that the head
+  /// names are left out.
   var waitSection: ReportSection? {
     let known = waits.all.filter { wait in
       (wait.owner != nil || wait.readers > 0) && !shownWaits.contains(wait)

@@ -39,7 +39,8 @@ package struct Wait: Sendable, Equatable {
   package var owner: UInt32?
   /// The number of readers that hold the lock; their thread IDs are not known.
   package var readers = 0
-  /// True if three facts agree: the owner in the lock's word, the waiter mark in this word, and the waiting function.
+  /// True if the owner in memory, the mark of a waiter there (for a lock that has one), and the waiting function
+  /// agree.
   package var isCertain = false
   /// The innermost call of the program's own code in the waiting thread, with file and line if they are known.
   package var place: String?

@@ -23,7 +23,7 @@ struct WaitDecoder {
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.
-  /// - Returns: nil for a thread that is not blocked in futex(2).
+  /// - Returns: nil for a thread that is not blocked in futex(2), or if the arguments of the call are not known.
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard let call = FutexCall(of: thread, in: snapshot) else { return nil }
     let words = LockWords(memory: snapshot.memory, word: call.word)

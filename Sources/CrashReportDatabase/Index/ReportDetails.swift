@@ -10,7 +10,7 @@ package struct ReportDetails: Sendable, Equatable {
   /// What a report is about.
   package enum Kind: UInt64, Sendable, CaseIterable {
     case crash = 1
-    /// A hang that lasted until the process ended.
+    /// A hang, whether it lasted until the process ended or not.
     case hang = 2
     /// A dump of a process that continued.
     case dump = 3
@@ -176,7 +176,7 @@ extension ReportDetails {
   private static let headSize = 3
   private static let numberSize = 8
 
-  /// The fields; the last ones are left out if all fields would be too long.
+  /// The fields; those that do not fit are left out.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     var isCut = isCut

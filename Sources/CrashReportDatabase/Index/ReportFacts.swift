@@ -10,17 +10,18 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var signal: String?
   /// A word for the cause, as in the report's JSON.
   package var cause: String?
-  /// The message of the runtime or the C library that ended the process.
+  /// The message with which the process ended, or the reason for a dump without a crash.
   package var message: String?
-  /// The signature; nil if a truncated dump lacks the signal.
+  /// The signature; nil if a truncated dump lacks the signal, or if the report was not analyzed.
   package var signature: String?
-  /// The innermost call of the program's own code.
+  /// The place of the crash, usually the innermost call of the program's own code.
   package var place: String?
   /// A word for how a run without a dump ended; nil for the report of a dump.
   package var end: String?
   /// The time of the crash; nil if the dump lacks it.
   package var time: Timestamp?
-  /// True if names were searched for and the search did not run out of time, so that signature and place are final.
+  /// True if no names were needed, or if the search for names did not run out of time, so that signature and place
+  /// are final.
   package var isNamed = false
   /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had no details.
   package private(set) var detailBytes: [UInt8]?

@@ -145,7 +145,7 @@ package final class ReportIndex: Sendable {
     return record.dropFirst(head)
   }
 
-  /// True if the file is damaged, or if more than half of its records are of reports that no longer exist.
+  /// True if the file is damaged, or if its records exceed twice the number of reports by more than 1,000.
   ///
   /// - Parameter count: the number of the database's reports.
   package func isWorn(reports count: Int) -> Bool {

@@ -11,7 +11,7 @@ struct ReportContents: Sendable {
 
   let reportID: ReportID
   let minidump: UploadFile
-  /// The attachments by name; none if secrets are left out.
+  /// The attachments by name; none if the options leave out secrets, or if the reduction leaves out attachments.
   let attachments: [(name: String, file: UploadFile)]
   /// The fields to send: the annotations, including `prod`, `ver` and `guid`, and the fields of `UploadOptions`.
   let fields: [String: String]

@@ -14,9 +14,10 @@ public struct UploadCandidate: Sendable {
   public let report: StoredReport
   /// The number of this attempt, from 1.
   public let attempt: Int
-  /// The form's fields by name: annotations, `prod`, `ver`, `guid`, and those of `UploadOptions.fields`.
+  /// The fields by name: annotations, `prod`, `ver`, `guid`, those of `UploadOptions.fields`, and some facts of this
+  /// package, such as `report_signature`.
   ///
-  /// `report_id` is sent in addition.
+  /// `report_id` and the fields about sampling, such as `report_count`, are sent in addition.
   public let fields: [String: String]
 
   public var id: ReportID { report.id }

@@ -15,9 +15,10 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     public static let progressed = Kind(rawValue: "progressed")
     /// The server has the report; `serverID` is its ID for the report.
     public static let uploaded = Kind(rawValue: "uploaded")
-    /// The upload failed for a `reason`; it is not tried again before `nextAttemptTime`.
+    /// The upload failed, or the review postponed it, for a `reason`; it is not tried again before `nextAttemptTime`.
     public static let delayed = Kind(rawValue: "delayed")
-    /// The server refused the report for a `reason`; the upload is not tried again without `requestUpload`.
+    /// The server refused the report, or the review held it back, for a `reason`; the upload is not tried again
+    /// without `requestUpload`.
     public static let skipped = Kind(rawValue: "skipped")
     /// The database, or the files of one report, could not be read or written for a `reason`; the uploader tries
     /// again.

@@ -13,7 +13,7 @@ public struct UploadOptions: Sendable, Equatable {
   /// The minimum time, in whole seconds, from the start of one upload from the database to the start of the next, even
   /// if different processes send them.
   ///
-  /// The other reports wait for their turn; no report is dropped.
+  /// The other reports wait for their turn; no report is dropped. `postmortem upload` does not wait.
   public var interval = Duration.seconds(60)
   /// The longest wait between the creation of a report and its first upload; in whole seconds.
   ///
@@ -48,9 +48,10 @@ public struct UploadOptions: Sendable, Equatable {
 
 /// Limits how many reports of one signature are sent complete; further reports are sent as a count.
 ///
-/// Beyond the limit, all pending reports of a signature become one upload without minidumps and attachments: a form
-/// with `report_count`, the number of reports, and `minidump_left_out`, the reason. The minidumps stay in the
-/// database, and `requestUpload` requests the upload of one of them. A report without a signature is sent complete.
+/// Beyond the limit, the pending reports of a signature (at most 10,000) become one upload without minidumps and
+/// attachments: a form with `report_count`, the number of reports, and `minidump_left_out`, the reason. The minidumps
+/// stay in the database, and `requestUpload` requests the upload of one of them. A report without a signature is sent
+/// complete.
 public struct UploadSampling: Sendable, Equatable {
   /// The number of complete reports of one signature that are sent within a window; 5 by default.
   public var wholeReports = 5

@@ -26,7 +26,7 @@ package final class DirectoryWatcher {
 
   deinit { source.cancel() }
 
-  /// - Returns: false if there is no such directory.
+  /// - Returns: false if the directory does not exist or cannot be watched.
   @discardableResult
   package func watch(_ directory: String) -> Bool {
     let mask = UInt32(IN_MOVED_TO | IN_CREATE | IN_DELETE_SELF)

@@ -126,7 +126,10 @@ package struct StandingUploads: Sendable {
       engine.spreadTime(of: report, now))
   }
 
-  /// The pending reports that may be sent: all if uploads are enabled, otherwise only the requested ones.
+  /// The pending reports that may be sent: all if uploads are enabled, otherwise only the requested ones and those
+  /// whose upload only has to be recorded.
+  ///
+  /// Reports that are counted with another pending report are left out.
   private mutating func pending() throws(CrashReportDatabaseError) -> [StoredReport] {
     let isEnabled = try engine.database.uploadsEnabled()
     let listing = try engine.database.listing()

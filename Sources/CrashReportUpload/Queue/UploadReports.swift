@@ -99,7 +99,7 @@ extension UploadEngine {
   }
 }
 
-/// Prints the requests of `uploadReports`, without sending or changing anything.
+/// Describes the requests of `uploadReports`, without sending anything or changing any report.
 ///
 /// - Parameters:
 ///   - ids: the reports; nil for all pending ones.

@@ -3,7 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// Encodes MINIDUMP_MEMORY_INFO_LIST, with an entry for each mapping.
   ///
-  /// The stream has the same contents as LinuxMaps, and is for readers that know only the streams of Windows.
+  /// The stream has the same mappings as LinuxMaps, but no paths, and is for readers that know only the streams of
+  /// Windows.
   ///
   /// Source: Microsoft minidumpapiset.h, winnt.h.
   mutating func encodeMemoryInfoList() -> MinidumpLocation {

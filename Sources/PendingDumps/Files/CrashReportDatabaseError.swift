@@ -8,7 +8,7 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     public static let invalidPath = Code(description: "invalid path")
     /// The file at the path is not a directory.
     public static let notADirectory = Code(description: "not a directory")
-    /// The directory, or a symbolic link to it, belongs to another user, who could replace it.
+    /// The directory, a symbolic link to it, or a dump belongs to another user.
     public static let foreignOwner = Code(description: "belongs to another user")
     /// The directory is writable by all users, or by a group with which this process does not share databases.
     public static let writableByOthers = Code(description: "others may write to it")
@@ -27,7 +27,8 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(
       description: "crash reports are not supported here")
-    /// The system refused the operation; `errno` gives the reason.
+    /// The system refused the operation, and `errno` gives the reason; or a file is not as expected, and `errno` is
+    /// 0.
     public static let fileSystemError = Code(description: "file system error")
   }
 

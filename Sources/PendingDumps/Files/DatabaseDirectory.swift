@@ -138,8 +138,8 @@ package enum DatabaseDirectory {
 
   /// Opens a directory by its path.
   ///
-  /// A link is followed only after a check that its owner is trusted. If another link then replaces the checked one,
-  /// the new link is not followed.
+  /// If the last component is a link, it is followed only after a check that its owner is trusted. If another link
+  /// then replaces the checked one, the new link is not followed.
   private static func open(_ path: String, links: Int) throws(CrashReportDatabaseError) -> Int32 {
     let descriptor = unsafe path.withCString { unsafe Glibc.open($0, flags | O_NOFOLLOW) }
     if descriptor >= 0 { return descriptor }
@@ -246,7 +246,7 @@ package enum DatabaseDirectory {
     }
   }
 
-  /// Throws if anyone but this user, root and the database's owner could add or remove files in a directory.
+  /// Throws if a user or group that this process does not trust could add or remove files in a directory.
   private static func check(
     _ status: stat, _ descriptor: Int32, _ path: String, database: Int32?
   ) throws(CrashReportDatabaseError) {

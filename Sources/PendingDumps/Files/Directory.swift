@@ -3,12 +3,12 @@ internal import IntermediateDump
 
 /// An open directory, whose files are reached only through its descriptor.
 ///
-/// Every operation uses the directory's descriptor and stays in the directory. No operation follows a symbolic link,
-/// or opens a file that could block or cause side effects when opened. If the path is replaced later, this value
-/// still uses the same directory.
+/// Every operation uses the directory's descriptor and stays in the directory. No operation on a file in it follows a
+/// symbolic link, or waits when it opens a FIFO. If the path is replaced later, this value still uses the same
+/// directory.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
-  /// The device and the inode that this directory had when it was opened.
+  /// The status of this directory when it was opened.
   package let status: FileStatus
   /// The mode of new files in the directory: 0600, or 0660 if a group shares the database.
   package let fileMode: UInt32
@@ -148,7 +148,7 @@ package struct Directory: ~Copyable, Sendable {
     try open(name).read(limit: limit)
   }
 
-  /// Reads a small file with only three system calls.
+  /// Reads a small file with only three system calls, or four if it has 512 bytes or more.
   ///
   /// The kind of file is not checked. Reading a file that is not regular may return no bytes or unexpected bytes, but
   /// does not block.
@@ -183,7 +183,7 @@ package struct Directory: ~Copyable, Sendable {
     return nil
   }
 
-  /// Appends bytes to a file; creates the file, accessible only by this user, if it is missing.
+  /// Appends bytes to a file; creates the file, as `create` does, if it is missing.
   package func append(_ bytes: [UInt8], to name: String) throws(CrashReportDatabaseError) {
     if try status(of: name) == nil { _ = try create(name) }
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
@@ -299,7 +299,7 @@ extension Directory {
     }
   }
 
-  /// Creates a small file atomically: after a failure or a power cut, the file is either complete or missing.
+  /// Writes a small file atomically: after a failure or a power cut, the file is either complete or as it was before.
   ///
   /// - Parameters:
   ///   - workshop: a directory on the same file system, where the contents are first written to a temporary file.

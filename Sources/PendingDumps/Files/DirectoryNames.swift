@@ -9,8 +9,8 @@ package enum DirectoryNames {
 
   /// Returns the names in a directory, in arbitrary order, without `.` and `..`.
   ///
-  /// - Parameter limit: the maximum number of bytes of names.
-  /// - Returns: nil if the names take more bytes than the limit, or if the directory cannot be opened.
+  /// - Parameter limit: the maximum number of bytes of directory entries.
+  /// - Returns: nil if the entries come within 512 bytes of the limit, or if the directory cannot be opened.
   package static func of(_ descriptor: Int32, limit: Int = .max) -> [String]? {
     // The directory is opened again, because all users of one descriptor share its read position.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)

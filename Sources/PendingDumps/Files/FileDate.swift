@@ -11,7 +11,8 @@ package enum FileDate {
     dates.filter { Timestamp(nanoseconds: $0).isPossible(at: Timestamp(nanoseconds: now)) }.max()
   }
 
-  /// Sets the status change time (ctime) of a file to now, but keeps the modification time of its contents.
+  /// Sets the status change time (ctime) and the access time of a file to now, but keeps the modification time of its
+  /// contents.
   ///
   /// This does nothing while the clock is not set. A file that cannot be changed keeps its dates.
   ///

@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// Reads system files (in /proc, /sys and /etc) outside signal handlers; inside them, `ProcReader` reads such files.
 ///
-/// Files about this process are read from `/proc/thread-self`, because `/proc/self` shows neither memory nor
-/// descriptors nor namespaces once the first thread has ended. Only the start time is read from `/proc/self/stat`.
+/// Files about this process's memory, descriptors and namespaces are read from `/proc/thread-self`, because
+/// `/proc/self` does not show these once the first thread has ended.
 ///
 /// Most of these files have a size of 0, so they are read until a read returns nothing. Paths are passed to the
 /// kernel by `withCString`, because the implicit conversion to a pointer would copy them twice.
@@ -165,7 +165,8 @@ package enum SystemFile {
     return nil
   }
 
-  /// Returns the inode of one of this process's namespaces; nil if the kernel has no namespaces of that kind.
+  /// Returns the inode of one of this process's namespaces; nil if the kernel has no namespaces of that kind, or if
+  /// `/proc` does not show them.
   ///
   /// The inode number is in the target text of the link in `/proc`. Following the link would take ten times as long,
   /// because the kernel would first create the inode.

@@ -134,7 +134,8 @@ package struct LivenessEvidence: Sendable {
 
 /// Whether a process is alive, with the reason.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// The process is alive; after `still` nanoseconds it will count as dead, or never if `still` is nil.
+  /// The process is, or may be, alive; it will count as dead after `still` nanoseconds. If `still` is nil, the age
+  /// does not matter.
   case alive(String, still: Int64? = nil)
   case dead(String)
 

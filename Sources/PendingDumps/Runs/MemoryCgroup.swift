@@ -68,7 +68,7 @@ package struct MemoryCgroupFiles {
     limitAtOpening = Self.limit(in: limit)
   }
 
-  /// Reads the limit from a file; nil if the file says that there is no limit.
+  /// Reads the limit from a file; nil if there is no limit or the file cannot be read.
   ///
   /// In version 1, the limit in bytes of the largest possible number of pages means that there is no limit.
   fileprivate static func limit(in file: Int32) -> UInt64? {
@@ -107,7 +107,8 @@ package struct MemoryCgroup {
     }
   }
 
-  /// Returns how many processes in a memory cgroup the kernel killed when memory ran out; nil if the cgroup is gone.
+  /// Returns how many processes in a memory cgroup the kernel killed when memory ran out; nil if the cgroup is gone
+  /// or cannot be seen from here.
   package static func kills(of path: String) -> UInt64? {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]

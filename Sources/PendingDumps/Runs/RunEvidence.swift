@@ -7,8 +7,8 @@ package import IntermediateDump
 package struct RunEvidence: Sendable {
   /// The size of a heartbeat in a run record, in bytes.
   ///
-  /// If the evidence does not fit, `heartbeatBytes` leaves out all breadcrumbs but the last, then paths of locked
-  /// files, then the cgroup, then the open contexts.
+  /// Until the evidence fits, `heartbeatBytes` leaves out the oldest breadcrumbs (but never the last one), then paths
+  /// of locked files, then the cgroup, then the open contexts.
   package static let heartbeatSize = 2048
   /// The offset of the heartbeat in a run record: after the notes and the heartbeat's property header.
   package static let heartbeatOffset = RunNotePlace.offset &+ Int64(RunNotePlace.size + 7)

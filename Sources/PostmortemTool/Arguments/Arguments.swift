@@ -91,7 +91,7 @@ struct Arguments {
 
   /// Reads several one-letter flags after one dash; the last letter may be an option with a value.
   ///
-  /// - Returns: false if the first letter is not a known option.
+  /// - Returns: false if a letter is not a known option, or if the word is a long option with only one dash.
   private mutating func takeCluster(
     _ word: String, _ rest: inout ArraySlice<String>
   ) throws(ToolError) -> Bool {

@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 
 /// Finds the database of a command.
 ///
-/// The database must exist, because a mistyped path must not create directories.
+/// The database must exist unless the user asks for a new one, because a mistyped path must not create directories.
 enum ReportDatabase {
   /// The environment variable that can be set instead of giving DIR.
   static let variable = "POSTMORTEM_DATABASE"

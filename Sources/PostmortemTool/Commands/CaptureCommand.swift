@@ -79,7 +79,7 @@ enum CaptureCommand: Subcommand {
 
 /// Waits for a moment at which a process is not writing a dump.
 ///
-/// While a process writes a dump, it ignores requests, the writing thread blocks every signal, and the dump's file
+/// While a process writes a dump, it ignores requests, the writing thread blocks most signals, and the dump's file
 /// looks like the handler's own file.
 private struct QuietMoment {
   private static let attempts = 4
@@ -91,7 +91,8 @@ private struct QuietMoment {
     deadline = .now + .seconds(seconds)
   }
 
-  /// Examines the process, and tries again a few times if the process was just writing a dump.
+  /// Examines the process, and tries again a few times after an error, because the process may just be writing a
+  /// dump.
   ///
   /// Writing a dump takes milliseconds.
   ///
@@ -253,7 +254,7 @@ private struct RequestedProcess: ~Copyable {
     return likely
   }
 
-  /// Waits until the dump is finished, or until a converter has claimed it.
+  /// Waits until the dump is finished, or until another converter has made its report pending.
   ///
   /// - Throws: `ToolError` after the deadline, or if the process has ended without a dump.
   func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {

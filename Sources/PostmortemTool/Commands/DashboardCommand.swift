@@ -68,7 +68,7 @@ enum DashboardCommand: Subcommand {
 
   /// Writes the pages of reports.
   ///
-  /// - Returns: the links to the pages that could be written.
+  /// - Returns: the links to the pages, without those of reports that could not be read.
   private static func writePages(
     of reports: [(id: ReportID, path: String)], nextTo page: String
   ) throws -> [ReportID: String] {

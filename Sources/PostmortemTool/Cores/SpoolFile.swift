@@ -4,7 +4,8 @@ internal import IntermediateDump
 
 /// An unlinked temporary file for data that cannot be read twice: the bytes of a pipe, or the output of a program.
 ///
-/// Blocks of zeros become holes, as in core files that the kernel writes. The file is deleted when this process ends.
+/// Blocks of zeros become holes, as in core files that the kernel writes. The file's space is freed when the last
+/// descriptor is closed, at the latest when this process ends.
 struct SpoolFile {
   /// The number of bytes of one block, which becomes a hole if all its bytes are 0.
   private static let blockSize = 1 << 16

@@ -22,7 +22,8 @@ struct DebugFileServers {
   private let urls: [String]
   private let download: FileDownload
 
-  /// - Returns: nil if the variable names no server, or if there is no directory for a cache.
+  /// - Returns: nil if the variable names no server, if there is no directory for a cache, or if this process has
+  ///   more privileges than its user.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
     urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }

@@ -6,7 +6,8 @@ internal import ProcessSnapshot
 /// A report with the facts that lists show.
 struct ListedReport {
   let stored: StoredReport
-  /// The facts; nil if the report is still being written or cannot be read.
+  /// The facts; nil if the report is still being written or cannot be read, or if only the index was read and lacks
+  /// them.
   var facts: ReportFacts?
   /// The process ID; nil if it is not known or was not requested.
   var processID: UInt64?

@@ -61,7 +61,7 @@ struct ReportSelection {
     }
     let all = try candidates(readingAll: false)
     if let found = try find(word, in: all) { return found }
-    // The index does not contain reports that other writers made.
+    // The index may lack reports, such as those that other writers made.
     let needsFacts = word.map { !isLongID($0) } ?? (program != nil || processID != nil)
     return needsFacts ? try find(word, in: candidates(readingAll: true)) : nil
   }

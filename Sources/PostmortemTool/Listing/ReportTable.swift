@@ -111,7 +111,7 @@ struct ReportTable {
     return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
   }
 
-  /// The last line: the numbers of reports, of dumps without a report, and of reports that were not uploaded.
+  /// The last line: the numbers of reports, of dumps without a report, and of pending reports whose upload was tried.
   ///
   /// - Parameter total: the number of reports before a filter.
   func count(of reports: [ListedReport], total: Int, _ rest: DatabaseRest) -> String {

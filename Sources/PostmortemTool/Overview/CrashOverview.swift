@@ -8,7 +8,7 @@ struct CrashOverview {
     var count = 0
     var first = Timestamp(nanoseconds: .max)
     var last = Timestamp(nanoseconds: .min)
-    /// The newest report: the last one in the order of `postmortem list`.
+    /// The newest report.
     var lastReport: ReportID?
     /// The path of the newest report; set for signatures only.
     var lastPath = ""

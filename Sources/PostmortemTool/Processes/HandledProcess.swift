@@ -35,7 +35,8 @@ struct HandledProcess {
   let holdsDirectory: Bool
   /// The run record; nil if it cannot be read.
   let record: RunRecord?
-  /// A converter's verdict on the owner of the locked file; nil if there is no locked file.
+  /// A converter's verdict on the owner of the locked file; nil if there is no locked file, or if its directory
+  /// cannot be opened.
   let verdict: OwnerVerdict?
   /// The directory in `/proc` from which the process's state is read.
   private let place: String
@@ -75,7 +76,7 @@ struct HandledProcess {
     return isOther ? "\(place)/root" + path : path
   }
 
-  /// False for a process that has inherited the locked file of another process.
+  /// False for a process that has inherited the locked file of another process, and if the run record cannot be read.
   var isOwner: Bool {
     guard let record else { return false }
     let namespace = SystemFile.target("\(place)/ns/pid")

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// A file that the command line names, which is read completely, up to a maximum size.
 enum InputFile {
-  /// The maximum size in bytes: twice that of the largest dump that a handler writes by default.
+  /// The maximum size in bytes: twice that of the largest dump that a converter reads.
   static let maximumSize = 1 << 30
 
   /// Reads a regular file.

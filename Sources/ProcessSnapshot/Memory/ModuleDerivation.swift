@@ -91,8 +91,9 @@ struct ModuleDerivation {
 
   /// True if the process could execute the image.
   ///
-  /// The mappings with the image's path decide this. If there are no such mappings, any mappings that overlap the
-  /// image decide. If there are none of these either, the program headers decide.
+  /// An image whose source the handler recorded counts as executable. Otherwise, the mappings with the image's path
+  /// decide this. If there are no such mappings, any mappings that overlap the image decide. If there are none of
+  /// these either, the program headers decide.
   private func isExecutable(_ candidate: Candidate) -> Bool {
     if candidate.source != nil { return true }
     let image = AddressRange(start: candidate.address, byteCount: candidate.size)

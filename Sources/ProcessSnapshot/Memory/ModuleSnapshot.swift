@@ -125,7 +125,7 @@ extension ProcessSnapshot {
     return modules.first { $0.path == process.executablePath }?.address
   }
 
-  /// Copies the program's annotations to the program's module, where Crashpad's clients record them.
+  /// Copies the program's typed annotations to the program's module, where Crashpad's clients record them.
   package mutating func spreadClientAnnotations() {
     let objects = client.annotations.compactMap { annotation in
       annotation.name.flatMap { name in

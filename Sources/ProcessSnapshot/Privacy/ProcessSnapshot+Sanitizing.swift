@@ -219,8 +219,8 @@ extension ThrowSnapshot {
 }
 
 extension CPUContext {
-  /// Replaces values of registers except the stack pointer, the instruction pointer and the flags; removes vector
-  /// registers.
+  /// Replaces register values that the filter does not keep, except for the stack pointer, the instruction pointer,
+  /// the flags and the segment registers; removes vector registers.
   ///
   /// The frame pointer is replaced too, unless the filter keeps its value, because code without frame pointers may
   /// have any value in this register.

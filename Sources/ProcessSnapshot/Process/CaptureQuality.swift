@@ -4,7 +4,7 @@ package import IntermediateDump
 public struct CaptureQuality: Sendable, Equatable {
   /// True for a complete dump; false for a truncated one.
   public var isComplete = false
-  /// Why a truncated dump could not be read to its end, and from which offset.
+  /// Why the dump is not complete, for example where and why it ends.
   public var damage: String?
 
   /// Records that a dump is truncated because the kernel killed the process for lack of memory while the dump was

@@ -16,7 +16,8 @@ public struct ClientInformation: Sendable, Equatable {
   ///
   /// For each thread, the outermost value comes first.
   public var contexts: [Context] = []
-  /// The handler's table of the `withContext` calls that had not ended; nil if the program never made such a call.
+  /// The handler's table of the `withContext` calls that had not ended; nil if the dump has none, for example because
+  /// the program never made such a call.
   package var openContextTable: [UInt8]?
   /// The ranges of memory that the program added to the dump; the bytes are in the snapshot's `memory`.
   public var extraMemory: [ExtraMemoryRange] = []

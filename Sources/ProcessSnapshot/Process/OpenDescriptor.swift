@@ -7,7 +7,8 @@ public struct OpenDescriptor: Sendable, Equatable {
   public var number: UInt32 = 0
   /// The kind of file; nil for an unknown kind, or if the link in `/proc` could not be read.
   public var kind: Kind?
-  /// The path, or the kernel's text for a descriptor without a path, such as `socket:[4711]`; nil if it was left out.
+  /// The path, or the kernel's text for a descriptor without a path, such as `socket:[4711]`; nil if it was left out
+  /// or could not be read.
   public var path: String?
   /// True if the path was too long and its end is missing.
   public var isCut = false

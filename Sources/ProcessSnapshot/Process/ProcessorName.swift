@@ -4,7 +4,8 @@
 package enum ProcessorName {
   /// The name of the first processor in the text; nil if the text lacks the implementer or the part number.
   ///
-  /// Several kinds of machines have the same processor, so the name gives an example, such as "(as in AWS Graviton)".
+  /// Several kinds of machines have the same processor, so the name may give an example, such as "(as in AWS
+  /// Graviton)".
   package static func of(_ text: [UInt8]) -> String? {
     let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
     func number(_ label: String) -> UInt32? {

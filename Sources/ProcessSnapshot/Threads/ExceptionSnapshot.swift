@@ -4,9 +4,9 @@ internal import IntermediateDump
 public struct ExceptionSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread that received the signal.
   public var threadID: UInt32
-  /// The signal's number; nil if it is missing from a truncated dump.
+  /// The signal's number; nil for a dump without a crash, and if it is missing from a truncated dump.
   public var signal: Int32?
-  /// The signal's `si_code`; nil if the writer of a minidump did not record it.
+  /// The signal's `si_code`; nil if it was not recorded.
   public var code: Int32?
   /// The address in `si_addr` if the kernel sets it for this signal; nil for a signal that was sent.
   ///
@@ -111,7 +111,8 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// True for a signal that a process sent; the code of such a signal is zero or negative.
+  /// True for a signal that a process, a timer or another event sent, because the code of such a signal is zero or
+  /// negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
   /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.

@@ -22,7 +22,7 @@ struct BreakpadFunctions {
     names = BreakpadNames(limit)
   }
 
-  /// A note about the part of the debug information that cannot be read; nil if all parts can be read.
+  /// A note about debug information that could not be read; nil if there is nothing to note.
   var note: String? { information?.note }
 
   /// Writes the records of all functions.
@@ -73,7 +73,8 @@ struct BreakpadFunctions {
 
   /// Writes symbols for which there is no debug information.
   ///
-  /// A function of known size becomes a FUNC record without lines. Any other symbol becomes a PUBLIC record.
+  /// A function of known size that overlaps no function with debug information becomes a FUNC record without lines.
+  /// Any other symbol becomes a PUBLIC record.
   private mutating func writeSymbols(to output: inout BreakpadOutput) {
     var end: Address = 0
     for entry in table.entries {

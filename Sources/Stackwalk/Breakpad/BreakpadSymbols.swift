@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 /// A Breakpad symbol file for a binary: functions, lines, inlined calls and call frame information as text.
 ///
 /// The text is written in pieces. `WorkLimit` limits the memory and the work; how much work is allowed depends on the
-/// size of the binary. The same binary always gives the same bytes.
+/// size of the binary. The same binary with the same file name gives the same bytes each time.
 ///
 /// Source: Breakpad's docs/symbol_files.md.
 package struct BreakpadSymbols {
@@ -65,7 +65,8 @@ package struct BreakpadSymbols {
 
   /// Writes the text to an empty regular file that is open for reading and writing.
   ///
-  /// - Returns: the reason why some records are missing; nil if none are.
+  /// - Returns: why records are missing, if debug information could not be read or a limit was reached; otherwise
+  ///   nil.
   /// - Throws: `StackwalkError` with the errno.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) -> String? {
     let size = Int(clamping: min(image.elf.file.size, 1 << 40))

@@ -200,7 +200,8 @@ struct DWARFReader {
     return text.indices
   }
 
-  /// Reads the initial length of a unit, and returns it with the size of offsets in bytes; nil for a reserved value.
+  /// Reads the initial length of a unit, and returns it with the size of offsets in bytes; nil for a reserved value
+  /// or past the end.
   mutating func initialLength() -> (length: UInt64, offsetSize: Int)? {
     cursor.readInitialLength()
   }

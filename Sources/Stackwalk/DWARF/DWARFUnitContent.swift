@@ -210,14 +210,14 @@ final class DWARFAbbreviations {
   private var dense: [Entry] = []
   private var sparse: [UInt64: Entry] = [:]
 
-  /// The maximum size of a table in bytes; a larger table is not read to its end.
+  /// An upper limit for the number of bytes that are read of a table; a larger table is not read to its end.
   private static let maximumSize = 1 << 20
   /// The maximum number of attributes of an entry; an entry with more is treated as damaged.
   ///
   /// Without this limit, attributes that take no bytes in the unit could cause much work in a small file.
   private static let maximumAttributes = 128
 
-  /// Reads the table at an offset, up to the first damaged entry; nil if there is no table.
+  /// Reads the table at an offset, up to the first damaged entry; nil if there is no table or a limit is reached.
   init?(
     of section: DebugSection, at offset: UInt64, _ format: DWARFValue.Format, _ limit: WorkLimit
   ) {

@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// Finds functions, lines and inlined calls in the DWARF debug information of one file.
 ///
-/// For each address, only the unit and the line program that are needed are read, and they are kept within a memory
-/// limit. Reading never traps, whatever bytes the file contains.
+/// The header and the first entry of every unit are read. Otherwise, only the units and line programs that an address
+/// needs are read, and they are kept within a memory limit. Reading never traps, whatever bytes the file contains.
 package final class DebugInformation: MemoryHolder {
   /// A function at an address, or a call that was inlined into this function.
   package struct Frame: Equatable {
@@ -39,7 +39,7 @@ package final class DebugInformation: MemoryHolder {
     limit.add(self)
   }
 
-  /// A note about the part of the debug information that cannot be read; nil if all parts can be read.
+  /// A note about debug information that could not be read; nil if there is nothing to note.
   var note: String? { sections.note }
 
   /// Finds the function and the inlined calls at an address, innermost first.

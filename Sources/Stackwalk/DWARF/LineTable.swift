@@ -33,7 +33,7 @@ final class LineTable {
   /// Finds the last row at or below an address; nil outside all sequences.
   func row(at address: Address) -> Row? { index(at: address).map { rows[$0.index] } }
 
-  /// Finds the last row with a line at or below an address, but not below `start`.
+  /// Finds the last row with a line at or below an address; rows without a line are skipped only down to `start`.
   ///
   /// Source: gdb/dwarf2/line-program.c, `lnp_state_machine::record_line`, which also skips rows without a line.
   func lineRow(at address: Address, from start: Address) -> Row? {
@@ -127,7 +127,8 @@ struct LineProgram {
   private var line: UInt32 = 1
   private var column: UInt64 = 0
 
-  /// Runs the line program at an offset of `.debug_line`, up to the first damaged part; nil if there is no program.
+  /// Runs the line program at an offset of `.debug_line`, up to the first damaged part; nil if there is no program
+  /// with a valid header, or if a limit is reached.
   static func table(
     at offset: UInt64, in ranges: DWARFRanges, addressSize: Int, limit: WorkLimit
   ) -> LineTable? {

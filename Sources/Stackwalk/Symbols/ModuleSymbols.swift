@@ -80,8 +80,8 @@ package final class ModuleSymbols {
 
   /// Finds the function and the inlined calls at an address of the process, innermost first.
   ///
-  /// The function's name comes from the symbol table, as in debuggers; names of inlined calls come from the debug
-  /// information.
+  /// The function's name comes from the symbol table, as in debuggers. Names that the table lacks, and names of
+  /// inlined calls, come from the debug information.
   package func frames(
     at address: Address, in module: ModuleSnapshot, approximating: Bool = true
   ) -> [DebugInformation.Frame] {

@@ -7,14 +7,15 @@ extension StoredSymbols {
   private static var headCount: Int { 192 }
   private static var tailCount: Int { 64 }
 
-  /// The maximum number of threads that are examined for a hang; `hangFrames` limits the innermost frames of each.
+  /// The maximum number of threads that are examined for a hang or a requested dump; `hangFrames` limits the
+  /// innermost frames of each.
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
   /// Looks up names and lines for frames in the modules' files on this machine.
   ///
-  /// The frames are those of the crashing thread and its task's asynchronous callers. For a hang, or a dump that a
-  /// tool requested, frames of other threads are added.
+  /// The frames are those of the last recorded throw, of the crashing thread, and of its task's asynchronous callers.
+  /// For a hang, or a dump that a tool requested, frames of other threads are added.
   ///
   /// The search usually takes a few dozen milliseconds.
   ///

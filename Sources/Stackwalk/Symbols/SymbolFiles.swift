@@ -3,7 +3,8 @@ internal import ProcessSnapshot
 
 /// The files of one module that belong to the build that crashed: the module's file, and its split debug file.
 ///
-/// A file is recognized by its build ID, and a debug file without a build ID by the checksum in `.gnu_debuglink`.
+/// A file is recognized by its build ID. If there is no build ID, the file at the module's path is used, and a debug
+/// file is recognized by the checksum in `.gnu_debuglink`.
 struct SymbolFiles {
   /// The file with code; nil if only a debug file was found.
   private(set) var image: ELFImage?
@@ -182,7 +183,8 @@ extension ELFImage {
 
   var hasSymbolTable: Bool { elf.section(named: ".symtab") != nil }
 
-  /// True if the file contains code; false for a split debug file, whose code sections have the type SHT_NOBITS.
+  /// True if a section of the file contains code; false for a split debug file, whose code sections have the type
+  /// SHT_NOBITS.
   var hasCode: Bool {
     elf.sections.contains { section in
       section.flags & 4 != 0 && section.type == 1 && section.size > 0

@@ -2,9 +2,9 @@ public import ProcessSnapshot
 
 /// Looks up functions and lines for addresses in the modules' files on this machine.
 ///
-/// A module's file and its split debug file are opened when they are first needed, and only if their build ID is the
-/// one in the dump. `WorkLimit` limits the work and the memory for one report; `note(on:)` explains what is missing
-/// because of the limit.
+/// A module's file and its split debug file are opened when they are first needed. A file whose build ID differs from
+/// the one in the dump is not used. `WorkLimit` limits the work and the memory for one report; `note(on:)` explains
+/// what is missing because of the limit.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
@@ -27,7 +27,7 @@ public final class SymbolSource {
     let address: Address
   }
 
-  /// The approximate numbers of bytes that a cached result and a cached frame take.
+  /// The approximate numbers of bytes that a cached call and a named frame take.
   private static let (knownCost, frameCost) = (128, 256)
 
   private let directories: SymbolDirectories
@@ -69,7 +69,7 @@ public final class SymbolSource {
   ///
   /// - Parameters:
   ///   - store: where the names are kept; nil to keep none.
-  ///   - prefersStored: true to read no file for a frame whose name and line are in `stored`.
+  ///   - prefersStored: true to read no file for the names of a frame that is in `stored`.
   ///   - limit: limits time, work and memory.
   package init(
     directories: [String], stored: StoredSymbols?, readsFiles: Bool, store: (any SymbolStore)?,
@@ -91,7 +91,8 @@ public final class SymbolSource {
   /// True if the limit of time or work has been reached; names may then be missing although the files contain them.
   package var isTimeOver: Bool { limit.isReached }
 
-  /// Prepares the source for another process, and keeps the open files.
+  /// Prepares the source for another process, and keeps the open files unless a limit was reached or most of the
+  /// memory is taken.
   ///
   /// - Parameter stored: the symbols that are stored in the report of that process.
   public func begin(stored: StoredSymbols?) {

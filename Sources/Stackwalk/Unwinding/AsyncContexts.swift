@@ -61,7 +61,7 @@ struct AsyncContexts {
 
   struct Chain {
     var addresses: [Address] = []
-    /// True if the chain leads into memory that is not in the dump.
+    /// True if the next context could not be read, usually because its memory is not in the dump.
     var isCut = false
   }
 

@@ -149,7 +149,8 @@ struct CIE {
             || data.readPointer(encoding, section: origin, data: 0, function: 0) != nil
         else { return false }
       case UInt8(ascii: "S"): isSignalFrame = true
-      // Ignore the key for signed return addresses, because the walker always removes the signatures.
+      // Ignore the key for signed return addresses (B), because the walker always removes the signatures, and the
+      // mark for tagged stack memory (G).
       case UInt8(ascii: "B"), UInt8(ascii: "G"): break
       default: return false
       }

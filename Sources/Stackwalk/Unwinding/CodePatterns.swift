@@ -5,8 +5,9 @@ internal import ProcessSnapshot
 enum FrameSetup: Equatable {
   /// The function creates a frame record.
   ///
-  /// Up to the address `saved`, the function has pushed nothing onto the stack. From `saved` up to `done`, the
-  /// caller's frame pointer has been saved, but the frame pointer register has not yet been set.
+  /// Up to the address `saved`, the return address is on top of the stack on x86_64, and in the link register on
+  /// arm64. From `saved` up to `done`, the caller's frame pointer has been saved, but the frame pointer register has
+  /// not yet been set.
   case present(saved: Address, done: Address)
   /// The function creates no frame record.
   case absent

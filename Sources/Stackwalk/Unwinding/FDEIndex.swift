@@ -111,7 +111,7 @@ struct FDEIndex {
   /// The positions of FDEs, by the addresses that they cover.
   private let map: AddressMap<UInt64>
 
-  /// Reads all entries of a section up to its end or its terminator.
+  /// Reads the entries of a section up to its end, its terminator or a damaged entry, or until a limit is reached.
   init(
     of section: CFISection, in range: AddressRange, from source: some CFISource,
     _ limit: WorkLimit = WorkLimit()

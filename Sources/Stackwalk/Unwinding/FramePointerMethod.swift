@@ -32,8 +32,8 @@ struct FrameRecord {
   /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not
   /// captured.
   ///
-  /// A stack pointer outside captured memory means a stack overflow. In this case, the captured stack that contains
-  /// the record is used.
+  /// A stack pointer outside captured memory usually means a stack overflow. In this case, the captured stack that
+  /// contains the record is used.
   init?(at address: Address, notBelow stackPointer: Address, in process: UnwindProcess) {
     guard address.value % 8 == 0, address >= stackPointer,
       let stack = process.stack(around: stackPointer) ?? process.stack(around: address),
@@ -52,7 +52,7 @@ struct FrameRecord {
     Address(framePointer.value & ~(1 << 60))
   }
 
-  /// Checks that the return address follows a call, or is a signal trampoline.
+  /// Checks that the return address follows a call, is in code that is not known, or is a signal trampoline.
   func isPlausible(in process: UnwindProcess) -> Bool {
     process.check(returnAddress: returnAddress) != .notBehindCall
       || SignalFrameMethod.isTrampoline(at: returnAddress, in: process)

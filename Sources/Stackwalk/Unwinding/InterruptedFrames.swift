@@ -32,8 +32,8 @@ struct SignalFrameMethod: UnwindMethod {
 /// Finds the caller of a function that had no frame record when it was interrupted.
 ///
 /// A function has no frame record in its first instructions and at a bare `ret`. A frame record is also missing after
-/// a call to an address without code, such as a null pointer. On arm64, leaf functions have no frame record; their
-/// callers are found even if the module's file is missing.
+/// a call to an address without code, such as a null pointer. On arm64, leaf functions have no frame record; some of
+/// their callers are found even if the module's file is missing.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,

@@ -2,8 +2,9 @@ internal import ProcessSnapshot
 
 /// Looks for a return address among the words on the stack, as the last resort.
 ///
-/// A word is used only if the code before the address that it contains is known to end in a call. The word may be
-/// left over from an earlier call that has returned, so such frames have the trust `scan`.
+/// A word is used only if it contains the address of a signal trampoline, or if the code before the address that it
+/// contains is known to end in a call. The word may be left over from an earlier call that has returned, so such
+/// frames have the trust `scan`.
 struct ScanMethod: UnwindMethod {
   /// The maximum number of words that are examined for one frame.
   ///

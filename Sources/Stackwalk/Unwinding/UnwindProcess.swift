@@ -24,7 +24,7 @@ final class UnwindProcess {
   enum ReturnAddressCheck {
     case behindCall
     case notBehindCall
-    /// The address is executable, but neither the dump nor a file contains the code.
+    /// The address is or may be executable, but neither the dump nor a file contains the code.
     case codeUnknown
   }
 
@@ -141,8 +141,8 @@ final class UnwindProcess {
 
   /// Recognizes the functions in which the kernel starts threads and programs.
   ///
-  /// These functions make a call that never returns. The functions are recognized by their names or, in a stripped
-  /// libc, by the code after this call.
+  /// These functions make a call that never returns. The functions are recognized by their names or, on x86_64, by
+  /// the code after this call, because libc may be stripped.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
@@ -172,7 +172,8 @@ final class UnwindProcess {
 
   /// Checks whether a task may continue at an address.
   ///
-  /// The address must be in an asynchronous function, or in the runtime's function that completes a task.
+  /// The address must be in an asynchronous function, in the runtime's library for concurrency, or in the runtime's
+  /// function that completes a task.
   func isAsynchronous(_ address: Address) -> Bool {
     if asyncFunction(address) != nil { return true }
     guard let module = snapshot.module(containing: address) else { return false }

@@ -59,9 +59,9 @@ struct UnwindRegisters {
     }
   }
 
-  /// The value of a register; nil if the register is not tracked.
+  /// The value of a register; nil if it is not known, or if the register is not tracked.
   ///
-  /// Setting such a register does nothing.
+  /// Setting a register that is not tracked does nothing.
   subscript(_ number: Int) -> UInt64? {
     get { values.indices.contains(number) ? values[number] : nil }
     set { if values.indices.contains(number) { values[number] = newValue } }
