@@ -211,7 +211,7 @@ final class DWARFAbbreviations {
   private var sparse: [UInt64: Entry] = [:]
 
   /// An upper limit for the number of bytes that are read of a table; a larger table is not read to its end.
-  private static let maximumSize = 1 << 20
+  private static let maximumSize = 1 << 19
   /// The maximum number of attributes of an entry; an entry with more is treated as damaged.
   ///
   /// Without this limit, attributes that take no bytes in the unit could cause much work in a small file.
