@@ -81,7 +81,7 @@ import Testing
           try await withContext("own number", "\(number)") {
             await withCheckedContinuation { continuation.yield($0) }
             if number % 3 == 0 { throw CancellationError() }
-            try await Task.sleep(for: .seconds(number % 3 == 1 ? 0 : 1000))
+            try await Task.sleep(for: .milliseconds(number % 3 == 1 ? 0 : 1_000_000))
           }
         }
       }

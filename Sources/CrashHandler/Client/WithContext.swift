@@ -146,6 +146,36 @@ package struct ContextScope {
 }
 
 extension ContextValue {
+  /// Adds a context to a copy of the contexts around it.
+  ///
+  /// An outer context that has the name of the new context is left out, because the new context replaces it. If there
+  /// would be no room for the new name and the beginning of the new value, long values of outer contexts are cut; if
+  /// that is not enough, the outermost contexts are left out.
+  ///
+  /// - Parameters:
+  ///   - outer: the contexts around the new one; nil if there are none.
+  ///   - mark: an offset in the text of `outer`.
+  /// - Returns: the offset in this record's text at which the contexts after `mark` begin.
+  fileprivate func begin(
+    inside outer: ContextValue?, work: UInt64, adding name: StaticString, _ value: String,
+    mark: Int = .max
+  ) -> Int {
+    unsafe ClientText.withBytes(of: name, atMost: .max) { nameAddress, nameCount in
+      let name = unsafe Bytes(nameAddress, count: nameCount)
+      let newMark = copy(
+        outer, work: work, addingName: name, valueCount: value.utf8.count, mark: mark)
+      guard let room = room(nameCount: nameCount) else {
+        omit()
+        return newMark
+      }
+      unsafe ClientText.withBytes(of: value, atMost: room) { bytes, count in
+        unsafe add(
+          name: name, value: Bytes(bytes, count: count), isCut: count < value.utf8.count)
+      }
+      return newMark
+    }
+  }
+
   /// Makes this record the caller's context, and enters it in the table of open contexts.
   ///
   /// - Parameter mark: the offset in the text of the values that are not those of the contexts around.

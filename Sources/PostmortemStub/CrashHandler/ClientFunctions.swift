@@ -52,19 +52,6 @@ public func withContext<Result: ~Copyable, Failure: Error>(
   try operation()
 }
 
-/// A context without values, because this system has no reports that could show them.
-public struct WorkContext: Sendable {
-  /// Takes nothing along.
-  public static func capture() -> WorkContext { WorkContext() }
-
-  /// Only runs the operation.
-  public func run<Result: ~Copyable, Failure: Error>(
-    _ operation: () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try operation()
-  }
-}
-
 /// A context that has no effect, because no report can show its value.
 package struct ContextScope {
   package init(_ name: StaticString, _ value: String) {}

@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// The `withContext` calls that had begun and not ended: the work in flight.
 ///
-/// Source: CSignalSafe/include/pm_open_contexts.h, CrashHandler/Client/Memory/OpenContext.swift.
+/// Source: CSignalSafe/include/pm_open_contexts.h, CrashHandler/Client/OpenContext.swift.
 package struct OpenContexts: Sendable, Equatable {
   /// A `withContext` call that had not ended.
   package struct Context: Sendable, Equatable {

@@ -14,39 +14,9 @@ extension ContextValue {
     set(0 as UInt64, at: 16)
   }
 
-  /// Adds a context to a copy of the contexts around it.
-  ///
-  /// An outer context that has the name of the new context is left out, because the new context replaces it. If there
-  /// would be no room for the new name and the beginning of the new value, long values of outer contexts are cut; if
-  /// that is not enough, the outermost contexts are left out.
-  ///
-  /// - Parameters:
-  ///   - outer: the contexts around the new one; nil if there are none.
-  ///   - mark: an offset in the text of `outer`.
-  /// - Returns: the offset in this record's text at which the contexts after `mark` begin.
-  func begin(
-    inside outer: ContextValue?, work: UInt64, adding name: StaticString, _ value: String,
-    mark: Int = .max
-  ) -> Int {
-    unsafe ClientText.withBytes(of: name, atMost: .max) { nameAddress, nameCount in
-      let name = unsafe Bytes(nameAddress, count: nameCount)
-      let newMark = copy(
-        outer, work: work, addingName: name, valueCount: value.utf8.count, mark: mark)
-      guard let room = room(nameCount: nameCount) else {
-        omit()
-        return newMark
-      }
-      unsafe ClientText.withBytes(of: value, atMost: room) { bytes, count in
-        unsafe add(
-          name: name, value: Bytes(bytes, count: count), isCut: count < value.utf8.count)
-      }
-      return newMark
-    }
-  }
-
   /// Copies the outer contexts, with room for a new context.
   @_noLocks
-  private func copy(
+  func copy(
     _ outer: ContextValue?, work: UInt64, addingName name: Bytes, valueCount: Int, mark: Int
   ) -> Int {
     guard let outer else {
@@ -121,18 +91,21 @@ extension ContextValue {
 
   /// Returns how many bytes are left for the value of a context whose name has this length; nil if the name does not
   /// fit.
-  private func room(nameCount: Int) -> Int? {
+  @_noLocks
+  func room(nameCount: Int) -> Int? {
     let room = ContextValue.textCapacity &- textCount &- 2 &- nameCount
     return nameCount <= ContextValue.nameCapacity && room >= 0 ? room : nil
   }
 
   /// Counts a context for which there was no room.
-  private func omit() {
+  @_noLocks
+  func omit() {
     if omittedCount < 0xFFFF { set(word(16) &+ 0x1_0000, at: 16) }
   }
 
   /// Adds a context for which there is room.
-  private func add(name: Bytes, value: Bytes, isCut: Bool) {
+  @_noLocks
+  func add(name: Bytes, value: Bytes, isCut: Bool) {
     let offset = ContextValue.textOffset &+ textCount
     let head = UInt8(truncatingIfNeeded: name.count) | (isCut ? ContextValue.cutBit : 0)
     set(head, at: offset)
@@ -147,7 +120,7 @@ extension ContextValue {
   }
 
   /// The size of this record without the unused part of the text.
-  var byteCountInUse: Int { ContextValue.textOffset &+ (textCount &+ 7) & ~7 }
+  var byteCountInUse: Int { @_noLocks get { ContextValue.textOffset &+ (textCount &+ 7) & ~7 } }
 
   @_noLocks
   func seal() {
