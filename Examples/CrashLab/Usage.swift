@@ -21,6 +21,7 @@ extension Command {
            crash-lab locks SCENE waits|watched|dumps --database DIR
            crash-lab near-memory-limit KIBIBYTES THREADS crash|live (--database DIR | --no-handler)
            crash-lab objects SCENE DIR FIRST
+           crash-lab sequence SCENE (--database DIR | --no-handler)
            crash-lab served-memory SERVER PLACE --database DIR
            crash-lab storm SEED --database DIR
            crash-lab tell SCENE DIR DIRECTORY
@@ -51,6 +52,8 @@ extension Command {
                       left; takes root
       objects         prints its objects and crashes among them, or uses one after its end, with its reports in
                       DIR or "none"; Subcommands/ObjectScene.swift says what each SCENE is
+      sequence        crashes inside or behind a restartable sequence (rseq), or takes a dump beside threads
+                      that may have some; Subcommands/SequenceScene.swift says what each SCENE is
       served-memory   crashes, or takes a dump, beside memory that a thread of its own serves; takes
                       root; Subcommands/ServedMemory.swift says what SERVER and PLACE are
       storm           sends another process of this program the signals of its handler at random, and crashes

@@ -1,5 +1,6 @@
 internal import CrashTestSupport
 internal import Foundation
+internal import Glibc
 
 /// A directory with another system's libraries, in which crash-lab runs as under that system.
 ///
@@ -37,6 +38,24 @@ public struct CatalogueRoot: Sendable {
       "/usr/bin/unshare", "--mount", "/bin/sh", "-c",
       script + "exec /usr/bin/unshare --root='\(path)' --wd=\"$PWD\" -- \"$@\"", "sh",
     ]
+  }
+
+  /// The words in front of a command that run it with this root's C library and all other files of this machine.
+  public var underThisMachine: [String] {
+    let place = "/usr/lib/x86_64-linux-gnu"
+    return [
+      "/usr/bin/unshare", "--mount", "/bin/sh", "-c",
+      "mount -t overlay overlay -o 'lowerdir=\(libraries):\(place)' \(place) && exec \"$@\"", "sh",
+    ]
+  }
+
+  /// The C library of this process, such as `glibc 2.36`.
+  public static var ownLibrary: String {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+      guard let start = text.baseAddress else { return "" }
+      let size = unsafe confstr(Int32(_CS_GNU_LIBC_VERSION), start, text.count)
+      return size > 0 ? unsafe String(cString: start) : ""
+    }
   }
 
   /// The directory of its libraries, as this machine sees it.

@@ -25,6 +25,7 @@ extension Command {
     "objects": ObjectScene.self,
     "process": Processing.self,
     "process-itself": ProcessingItself.self,
+    "sequence": SequenceScene.self,
     "served-memory": ServedMemory.self,
     "start-again": Probe.self,
     "status": Probe.self,

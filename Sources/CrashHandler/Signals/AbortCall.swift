@@ -20,7 +20,7 @@ extension Capture {
       if address == context.stackPointer || address & 4095 < 8, !pm_is_readable(address) {
         return false
       }
-      if pm_load_word(address) &- start < size { return true }
+      if CodeAddress.of(pm_load_word(address)) &- start < size { return true }
       address &+= 8
     }
     return false

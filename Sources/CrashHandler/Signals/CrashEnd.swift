@@ -40,7 +40,8 @@ extension Capture {
     let number = signal.number
     // The fault address is checked while this package's handlers are still installed. If process_vm_readv is denied,
     // `isFaultAddressReadable` loads from the address, and that load can fault.
-    let faultsAgain = signal.recurrence.isCertain && !isFaultAddressReadable(signal)
+    let faultsAgain =
+      signal.recurrence.isCertain && !isFaultAddressReadable(signal) && !hasLeftSequence(signal)
     if isForced {
       SignalAction.set(number, pm_signal_action())
     } else {

@@ -38,7 +38,7 @@ extension Capture {
   @_noLocks
   func endsAfterBacktrace(_ signal: DeliveredSignal) -> Bool {
     if signal.number == SIGABRT { return isAborting(signal) }
-    return signal.context != nil && signal.recurrence.isLikely
+    return signal.context != nil && signal.recurrence.isLikely && !hasLeftSequence(signal)
   }
 
   /// Runs Swift's backtracer, which sets the default actions of its signals.

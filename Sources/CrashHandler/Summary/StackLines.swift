@@ -68,9 +68,8 @@ private struct StackLines {
     // If the crash was a call to an address without code, the return address is still where the call put it.
     let isCall = !images.isCode(context.instructionPointer)
     #if arch(arm64)
-      if images.isCode(context.linkRegister) {
-        add(context.linkRegister, isCall ? "+0x" : "?0x", at: nil)
-      }
+      let caller = CodeAddress.of(context.linkRegister)
+      if images.isCode(caller) { add(caller, isCall ? "+0x" : "?0x", at: nil) }
     #else
       if isCall, let caller = word(place), images.isCode(caller) {
         add(caller, "+0x", at: place)
@@ -87,8 +86,9 @@ private struct StackLines {
       if isSearching, pointer == 0 || place < pointer, place &- start < StackLines.searchedSize,
         candidates < StackLines.candidateLimit, place & 7 == 0, let value = word(place)
       {
-        if images.isCode(value) {
-          add(value, "?0x", at: place)
+        let target = CodeAddress.of(value)
+        if images.isCode(target) {
+          add(target, "?0x", at: place)
           candidates &+= 1
           var below = place &- 8
           while pointer == 0, below >= start, place &- below <= StackLines.savedSize {
@@ -116,9 +116,10 @@ private struct StackLines {
   /// saved frame pointer.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
-      let target = word(address &+ 8), images.isCode(target)
+      let saved = word(address &+ 8)
     else { return nil }
-    return (next, target)
+    let target = CodeAddress.of(saved)
+    return images.isCode(target) ? (next, target) : nil
   }
 
   @inline(never)

@@ -24,15 +24,21 @@
       var processor = "cortex-a76"
       var extent = CatalogueSelection.Extent.everyCondition
 
-      static let everyday = [Machine(testDescription: "Cortex-A76", extent: .everyChange)]
+      /// Pointers that are signed, vectors and matrices of any length.
+      private static let withAllFeatures = "max,pauth-impdef=on"
+      /// libc signs its return addresses on such a processor, as on the usual servers.
+      ///
+      /// To emulate it takes no more time than an older one.
+      static let everyday = [
+        Machine(
+          testDescription: "all that qemu knows", processor: withAllFeatures, extent: .everyChange)
+      ]
       static let all = [
         Machine(testDescription: "Cortex-A76, all conditions", extent: .everySort),
         Machine(testDescription: "release", part: .release, configuration: "release"),
         Machine(testDescription: "pages of 16 KiB", part: .pages, kernel: .pages16K),
-        // Pointers that are signed, vectors and matrices of any length.
         Machine(
-          testDescription: "all that qemu knows", part: .processor,
-          processor: "max,pauth-impdef=on"),
+          testDescription: "all that qemu knows", part: .processor, processor: withAllFeatures),
       ]
 
       static var some: [Machine] { Part.isFull ? all.filter { $0.part.isChosen } : everyday }
@@ -176,6 +182,23 @@
         gdb.frames)
       let differences = comparison.differences.joined(separator: "\n")
       #expect(comparison.differences.isEmpty, "\(result.testCase)\n\(differences)")
+      if snapshot.exception?.signal == SIGABRT { try summary(result, snapshot, gdb.frames) }
+    }
+
+    /// The lines on standard error have the frames of libc, whose return addresses are signed.
+    private func summary(
+      _ result: ARM64Machine.Result, _ snapshot: ProcessSnapshot, _ frames: [DebuggerView.Frame]
+    ) throws {
+      let processID = Int32(try #require(snapshot.process.processID))
+      let lines = CrashSummaryTests.block(in: result.standardError, processID: processID)
+      var entries = try CrashSummaryTests.entries(of: lines) { path in
+        try #require(snapshot.modules.first { $0.path == path }).address.value
+      }[...]
+      for frame in frames.prefix(8) {
+        let index = entries.firstIndex { $0.address == frame.address }
+        #expect(index != nil, "\(result.testCase) \(String(frame.address, radix: 16)): \(lines)")
+        if let index { entries = entries[(index + 1)...] }
+      }
     }
 
     /// The example that links the handler alone has crashed too.

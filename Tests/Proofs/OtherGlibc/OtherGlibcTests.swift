@@ -50,7 +50,7 @@
     }
 
     /// Skips the test where one of its packages cannot be had.
-    private func root(_ system: String) async throws -> CatalogueRoot? {
+    func root(_ system: String) async throws -> CatalogueRoot? {
       do {
         return try await DebianRoot.made(system)
       } catch let missing as DebianPackage.Missing {

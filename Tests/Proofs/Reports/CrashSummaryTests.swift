@@ -358,7 +358,7 @@ import Testing
   // MARK: - Reading a block
 
   /// What stands behind the mark, line by line.
-  private static func block(in text: String, processID: Int32) -> [String] {
+  static func block(in text: String, processID: Int32) -> [String] {
     let mark = "postmortem[\(processID)]: "
     return text.split(separator: "\n").filter { $0.hasPrefix(mark) }
       .map { String($0.dropFirst(mark.count)) }
@@ -369,7 +369,7 @@ import Testing
       .reduce(0) { $0 + $1.utf8.count + 1 }
   }
 
-  private static func entries(
+  static func entries(
     of lines: [String], base: (String) throws -> UInt64
   ) throws -> [(address: UInt64, isCandidate: Bool)] {
     var bases: [Substring: UInt64] = [:]

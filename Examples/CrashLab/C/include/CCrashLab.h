@@ -74,6 +74,13 @@ void end_terminated(int heeds);
 bool crashlab_prepare_scene(const char *_Nonnull name);
 void crashlab_run_scene(const char *_Nonnull name);
 
+// Reads a missing page inside a restartable sequence, whose abort handler returns, and behind one.
+void crash_in_sequence(void);
+void crash_behind_sequence(void);
+
+// True if the kernel has the calling thread registered for restartable sequences.
+bool crashlab_has_sequences(void);
+
 // Programs that block the signals of crashes, see masks.c; false for a name that is none.
 bool crashlab_play_masks(const char *_Nonnull name);
 // Blocks every signal in the calling thread; one, by a system call of its own.

@@ -53,8 +53,7 @@ struct WordSanitizer {
     // Bit 60 marks the frame record of a Swift async function.
     if isMapped(word & ~(1 &<< 60), &mapping) { return true }
     #if arch(arm64)
-      // A return address may have a signature above its 48 bits.
-      return mappings.isExecutable(word & 0x0000_FFFF_FFFF_FFFF)
+      return mappings.isExecutable(CodeAddress.of(word))
     #else
       return false
     #endif

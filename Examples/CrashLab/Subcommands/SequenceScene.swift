@@ -1,0 +1,39 @@
+internal import CCrashLab
+internal import Glibc
+internal import Postmortem
+
+/// Threads with restartable sequences; `C/sequences.c` has them.
+struct SequenceScene: Subcommand {
+  private enum Scene: String, CaseIterable {
+    /// The fault is inside a sequence, whose abort handler lets the program go on.
+    case inside
+    /// The fault is behind a sequence that the thread has left, and that the kernel still knows.
+    case behind
+    /// Threads that a dump has stopped are registered as before.
+    case dump
+  }
+
+  private let scene: Scene
+  private let database: String?
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    scene = try Arguments.choice(try arguments.words("SCENE")[0])
+    database = try arguments.databaseOfHandler
+  }
+
+  func run() throws {
+    let other = EarlierThread(stackSize: nil, isWorker: false)
+    let handler = database.map { CrashLab.start($0) }
+    switch scene {
+    case .inside:
+      crash_in_sequence()
+      print("went on")
+      exit(Command.survived)
+    case .behind: crash_behind_sequence()
+    case .dump:
+      try handler?.dumpWithoutCrash(stopsThreads: true)
+      print(crashlab_has_sequences())
+      other.run { print(crashlab_has_sequences()) }
+    }
+  }
+}

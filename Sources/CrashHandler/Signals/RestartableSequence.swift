@@ -1,0 +1,30 @@
+internal import CSignalSafe
+
+/// Recognizes a fault inside a restartable sequence (rseq).
+///
+/// Before the kernel calls a signal handler, it moves the instruction pointer out of the sequence, to the sequence's
+/// abort handler. So when the signal handler returns, the faulting instruction does not run again: the program would
+/// continue in the abort handler. Without a signal handler, the fault ends the process at once.
+///
+/// RUNS-DURING-CRASH. Source: rseq(2); Linux kernel/rseq.c, rseq_ip_fixup; glibc bits/rseq.h, RSEQ_SIG.
+extension Capture {
+  /// The four bytes before each abort handler, with which libc registers threads.
+  private static var sequenceSignature: UInt32 {
+    #if arch(arm64)
+      0xD428_BC00
+    #else
+      0x5305_3053
+    #endif
+  }
+
+  /// True if the kernel moved the instruction pointer to an abort handler.
+  ///
+  /// The kernel moves it only if the signature is there.
+  @_noLocks
+  func hasLeftSequence(_ signal: DeliveredSignal) -> Bool {
+    guard let context = signal.context else { return false }
+    let place = context.instructionPointer &- 4
+    return pm_is_readable(place)
+      && UInt32(truncatingIfNeeded: pm_load_word(place)) == Capture.sequenceSignature
+  }
+}
