@@ -48,7 +48,7 @@ enum Secrets {
   }
 
   /// Eight bytes of text as a register holds them.
-  private static func word(_ text: String) -> UInt64 {
+  fileprivate static func word(_ text: String) -> UInt64 {
     text.utf8.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 }
@@ -74,7 +74,9 @@ private final class SecretObjects: Sendable {
     let storages = [field, captured].map {
       unsafe unsafeBitCast($0, to: (UInt64, UInt64).self).1 & 0x0FFF_FFFF_FFFF_FFFF
     }
-    unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 8) { words in
+    let almost = unsafe Self.almostObjects(
+      like: UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())))
+    unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 10) { words in
       unsafe words.initialize(repeating: 0)
       unsafe words[0] = UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()))
       unsafe words[1] = storages[0]
@@ -83,10 +85,37 @@ private final class SecretObjects: Sendable {
       unsafe words[4] = unsafeBitCast(bytes, to: UInt64.self)
       unsafe words[5] = unsafeBitCast(dictionary, to: UInt64.self)
       unsafe words[6] = context
+      unsafe words[7] = UInt64(UInt(bitPattern: almost))
+      unsafe words[8] = UInt64(UInt(bitPattern: almost + 4))
       body()
       unsafe say("\(words[0])")
     }
     _ = closure()
+  }
+
+  /// Secrets in memory that looks like two objects, but is none; the second begins at the fifth word.
+  ///
+  /// - Parameter object: the address of an object.
+  private static func almostObjects(like object: UInt64) -> UnsafeMutablePointer<UInt64> {
+    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 16)
+    unsafe words.initialize(repeating: 0, count: 16)
+    guard let place = unsafe UnsafePointer<UInt64>(bitPattern: UInt(object)) else {
+      return unsafe words
+    }
+    // A pointer to metadata, and a secret that could be a count.
+    unsafe words[0] = place[0]
+    unsafe words[1] = Secrets.word("wM7-cnt1")
+    // A pointer to what could be metadata of a class, with a secret between the words that show it, and in the place
+    // of an argument.
+    unsafe words[4] = UInt64(UInt(bitPattern: words + 6))
+    unsafe words[5] = 3
+    for (index, text) in ["mD4-meta", "-Zk9Xw2L", "pQ8-Jv5B"].enumerated() {
+      unsafe words[7 + index] = Secrets.word(text)
+    }
+    unsafe words[10] = 80
+    unsafe words[11] = place[0]
+    unsafe words[13] = Secrets.word("gA6-Ty3R")
+    return unsafe words
   }
 
   /// Keeps a closure as it is: generic functions are given it in another context.

@@ -24,6 +24,7 @@ struct ObjectScene: Subcommand {
     }
     switch scene {
     case "crash": crashAmongObjects(from: first)
+    case "collections": crashAmongCollections(count: 1 + first)
     case "use-after-free": useAfterFree(fill: fills[first / 2 % fills.count])
     case "unowned-after-free": useUnownedAfterFree()
     case "double-release": releaseTwice()
@@ -65,6 +66,30 @@ private func crashAmongObjects(from first: Int) {
     unsafe say("\(words[0])")
   }
   withExtendedLifetime(objects) {}
+}
+
+/// Prints what collections hold, and dies with them in registers and on the stack.
+private func crashAmongCollections(count: Int) {
+  let numbers = (0..<count).map { $0 * 7 - 3 }
+  let names = Dictionary(uniqueKeysWithValues: numbers.map { ($0, "name \($0)") })
+  let places = Dictionary(
+    uniqueKeysWithValues: numbers.map { ("a place that has a name \($0)", $0) })
+  let switches = ["a literal of many more bytes": true, "off": false]
+  let marks = Set(numbers.map { UInt16(truncatingIfNeeded: $0) })
+  let words = Set(numbers.map { "word \($0)" })
+  let texts = numbers.map { "text \($0)" }
+  func quoted(_ text: String) -> String { "\"\(text)\"" }
+  let all: [(AnyObject, [String])] = unsafe [
+    (unsafeBitCast(names, to: AnyObject.self), names.map { "\($0): \(quoted($1))" }),
+    (unsafeBitCast(places, to: AnyObject.self), places.map { "\(quoted($0)): \($1)" }),
+    (unsafeBitCast(switches, to: AnyObject.self), switches.map { "\(quoted($0)): \($1)" }),
+    (unsafeBitCast(marks, to: AnyObject.self), marks.map { "\($0)" }),
+    (unsafeBitCast(words, to: AnyObject.self), words.map(quoted)),
+    (unsafeBitCast(texts, to: AnyObject.self), texts.map(quoted)),
+  ]
+  say(
+    all.map { "0x\(String(address(of: $0), radix: 16)) \($1.joined(separator: ", "))\n" }.joined())
+  crash_among_objects(all[0].0, all[1].0, all[2].0, all[3].0, all[4].0, all[5].0)
 }
 
 /// Prints the address and the type of each object, and of two errors, which it keeps.

@@ -146,13 +146,14 @@ extension NotedWord {
           "type": object.type?.qualified,
           "state": object.count.state.rawValue,
           "strong": object.count.strong > 0 ? object.count.strong : nil,
-          "unowned": object.count.state == .immortal ? nil : object.count.unowned,
+          "unowned": object.count.isCounted ? object.count.unowned : nil,
           "sideTable": object.count.hasSideTable,
           "size": object.size,
           "text": object.text,
           "captures": object.captures.map(\.qualified),
           "bytes": object.firstBytes.isEmpty
             ? nil : object.firstBytes.map { $0.hexadecimal(digits: 2) }.joined(),
+          "elements": object.elements,
         ]
       },
     ]

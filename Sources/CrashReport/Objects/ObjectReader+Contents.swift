@@ -31,12 +31,17 @@ extension ObjectReader {
         object.firstBytes = bytes(Address(start), count: size)
       }
     } else if Self.storages.contains(where: name.hasPrefix) {
-      object.size = size(at: address &+ 16)
-      if let width = Self.widths.first(where: { name == Self.storages[0] + $0.key + ">" })?.value,
-        let size = object.size
-      {
+      guard let size = size(at: address &+ 16) else { return }
+      object.size = size
+      guard name.hasPrefix(Self.storages[0]) else {
+        object.elements = hashedElements(ofStorage: name, at: address, count: size)
+        return
+      }
+      let element = String(name.dropFirst(Self.storages[0].count).dropLast())
+      if let width = Self.widths[element] {
         object.firstBytes = bytes(address &+ 32, count: size &* width)
       }
+      object.elements = arrayElements(ofType: element, at: address &+ 32, count: size)
     }
   }
 

@@ -26,6 +26,8 @@ package struct SwiftObject: Sendable, Equatable {
   package var text: String?
   /// The first bytes of an array of numbers, or of data.
   package var firstBytes: [UInt8] = []
+  /// The first elements of an array of strings, a set or a dictionary; "_" stands for a value that is not known.
+  package var elements: [String] = []
 
   /// A short description, for example "Basket (strong 2)".
   package var words: String {
@@ -42,9 +44,11 @@ package struct SwiftObject: Sendable, Equatable {
       }
     let isOfBytes = ["StringStorage", "__DataStorage"].contains { name?.hasSuffix($0) == true }
     let unit = text == nil && !isOfBytes ? "elements" : "bytes"
+    let more = size.map { $0 > UInt64(elements.count) } == true ? ", ..." : ""
+    let list = elements.isEmpty ? "" : " [" + elements.joined(separator: ", ") + more + "]"
     let facts = [count.text] + (size.map { ["\($0) \(unit)"] } ?? [])
     return what + " (" + facts.joined(separator: ", ") + ")" + (text.map { " \"\($0)\"" } ?? "")
-      + firstBytes.map { " " + $0.hexadecimal(digits: 2) }.joined()
+      + firstBytes.map { " " + $0.hexadecimal(digits: 2) }.joined() + list
   }
 }
 

@@ -12,16 +12,21 @@ package struct ReferenceCount: Sendable, Equatable {
     case immortal
     /// The object's deinitializer is running, or has run while unowned references still keep the memory.
     case deinitializing
+    /// The counts were left out of the report, because they may have been a secret.
+    case leftOut = "left-out"
   }
 
   package var state: State
-  /// The number of strong references; 0 for an object that is immortal or being deinitialized, and if the side table
-  /// cannot be read.
+  /// The number of strong references; 0 for an object that is immortal or being deinitialized, if the side table
+  /// cannot be read, or if the counts were left out.
   package var strong: UInt64 = 0
   /// The number of unowned references, without the one that all strong references share.
   package var unowned: UInt64 = 0
   /// True if the counts are in a side table, which is needed for weak references and for very large counts.
   package var hasSideTable = false
+
+  /// True if the number of unowned references is known.
+  package var isCounted: Bool { state == .alive || state == .deinitializing }
 
   private static let sideTableMark: UInt64 = 0b11 << 62
 
@@ -31,6 +36,10 @@ package struct ReferenceCount: Sendable, Equatable {
   ///   - word: the second word of the object.
   ///   - read: reads a word of the process, to get the counts from a side table.
   package init?(_ word: UInt64, read: (Address) -> UInt64?) {
+    if word == ProcessSnapshot.replacedWord {
+      self.init(state: .leftOut)
+      return
+    }
     guard word & Self.sideTableMark == Self.sideTableMark else {
       self.init(counts: word)
       return
@@ -71,6 +80,7 @@ package struct ReferenceCount: Sendable, Equatable {
   package var text: String {
     switch state {
     case .immortal: return "immortal"
+    case .leftOut: return "counts left out"
     case .deinitializing:
       return "being deinitialized" + (unowned > 0 ? ", unowned \(unowned)" : "")
     case .alive:

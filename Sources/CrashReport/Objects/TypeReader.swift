@@ -69,14 +69,17 @@ struct TypeReader {
 
   private func className(_ metadata: Address, _ depth: Int) -> TypeName? {
     guard let head = reader.bytes(metadata, count: 48),
-      let size = head.littleEndian(at: 24, as: UInt32.self),
-      let mask = head.littleEndian(at: 28, as: UInt16.self),
-      let classSize = head.littleEndian(at: 32, as: UInt32.self),
-      let addressPoint = head.littleEndian(at: 36, as: UInt32.self),
-      let descriptor = head.littleEndian(at: 40, width: 8),
-      size >= 16, mask & (mask &+ 1) == 0, addressPoint < classSize, classSize >= 48,
-      descriptor & 3 == 0
+      let instance = head.littleEndian(at: 24, width: 8),
+      let sizes = head.littleEndian(at: 32, width: 8),
+      let descriptor = head.littleEndian(at: 40, width: 8), descriptor & 3 == 0
     else { return nil }
+    // A sanitized dump has only the pointers of this metadata.
+    if instance != ProcessSnapshot.replacedWord || sizes != ProcessSnapshot.replacedWord {
+      let mask = instance >> 32 & 0xFFFF
+      guard instance & 0xFFFF_FFFF >= 16, mask & (mask &+ 1) == 0, sizes & 0xFFFF_FFFF >= 48,
+        sizes >> 32 < sizes & 0xFFFF_FFFF
+      else { return nil }
+    }
     let place = Address(descriptor)
     return name(
       ofDescriptor: place, isClass: true,

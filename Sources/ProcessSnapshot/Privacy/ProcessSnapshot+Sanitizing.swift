@@ -8,23 +8,30 @@ extension ProcessSnapshot {
   /// Stack walks find the same frames before and after this call. A second call changes nothing. Words of stacks are
   /// replaced only when the memory is read later.
   ///
-  /// - Parameter words: words that are kept, no matter where they point.
-  package mutating func sanitize(keeping words: [Address] = []) {
+  /// - Parameters:
+  ///   - words: words that are kept, no matter where they point.
+  ///   - keepsObjects: true to keep the addresses, the reference counts and the metadata of the objects to which the
+  ///     crashed thread's registers and the top of its stack point.
+  package mutating func sanitize(keeping words: [Address] = [], keepsObjects: Bool = true) {
     // `lastThrow` searches the words of the stack, most of which are removed below.
     recordedThrows = lastThrow.map { [$0] } ?? []
     let stacks = stackMemory
     let tasks = taskMemory(outside: stacks)
     let code = crashedCode(outside: stacks)
     let tables = keptTables(outside: stacks)
+    let anyway = RangeSet(stacks.ranges + tasks + code + tables)
+    let objects = keepsObjects ? KeptObjects(in: self, outside: anyway) : nil
+    let metadata = RangeSet(objects?.metadata ?? []).ranges.flatMap(anyway.gaps)
     let filter = WordFilter(
       architecture,
       places: modules.map(\.range) + stacks.ranges + threads.compactMap(\.stackRange) + tasks
-        + code,
+        + code + metadata,
       code: mappings.filter { $0.protection.contains(.execute) }.map(\.range),
-      words: Set(words.map(\.value)))
+      words: Set(words.map(\.value)).union(objects?.addresses ?? []))
     let kept =
-      (stacks.ranges + tasks).flatMap(memory.regions(in:)).map { $0.sanitized(by: filter) }
-      + (code + tables).flatMap(memory.regions(in:))
+      (stacks.ranges + tasks + metadata).flatMap(memory.regions(in:)).map {
+        $0.sanitized(by: filter)
+      } + (code + tables).flatMap(memory.regions(in:)) + (objects?.heads ?? [])
     memory = MemorySnapshot(joining: kept)
     for index in threads.indices { threads[index].sanitize(filter) }
     exception?.sanitize(filter)
@@ -255,54 +262,5 @@ extension ExceptionSnapshot {
     if code ?? 0 <= 0, let information = signalInfo, information.count >= 32 {
       signalInfo = information[..<24] + Array(repeating: 0, count: 8) + information[32...]
     }
-  }
-}
-
-/// Messages of the Swift runtime and the C library that contain no data of the program.
-///
-/// Source: swift stdlib/public/core; glibc malloc/malloc.c, debug/.
-private enum KnownMessage {
-  private static let swift: Set = [
-    "Index out of range", "Index out of bounds", "Array index is out of range",
-    "Negative Array index is out of range", "String index is out of bounds",
-    "Unexpectedly found nil while unwrapping an Optional value",
-    "Unexpectedly found nil while implicitly unwrapping an Optional value",
-    "Division by zero", "Division by zero in remainder operation", "Division results in overflow",
-    "Arithmetic overflow", "Not enough bits to represent the passed value",
-    "Negative value is not representable", "Range requires lowerBound <= upperBound",
-    "Can't remove last element from an empty collection",
-    "Can't remove first element from an empty collection", "unsafelyUnwrapped of nil optional",
-  ]
-  private static let library: Set = [
-    "free(): invalid pointer", "free(): invalid size", "free(): invalid next size (fast)",
-    "free(): invalid next size (normal)", "free(): double free detected in tcache 2",
-    "double free or corruption (fasttop)", "double free or corruption (top)",
-    "double free or corruption (out)", "double free or corruption (!prev)",
-    "munmap_chunk(): invalid pointer", "realloc(): invalid pointer", "realloc(): invalid next size",
-    "malloc(): corrupted top size", "malloc(): invalid size (unsorted)",
-    "malloc(): unaligned tcache chunk detected", "corrupted size vs. prev_size",
-    "corrupted double-linked list", "*** stack smashing detected ***: terminated",
-    "*** buffer overflow detected ***: terminated",
-  ]
-
-  /// The message without file and line, which may be text that the program chose; nil for an unknown message.
-  static func ofSwift(_ text: String) -> String? {
-    let prefix = "Fatal error: "
-    let text = trimmed(text)
-    guard let message = swift.first(where: { text == $0 || text.hasSuffix(prefix + $0) }) else {
-      return nil
-    }
-    return text == message ? message : prefix + message
-  }
-
-  static func ofLibrary(_ text: String) -> String? {
-    let text = trimmed(text)
-    return library.contains(text) ? text : nil
-  }
-
-  private static func trimmed(_ text: String) -> String {
-    var text = text[...]
-    while text.last?.isNewline == true { text.removeLast() }
-    return String(text)
   }
 }

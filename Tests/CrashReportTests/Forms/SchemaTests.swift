@@ -35,7 +35,8 @@ import Testing
         meaning: .object(
           SwiftObject(
             kind: .object, type: TypeName("Basket"),
-            count: try #require(ReferenceCount(3) { _ in nil }), size: 1, text: "text"))),
+            count: try #require(ReferenceCount(3) { _ in nil }), size: 1, text: "text",
+            elements: ["1: \"one\""]))),
       NotedWord(place: .stack(8), value: 0x5A5A, meaning: .pattern(.jemallocFreed)),
     ]
     var sent = full

@@ -88,8 +88,9 @@ public enum SwiftLLDB {
         # Variables of an optimized function may have no value, and then nothing can be evaluated in it.
         outer = process.GetSelectedThread()
         outer = outer.GetFrameAtIndex(outer.GetNumFrames() - 1)
+        # The type of the numbers stands at the list, so that the compiler need not find it for each of them.
         value = outer.EvaluateExpression(
-            '[' + list + '].map { unsafeBitCast($0 as UInt, to: AnyObject.self) }', options)
+            '([' + list + '] as [UInt]).map { unsafeBitCast($0, to: AnyObject.self) }', options)
         print('@evaluated', len(found), value.GetError())
         value = value.GetDynamicValue(lldb.eDynamicCanRunTarget)
         for index in range(value.GetNumChildren()):

@@ -15,6 +15,8 @@ struct PlantedSecrets {
   static let inObjects = [
     "oB6-fd-Rj4Wn8Cv", "iF3-Hx5-Lw9Qz", "aR4-ay-Kx7PdMb", "bY5-bt-Hn3Vt6Ks",
     "dT9-vl-Gm8ZcQd", "cL2-ctx-Yb6FsPq7", "dA8-dt-Pw6Kj3VsNg",
+    // In what looks like an object's count and like metadata.
+    "wM7-cnt1", "mD4-meta-Zk9Xw2LpQ8-Jv5B", "gA6-Ty3R",
   ]
   private static let numbers: [UInt64] = [4_111_222_233_334_444, 7391]
 

@@ -87,6 +87,15 @@ import Testing
       #expect(processed.count == 1 && processed[0].outcome.kind == .complete, "\(processed)")
       let snapshot = try await checkAllForms(database, processed)
       #expect(snapshot.process.privacy?.rawValue == (privacy == "sanitized" ? 1 : 2))
+      // The type of the object with the secrets is no secret.
+      if death.kind == "null-read" {
+        let objects = CrashReport(snapshot: snapshot, symbolicating: true).words.compactMap(
+          \.object)
+        let types = objects.compactMap(\.type?.short)
+        #expect(types.contains("SecretObjects") == (privacy == "sanitized"), "\(types)")
+        // Memory with a secret in the place of the count is no object.
+        #expect(objects.allSatisfy { $0.type?.short != "SecretObjects" || $0.count.strong > 0 })
+      }
       let frames = Frames(snapshot, SymbolSource())
       #expect(frames.crashed.contains { $0.contains(death.function) }, "\(frames.crashed)")
     }

@@ -10,6 +10,10 @@ struct ObjectReport: Decodable {
       let kind: String
       let type: String?
       let state: String
+      let size: Int?
+      let text: String?
+      let bytes: String?
+      let elements: [String]
     }
     let place: String
     let value: String
@@ -70,17 +74,21 @@ struct ObjectScene {
   }
 
   /// Runs a scene with the handler; returns its output and the report.
+  ///
+  /// - Parameter options: the options of the conversion; nil to show the dump itself, which takes half of the time.
   func run(
-    _ name: String, first: Int = 0, _ options: [String] = [], environment: [String: String] = [:]
+    _ name: String, first: Int = 0, _ options: [String]? = nil, environment: [String: String] = [:]
   ) async throws -> (output: String, report: ObjectReport?) {
     let database = "\(directory.path)/db-\(name)-\(first)-\(UUID().uuidString)"
     return try await run(["objects", name, database, "\(first)"], database, options, environment)
   }
 
   /// Runs a crash of a kind among objects.
-  func run(_ crash: KnownCrash) async throws -> (output: String, report: ObjectReport?) {
+  func run(
+    _ crash: KnownCrash, _ more: [String] = [], converting options: [String]? = nil
+  ) async throws -> (output: String, report: ObjectReport?) {
     let database = "\(directory.path)/db-\(crash.kind)-\(UUID().uuidString)"
-    return try await run(Self.words(crash, database), database)
+    return try await run(Self.words(crash, database) + more, database, options)
   }
 
   /// What crash-lab is called with for a crash of a kind among objects.
@@ -92,7 +100,7 @@ struct ObjectScene {
   }
 
   private func run(
-    _ words: [String], _ database: String, _ options: [String] = [],
+    _ words: [String], _ database: String, _ options: [String]?,
     _ environment: [String: String] = [:]
   ) async throws -> (output: String, report: ObjectReport?) {
     defer { try? FileManager.default.removeItem(atPath: database) }
@@ -100,7 +108,9 @@ struct ObjectScene {
       lab, words, in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 })
     guard child.end.signal != nil else { return (child.standardOutput, nil) }
-    _ = try await ChildProcess.run(tool, ["process", database] + options, in: directory.path)
+    if let options {
+      _ = try await ChildProcess.run(tool, ["process", database] + options, in: directory.path)
+    }
     return (child.standardOutput, try await show(database))
   }
 

@@ -4,15 +4,16 @@ internal import IntermediateDump
 ///
 /// The section also writes the metadata from which the type names of these objects can be found.
 ///
-/// The section writes nothing if secrets are left out, because reports then contain no pointers to objects.
+/// If secrets are left out, the section writes no contents of objects. It writes the first two words of each object,
+/// the third word of an error, and the metadata, all of them without words that may be secrets.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_objects) @_noLocks
 func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  guard capture.capturesItself, !capture.installed.isSanitized,
-    let context = capture.session.exception.signal.context
-  else { return }
+  guard capture.capturesItself, let context = capture.session.exception.signal.context else {
+    return
+  }
   capture.writer.startArray(.memory)
   ObjectWriter(capture).write(context)
   capture.writer.end()
@@ -36,13 +37,16 @@ private struct ObjectWriter {
   private static var argumentsSize: Int { 256 }
   /// The maximum number of bytes of all regions together; 2% of the dump's size if that is less.
   private static var byteLimit: UInt64 { 4096 }
+  /// The bits of a reference count that is kept if secrets are left out: at most 64 strong and 63 unowned references,
+  /// and the mark that the object is being deinitialized.
+  private static var smallCounts: UInt64 { 0x7F_0000_007F }
   /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
   private static var regionLimit: UInt64 { 256 }
-  /// The offset, in scratch memory, of the list of remembered addresses; the copy of the stack precedes this list.
-  private static var writtenOffset: Int { 4096 }
 
   private let memory: SafeMemory
-  private let regions: MemoryWriter
+  /// `plain` writes words as they are; `regions` leaves out those that may be secrets, if the dump leaves out secrets.
+  private let (regions, plain): (MemoryWriter, MemoryWriter)
+  private let isSanitized: Bool
   private let mappings: MappingTable
   private let scratch: Scratch
   private let limit: UInt64
@@ -62,7 +66,8 @@ private struct ObjectWriter {
   @_noLocks
   init(_ capture: Capture) {
     memory = capture.cachedMemory
-    regions = capture.cachedRegions
+    (regions, plain) = (capture.cachedRegions, MemoryWriter(capture, memory: memory))
+    isSanitized = capture.installed.isSanitized
     mappings = capture.session.mappings
     scratch = capture.session.scratch
     objects = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.objectsOffset))
@@ -89,20 +94,16 @@ private struct ObjectWriter {
     while offset &+ 8 <= words.count {
       objects.removeAll()
       while offset &+ 8 <= words.count, !objects.isFull {
-        let word = words.word(offset)
+        add(
+          words.word(offset), to: objects, ObjectWriter.objectSize, least: ObjectWriter.headSize)
         offset &+= 8
-        if isCandidate(word) {
-          add(word, to: objects, ObjectWriter.objectSize, least: ObjectWriter.headSize)
-        }
       }
       objects.read()
       readTypes()
       readContents()
       var index = 0
       while index < objects.count {
-        if let head = head(ofObject: index) {
-          writeObject(objects.address(index), head, isOnStack: isOnStack)
-        }
+        writeObject(index, isOnStack: isOnStack)
         index &+= 1
       }
     }
@@ -114,8 +115,7 @@ private struct ObjectWriter {
     var index = 0
     while index < objects.count {
       if let head = head(ofObject: index) {
-        add(
-          head.word(0), to: types, ObjectWriter.argumentsSize, least: ObjectWriter.classSize)
+        add(head.word(0), to: types, ObjectWriter.argumentsSize)
       }
       index &+= 1
     }
@@ -132,11 +132,11 @@ private struct ObjectWriter {
         case 0 where ObjectWriter.isClass(type):
           var offset = 56
           while offset < ObjectWriter.classEnd(type) {
-            addContent(type.word(offset))
+            add(type.word(offset), to: contents)
             offset &+= 8
           }
-        case 0x500: addContent(type.word(16))
-        case 0x501: addContent(head.word(16))
+        case 0x500: add(type.word(16), to: contents)
+        case 0x501: add(head.word(16), to: contents)
         default: break
         }
       }
@@ -145,21 +145,20 @@ private struct ObjectWriter {
     contents.read()
   }
 
-  private func addContent(_ metadata: UInt64) {
-    if isCandidate(metadata) {
-      add(metadata, to: contents, ObjectWriter.classSize, least: ObjectWriter.classSize)
-    }
-  }
-
-  /// Adds a range to a stage, unless the stage already has a range with that address.
-  private func add(_ address: UInt64, to stage: MemoryStage, _ count: Int, least: Int) {
-    if stage.index(of: address) == nil { stage.add(address, count: count, least: least) }
+  /// Adds a range to a stage, unless the stage already has a range with that address, or no object or metadata can be
+  /// there.
+  private func add(
+    _ address: UInt64, to stage: MemoryStage, _ count: Int = ObjectWriter.classSize,
+    least: Int = ObjectWriter.classSize
+  ) {
+    guard isCandidate(address), stage.index(of: address) == nil else { return }
+    stage.add(address, count: count, least: least)
   }
 
   /// Returns the first words of a possible object; nil if the first two words cannot be those of an object.
   private func head(ofObject index: Int) -> Bytes? {
     guard let head = objects.bytes(index), isCandidate(head.word(0)),
-      ObjectWriter.countsReferences(head.word(8))
+      countsReferences(head.word(8))
     else { return nil }
     return head
   }
@@ -175,13 +174,17 @@ private struct ObjectWriter {
     return count < 8 ? nil : place.bytes(count: count)
   }
 
-  private func isCandidate(_ word: UInt64) -> Bool { word & 7 == 0 && isData(word) }
+  /// True for an address in memory that is readable and not executable, because code contains no objects.
+  private func isCandidate(_ word: UInt64) -> Bool {
+    guard word & 7 == 0, let mapping = mappings.mapping(around: word) else { return false }
+    return mapping.has(Mapping.isReadable) && !mapping.has(Mapping.isExecutable)
+  }
 
-  /// Writes the object at an address, if its metadata has a known kind.
-  private func writeObject(_ object: UInt64, _ head: Bytes, isOnStack: Bool) {
-    let metadata = head.word(0)
-    guard let type = type(metadata) else { return }
-    switch type.word(0) {
+  /// Writes an object and its metadata, if the metadata has a known kind.
+  private func writeObject(_ index: Int, isOnStack: Bool) {
+    guard let head = head(ofObject: index), let type = type(head.word(0)) else { return }
+    let (object, metadata, kind) = (objects.address(index), head.word(0), type.word(0))
+    switch kind {
     case 0 where ObjectWriter.isClass(type): writeClass(metadata, type)
     // The kind 0x400 stands for a closure's captured variables, and 0x502 for a task. Boxes (0x500) and errors
     // (0x501) contain a type.
@@ -195,8 +198,12 @@ private struct ObjectWriter {
       writeType(head.word(16))
     default: return
     }
-    // The memory that registers point to is already in the dump.
-    if isOnStack { write(object, head) }
+    // The memory that registers point to is already in the dump, unless secrets are left out.
+    if !isSanitized, isOnStack { write(object, head) }
+    guard isSanitized else { return }
+    // The first word points to metadata. The third word of an error was not checked.
+    let isPlain = kind != 0x501 && head.word(8) & ~ObjectWriter.smallCounts == 0
+    write(object, head.prefix(kind == 0x501 ? ObjectWriter.headSize : 16), isPlain: isPlain)
   }
 
   /// Writes the metadata of a class up to its descriptor, and the types that may be its generic arguments.
@@ -247,33 +254,28 @@ private struct ObjectWriter {
     return size >= 48 && sizes &>> 32 < size && descriptor >= 0x10000 && descriptor & 3 == 0
   }
 
-  /// True if the word can be an object's reference count.
-  private static func countsReferences(_ word: UInt64) -> Bool {
-    word & 0xFFFF_FFFF == 0xFFFF_FFFF || word &>> 62 == 3
-      || (word &>> 63 == 0 && word & 1 == 1 && word & 0xFFFF_FFFF > 1)
+  /// True if the word can be an object's reference count: that of an immortal object, the address of a side table, or
+  /// fewer than 2^24 strong and 2^20 unowned references.
+  private func countsReferences(_ word: UInt64) -> Bool {
+    word & 0xFFFF_FFFF == 0xFFFF_FFFF || (word &>> 62 == 3 && isCandidate(word &<< 3))
+      || (word & 0xFE00_0000_FFE0_0001 == 1 && word & 0xFFFF_FFFF > 1)
   }
 
   /// Writes a region, unless it was already written or there is no room for it.
-  private func write(_ address: UInt64, _ bytes: Bytes) {
-    let (size, written) = (
-      scratch.word(ObjectWriter.bytesOffset), scratch.word(ObjectWriter.countOffset)
-    )
-    let total = size &+ UInt64(truncatingIfNeeded: bytes.count)
+  private func write(_ address: UInt64, _ bytes: Bytes, isPlain: Bool = false) {
+    // The list of addresses that were written follows the copy of the stack.
+    let written = scratch.word(ObjectWriter.countOffset)
+    let total =
+      scratch.word(ObjectWriter.bytesOffset) &+ UInt64(truncatingIfNeeded: bytes.count)
     guard total <= limit, written < ObjectWriter.regionLimit else { return }
     var index = 0
     while index < Int(truncatingIfNeeded: written) {
-      if scratch.word(ObjectWriter.writtenOffset &+ index &* 8) == address { return }
+      if scratch.word(ObjectWriter.stackSize &+ index &* 8) == address { return }
       index &+= 1
     }
-    scratch.setWord(ObjectWriter.writtenOffset &+ index &* 8, address)
+    scratch.setWord(ObjectWriter.stackSize &+ index &* 8, address)
     scratch.setWord(ObjectWriter.countOffset, written &+ 1)
     scratch.setWord(ObjectWriter.bytesOffset, total)
-    regions.write(address, bytes)
-  }
-
-  /// True for an address in memory that is readable and not executable, because code contains no objects.
-  private func isData(_ address: UInt64) -> Bool {
-    guard let mapping = mappings.mapping(around: address) else { return false }
-    return mapping.has(Mapping.isReadable) && !mapping.has(Mapping.isExecutable)
+    (isPlain ? plain : regions).write(address, bytes)
   }
 }

@@ -1,0 +1,120 @@
+internal import IntermediateDump
+
+/// The parts of Swift objects that a sanitized report keeps, so that the report can name the objects' types.
+///
+/// These parts are the first two words of each object to which the crashed thread's registers or the top of its stack
+/// point, and the metadata. The other words of an object are its contents; only an error's type is kept of them.
+///
+/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def; SwiftShims/swift/shims/RefCount.h.
+struct KeptObjects {
+  /// The first words of the objects, outside of memory that the report keeps anyway.
+  private(set) var heads: [MemoryRegion] = []
+  /// The metadata; it is still to be sanitized.
+  private(set) var metadata: [AddressRange] = []
+  /// The addresses of the objects.
+  private(set) var addresses: Set<UInt64> = []
+
+  private let memory: MemorySnapshot
+
+  /// The number of bytes at the top of the stack that are searched for pointers to objects.
+  private static let stackSize: UInt64 = 4096
+  /// The bits of a reference count that is kept: at most 64 strong and 63 unowned references, and the mark that the
+  /// object is being deinitialized.
+  ///
+  /// Larger counts are left out, because memory that only looks like an object may have a secret in this place.
+  private static let smallCounts: UInt64 = 0x7F_0000_007F
+
+  /// - Parameters:
+  ///   - stacks: memory of which no object's head is returned, because it is kept anyway.
+  init(in snapshot: ProcessSnapshot, outside stacks: RangeSet) {
+    memory = snapshot.memory
+    let thread = snapshot.exception?.threadID
+    guard
+      let context = snapshot.exception?.context
+        ?? snapshot.threads.first(where: { $0.id == thread })?.context
+    else { return }
+    for register in context.generalRegisters { add(register.value, outside: stacks) }
+    let stack = context.stackPointer.alignedDown(to: 8)
+    for offset in stride(from: 0, to: Self.stackSize, by: 8) {
+      if let word = memory.word(at: stack &+ offset) { add(word, outside: stacks) }
+    }
+  }
+
+  /// Adds the object at an address, if there is one.
+  private mutating func add(_ value: UInt64, outside stacks: RangeSet) {
+    let address = Address(value)
+    guard value & 7 == 0, !addresses.contains(value), let type = memory.word(at: address),
+      let count = memory.word(at: address &+ 8), Self.countsReferences(count)
+    else { return }
+    let place = Address(type)
+    var head = [type, count & ~Self.smallCounts == 0 ? count : WordFilter.replacement]
+    switch memory.word(at: place) {
+    case 0 where isClass(place): addClass(place)
+    // The kind 0x400 stands for a closure's captured variables, 0x500 for a box, and 0x502 for a task.
+    case 0x400, 0x502: metadata.append(AddressRange(start: place, byteCount: 24))
+    case 0x500:
+      metadata.append(AddressRange(start: place, byteCount: 24))
+      addType(at: place &+ 16)
+    case 0x501:
+      metadata.append(AddressRange(start: place, byteCount: 8))
+      // The type is the third word of an error.
+      if addType(at: address &+ 16), let word = memory.word(at: address &+ 16) { head.append(word) }
+    default: return
+    }
+    addresses.insert(value)
+    let range = AddressRange(start: address, byteCount: 8 &* UInt64(head.count))
+    // Memory of stacks is kept anyway. An object that is partly in such memory is none.
+    guard stacks.gaps(in: range) == [range] else { return }
+    var bytes: [UInt8] = []
+    for word in head { bytes.append(littleEndian: word) }
+    heads.append(MemoryRegion(address: address, bytes: bytes))
+  }
+
+  /// Adds the metadata of a class up to its descriptor, and the types that may be its generic arguments.
+  private mutating func addClass(_ place: Address) {
+    metadata.append(AddressRange(start: place, byteCount: 48))
+    // The size of the part after the address to which pointers point; if it was left out, all words are tried.
+    let sizes = memory.word(at: place &+ 32) ?? 0
+    let end =
+      sizes == WordFilter.replacement ? 256 : min((sizes & 0xFFFF_FFFF) &- (sizes >> 32), 256)
+    for offset in stride(from: UInt64(56), to: end, by: 8) where addType(at: place &+ offset) {
+      metadata.append(AddressRange(start: place &+ offset, byteCount: 8))
+    }
+  }
+
+  /// Adds the type metadata to which the word at an address points; returns false if there is none.
+  @discardableResult
+  private mutating func addType(at place: Address) -> Bool {
+    guard let word = memory.word(at: place), word & 7 == 0,
+      let kind = memory.word(at: Address(word))
+    else { return false }
+    switch kind {
+    case 0 where isClass(Address(word)):
+      metadata.append(AddressRange(start: Address(word), byteCount: 48))
+    case 0x200...0x306: metadata.append(AddressRange(start: Address(word), byteCount: 32))
+    default: return false
+    }
+    return true
+  }
+
+  /// True for metadata of a class, which begins with 0 and has two sizes and a descriptor.
+  ///
+  /// In a dump whose handler left out secrets, the sizes are left out.
+  private func isClass(_ place: Address) -> Bool {
+    guard let sizes = memory.word(at: place &+ 32), let descriptor = memory.word(at: place &+ 40)
+    else { return false }
+    let size = sizes & 0xFFFF_FFFF
+    return (sizes == WordFilter.replacement || size >= 48 && sizes >> 32 < size)
+      && descriptor >= 0x1_0000 && descriptor & 3 == 0
+  }
+
+  /// True if the word can be an object's reference count, or stands in the place of one that was left out.
+  ///
+  /// A count can be that of an immortal object, the address of a side table, or fewer than 2^24 strong and 2^20 unowned
+  /// references.
+  private static func countsReferences(_ word: UInt64) -> Bool {
+    // The address of a side table has no bits above the 48th, and the three lowest bits are left out.
+    word & 0xFFFF_FFFF == 0xFFFF_FFFF || word >> 45 == 0b11 << 17 || word == WordFilter.replacement
+      || (word & 0xFE00_0000_FFE0_0001 == 1 && word & 0xFFFF_FFFF > 1)
+  }
+}
