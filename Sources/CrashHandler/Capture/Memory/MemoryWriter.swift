@@ -73,14 +73,10 @@ struct MemoryWriter {
     capture.writer.startMap(.memoryRegion)
     capture.writer.unsigned(.regionAddress, address)
     capture.writer.unsigned(.regionSize, UInt64(truncatingIfNeeded: bytes.count))
-    if let sanitizer {
-      if let place = unsafe capture.writer.beginProperty(.regionData, capacity: bytes.count) {
-        unsafe pm_copy_bytes(place, bytes.address, bytes.count)
-        unsafe sanitizer.sanitize(place, copyOf: address, count: bytes.count)
-        capture.writer.finishProperty(count: bytes.count)
-      }
-    } else {
-      capture.writer.property(.regionData, bytes)
+    if let place = unsafe capture.writer.beginProperty(.regionData, capacity: bytes.count) {
+      unsafe pm_copy_bytes(place, bytes.address, bytes.count)
+      if let sanitizer { unsafe sanitizer.sanitize(place, copyOf: address, count: bytes.count) }
+      capture.writer.finishProperty(count: bytes.count)
     }
     capture.writer.end()
   }

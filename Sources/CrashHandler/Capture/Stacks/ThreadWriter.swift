@@ -125,7 +125,7 @@ struct ThreadWriter {
 
   /// Writes the thread's name, state and scheduling, as they were before the thread was stopped.
   private func writeStatus(_ record: ThreadRecord) {
-    if !isSanitized { capture.writer.property(.threadName, record.name) }
+    if !isSanitized { capture.writer.property(.threadNameBytes, record.name) }
     guard record.fields.stateLetter != 0 else { return }
     capture.writer.unsigned(.threadState, UInt64(record.fields.stateLetter), width: 1)
     writeScheduling(record.fields.schedulingPolicy, record.fields.niceValue)
@@ -155,13 +155,7 @@ struct ThreadWriter {
     let time = capture.mayMake(CallBit.proc) ? pm_thread_processor_time() : 0
     if time != 0 { capture.writer.unsigned(.threadProcessorTime, time) }
     guard let line = status.line(of: threadID) else { return }
-    let capacity = ThreadTable.nameCapacity
-    if !isSanitized,
-      let place = unsafe capture.writer.beginProperty(.threadName, capacity: capacity)
-    {
-      capture.writer.finishProperty(
-        count: unsafe ThreadLine.copyName(line.name, to: place, capacity: capacity))
-    }
+    if !isSanitized { capture.writer.property(.threadNameBytes, line.name) }
     writeScheduling(line.schedulingPolicy, line.niceValue)
   }
 
