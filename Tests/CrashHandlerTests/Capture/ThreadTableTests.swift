@@ -51,7 +51,7 @@ import Testing
         let line = unsafe ThreadLine(Bytes(base, count: buffer.count))
       else { return nil }
       let name = unsafe UnsafeRawBufferPointer(start: line.name.address, count: line.name.count)
-      return (String(decoding: name, as: UTF8.self), line)
+      return (unsafe String(decoding: name, as: UTF8.self), line)
     }
   }
 

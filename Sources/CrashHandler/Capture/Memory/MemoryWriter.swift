@@ -9,17 +9,10 @@ struct MemoryWriter {
   /// The maximum number of bytes of one region; a longer stack is written as several regions.
   static var regionSize: Int { @_noLocks get { 65536 } }
 
-  private let capture: Capture
+  fileprivate let capture: Capture
   let memory: SafeMemory
   /// Replaces words that may be secrets; nil to replace none.
-  private let sanitizer: WordSanitizer?
-
-  @_noLocks
-  init(_ capture: Capture, memory: SafeMemory, sanitizer: WordSanitizer? = nil) {
-    self.capture = capture
-    self.memory = memory
-    self.sanitizer = sanitizer
-  }
+  fileprivate let sanitizer: WordSanitizer?
 
   // MARK: - Regions
 
@@ -113,6 +106,20 @@ struct MemoryWriter {
 }
 
 extension Capture {
+  var regions: MemoryWriter {
+    @_noLocks get { MemoryWriter(capture: self, memory: memory, sanitizer: sanitizer) }
+  }
+
+  /// A writer that reads memory through `PageCache`, for small regions that are close together.
+  var cachedRegions: MemoryWriter {
+    @_noLocks get { MemoryWriter(capture: self, memory: cachedMemory, sanitizer: sanitizer) }
+  }
+
+  /// A writer for memory that contains no secrets.
+  var plainRegions: MemoryWriter {
+    @_noLocks get { MemoryWriter(capture: self, memory: cachedMemory, sanitizer: nil) }
+  }
+
   /// Writes the readable part of the memory at an address; writes nothing if none of the memory is readable.
   ///
   /// - Parameter sanitizer: replaces words that may be secrets; nil to replace none.

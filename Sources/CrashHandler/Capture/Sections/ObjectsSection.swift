@@ -14,7 +14,8 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
     let context = capture.session.exception.signal.context
   else { return }
   capture.writer.startArray(.memory)
-  ObjectWriter(capture).write(context)
+  var objects = ObjectWriter(capture)
+  objects.write(context)
   capture.writer.end()
 }
 
@@ -37,7 +38,7 @@ private struct ObjectWriter {
   /// The maximum number of bytes of all regions together; 2% of the dump's size if that is less.
   private static var byteLimit: UInt64 { 4096 }
   /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
-  private static var regionLimit: UInt64 { 256 }
+  private static var regionLimit: Int { 256 }
   /// The offset, in scratch memory, of the list of addresses that were written; the copy of the stack precedes it.
   private static var writtenOffset: Int { 4096 }
 
@@ -45,22 +46,20 @@ private struct ObjectWriter {
   private let regions: MemoryWriter
   private let mappings: MappingTable
   private let scratch: Scratch
-  private let limit: UInt64
+  /// The number of bytes for which there is room, and the number of regions that were written.
+  private var bytesLeft: UInt64
+  private var written = 0
   /// Three stages: for the first words of possible objects, for the metadata of these objects, and for the types to
   /// which metadata and errors refer.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
-  /// The offsets, in scratch memory, of the number of bytes written, of the number of regions written, and of the
-  /// first words of a type.
-  private static var bytesOffset: Int { 8192 }
-  private static var countOffset: Int { 8200 }
-  private static var headOffset: Int { 8208 }
+  /// The offset, in scratch memory, of the first words of a type.
+  private static var headOffset: Int { 8192 }
   // A stage with 32 ranges of at most `objectSize` bytes, and its table, takes less than 4 KiB.
   private static var objectsOffset: Int { 8448 }
   private static var contentsOffset: Int { 12544 }
   private static var typesOffset: Int { 16640 }
 
-  @_noLocks
-  init(_ capture: Capture) {
+  fileprivate init(_ capture: Capture) {
     memory = capture.cachedMemory
     regions = capture.cachedRegions
     mappings = capture.session.mappings
@@ -69,13 +68,10 @@ private struct ObjectWriter {
     types = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.typesOffset))
     contents = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.contentsOffset))
     let share = capture.writer.size / 50
-    limit = share < ObjectWriter.byteLimit ? share : ObjectWriter.byteLimit
-    scratch.setWord(ObjectWriter.bytesOffset, 0)
-    scratch.setWord(ObjectWriter.countOffset, 0)
+    bytesLeft = share < ObjectWriter.byteLimit ? share : ObjectWriter.byteLimit
   }
 
-  @_noLocks
-  func write(_ context: SignalContext) {
+  fileprivate mutating func write(_ context: SignalContext) {
     writeObjects(context.generalRegisters, isOnStack: false)
     let count = memory.copy(context.stackPointer, to: scratch, count: ObjectWriter.stackSize)
     writeObjects(scratch.bytes(count: count), isOnStack: true)
@@ -84,7 +80,7 @@ private struct ObjectWriter {
   /// Writes the objects that the words point to, in batches of as many objects as a stage has room for.
   ///
   /// Each batch takes three reads.
-  private func writeObjects(_ words: Bytes, isOnStack: Bool) {
+  private mutating func writeObjects(_ words: Bytes, isOnStack: Bool) {
     var offset = 0
     while offset &+ 8 <= words.count {
       objects.removeAll()
@@ -98,12 +94,10 @@ private struct ObjectWriter {
       objects.read()
       readTypes()
       readContents()
-      var index = 0
-      while index < objects.count {
+      for index in Indices(objects.count) {
         if let head = head(ofObject: index) {
           writeObject(objects.address(index), head, isOnStack: isOnStack)
         }
-        index &+= 1
       }
     }
   }
@@ -111,13 +105,11 @@ private struct ObjectWriter {
   /// Reads the metadata of the objects.
   private func readTypes() {
     types.removeAll()
-    var index = 0
-    while index < objects.count {
+    for index in Indices(objects.count) {
       if let head = head(ofObject: index) {
         add(
           head.word(0), to: types, ObjectWriter.argumentsSize, least: ObjectWriter.classSize)
       }
-      index &+= 1
     }
     types.read()
   }
@@ -125,8 +117,7 @@ private struct ObjectWriter {
   /// Reads the metadata of types in boxes and errors, and of types that may be generic arguments of classes.
   private func readContents() {
     contents.removeAll()
-    var index = 0
-    while index < objects.count {
+    for index in Indices(objects.count) {
       if let head = head(ofObject: index), let type = type(head.word(0)) {
         switch type.word(0) {
         case 0 where ObjectWriter.isClass(type):
@@ -140,7 +131,6 @@ private struct ObjectWriter {
         default: break
         }
       }
-      index &+= 1
     }
     contents.read()
   }
@@ -178,7 +168,7 @@ private struct ObjectWriter {
   private func isCandidate(_ word: UInt64) -> Bool { word & 7 == 0 && isData(word) }
 
   /// Writes the object at an address, if its metadata has a known kind.
-  private func writeObject(_ object: UInt64, _ head: Bytes, isOnStack: Bool) {
+  private mutating func writeObject(_ object: UInt64, _ head: Bytes, isOnStack: Bool) {
     let metadata = head.word(0)
     guard let type = type(metadata) else { return }
     switch type.word(0) {
@@ -202,7 +192,7 @@ private struct ObjectWriter {
   /// Writes the metadata of a class up to its descriptor, and the types that may be its generic arguments.
   ///
   /// Words after the descriptor are written if they point to types; those types are written too.
-  private func writeClass(_ metadata: UInt64, _ type: Bytes) {
+  private mutating func writeClass(_ metadata: UInt64, _ type: Bytes) {
     let end = ObjectWriter.classEnd(type)
     write(metadata, type.prefix(ObjectWriter.classSize))
     var offset = 56
@@ -217,7 +207,7 @@ private struct ObjectWriter {
 
   /// Writes the type metadata at an address; returns false if there is no type metadata at the address.
   @discardableResult
-  private func writeType(_ metadata: UInt64) -> Bool {
+  private mutating func writeType(_ metadata: UInt64) -> Bool {
     guard isCandidate(metadata), let type = type(metadata) else { return false }
     let kind = type.word(0)
     guard kind == 0 ? ObjectWriter.isClass(type) : kind >= 0x200 && kind <= 0x306 else {
@@ -254,20 +244,15 @@ private struct ObjectWriter {
   }
 
   /// Writes a region, unless it was already written or there is no room for it.
-  private func write(_ address: UInt64, _ bytes: Bytes) {
-    let (size, written) = (
-      scratch.word(ObjectWriter.bytesOffset), scratch.word(ObjectWriter.countOffset)
-    )
-    let total = size &+ UInt64(truncatingIfNeeded: bytes.count)
-    guard total <= limit, written < ObjectWriter.regionLimit else { return }
-    var index = 0
-    while index < Int(truncatingIfNeeded: written) {
+  private mutating func write(_ address: UInt64, _ bytes: Bytes) {
+    let size = UInt64(truncatingIfNeeded: bytes.count)
+    guard size <= bytesLeft, written < ObjectWriter.regionLimit else { return }
+    for index in Indices(written) {
       if scratch.word(ObjectWriter.writtenOffset &+ index &* 8) == address { return }
-      index &+= 1
     }
-    scratch.setWord(ObjectWriter.writtenOffset &+ index &* 8, address)
-    scratch.setWord(ObjectWriter.countOffset, written &+ 1)
-    scratch.setWord(ObjectWriter.bytesOffset, total)
+    scratch.setWord(ObjectWriter.writtenOffset &+ written &* 8, address)
+    written &+= 1
+    bytesLeft &-= size
     regions.write(address, bytes)
   }
 

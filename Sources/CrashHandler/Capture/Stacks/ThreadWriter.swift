@@ -27,14 +27,11 @@ struct ThreadWriter {
 
   @_noLocks
   func writeAll(of threads: ThreadTable, except threadID: Int32, limit: Int) {
-    var index = 0
     var read = 0
-    let count = threads.count
-    while index < count {
+    for index in Indices(threads.count) {
       if index >= read { read = readStacks(of: threads, from: index, limit: limit) }
       let record = threads[index]
       if !record.status.isGone && record.threadID != threadID { write(record, limit: limit) }
-      index &+= 1
     }
   }
 
@@ -63,7 +60,7 @@ struct ThreadWriter {
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     capture.writer.startMap(key)
     // A thread that could not be stopped may have crashed meanwhile; in that case, its crash's context is used.
-    if !record.status.isStill, let crash = capture.shared.waiting.crash(of: record.threadID) {
+    if !record.status.isStill, let crash = capture.shared.waiting.value(of: record.threadID) {
       record.setCrash(crash)
     }
     if record.status.isStill {
@@ -171,13 +168,11 @@ struct ThreadWriter {
     guard
       let place = unsafe capture.writer.beginProperty(.generalRegisters, capacity: registers.count)
     else { return }
-    var index = 0
-    while index < registers.count / 8 {
+    for index in Indices(registers.count / 8) {
       let word = registers.word(index &* 8)
       unsafe place.storeBytes(
         of: ThreadWriter.isKept(index) ? word : sanitizer.sanitized(word),
         toByteOffset: index &* 8, as: UInt64.self)
-      index &+= 1
     }
     capture.writer.finishProperty(count: registers.count / 8 &* 8)
   }
@@ -189,7 +184,6 @@ struct ThreadWriter {
   /// pstate.
   ///
   /// The frame pointer is not among them, because code without frame pointers may keep any value in that register.
-  @_noLocks
   private static func isKept(_ index: Int) -> Bool {
     #if arch(arm64)
       index >= 31
@@ -200,13 +194,11 @@ struct ThreadWriter {
 
   /// How many bytes of the floating-point state a minidump's context holds.
   private static var contextStateSize: Int {
-    @_noLocks get {
-      #if arch(arm64)
-        528
-      #else
-        512
-      #endif
-    }
+    #if arch(arm64)
+      528
+    #else
+      512
+    #endif
   }
 
   /// Writes the general registers, and the floating-point and vector state as the kernel saved it.

@@ -107,8 +107,8 @@ struct ThreadRecord {
 
   /// Stores the crash of this thread, which crashed while another thread was capturing and now waits.
   @_noLocks
-  func setCrash(_ crash: WaitingCrashes.Crash) {
-    fields.context = crash.context
+  func setCrash(_ crash: ThreadEntries.Value) {
+    fields.context = unsafe SignalContext(crash.address)
     fields.threadPointer = crash.threadPointer
     setStatus(.alsoCrashed)
   }
