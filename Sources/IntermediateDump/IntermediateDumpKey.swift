@@ -96,6 +96,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case systemCallSource = 420
   case threadFrames = 421
   case threadProcessorTime = 422
+  case threadNameBytes = 423
 
   case memory = 500
   case memoryRegion = 501

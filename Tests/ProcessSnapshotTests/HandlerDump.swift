@@ -91,7 +91,7 @@ enum HandlerDump {
     if isOfEarlierVersion {
       dump.map(.crashingThread) { dump in
         writeCrashingThreadTop(&dump)
-        writeCrashingThreadRest(&dump)
+        writeCrashingThreadRest(&dump, isOfEarlierVersion: true)
       }
       dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
     }
@@ -107,7 +107,7 @@ enum HandlerDump {
     }
     writeModules(&dump)
     if !isOfEarlierVersion {
-      dump.map(.crashingThread) { writeCrashingThreadRest(&$0) }
+      dump.map(.crashingThread) { writeCrashingThreadRest(&$0, isOfEarlierVersion: false) }
       dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
     }
     dump.map(.system) { dump in
@@ -233,8 +233,14 @@ enum HandlerDump {
     dump.unsigned(.threadPointer, 0x7F00_AAAA_0000)
   }
 
-  private static func writeCrashingThreadRest(_ dump: inout DumpTokens) {
-    dump.text(.threadName, "new\\nline\\\\and\\q")
+  private static func writeCrashingThreadRest(
+    _ dump: inout DumpTokens, isOfEarlierVersion: Bool
+  ) {
+    if isOfEarlierVersion {
+      dump.text(.threadName, "new\\nline\\\\and\\q")
+    } else {
+      dump.text(.threadNameBytes, "new\nline\\and\\q")
+    }
     dump.unsigned(.threadState, UInt64(UInt8(ascii: "R")), 1)
     dump.unsigned(.stackRegionStart, 0x7FFD_0000_0000)
     dump.unsigned(.stackRegionEnd, 0x7FFD_0000_4000)

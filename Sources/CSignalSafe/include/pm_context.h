@@ -162,12 +162,6 @@ PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_point
 // The stack_t of the alternate stack that the kernel sets when the handler returns. Setting it undoes the handler's
 // own calls of sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16
-struct pm_signal_stack {
-  uint64_t base;
-  int32_t flags;
-  int32_t unused;
-  uint64_t size;
-};
 PM_INLINE const struct pm_signal_stack *pm_context_signal_stack(const void *context) {
   return (const struct pm_signal_stack *)((const char *)context + PM_CONTEXT_SIGNAL_STACK);
 }
@@ -176,12 +170,6 @@ PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return pm_context_register(context, PM_STACK_POINTER) - stack->base < stack->size;
 }
-// Returns 1 if a stack pointer is on the alternate stack below this frame. Such a stack pointer belongs to the
-// handler that was called with the context, or to a handler that interrupted that handler.
-PM_INLINE int pm_is_below_context(const void *context, uint64_t stack_pointer) {
-  const struct pm_signal_stack *stack = pm_context_signal_stack(context);
-  return stack_pointer < (uint64_t)context && stack_pointer - stack->base < stack->size;
-}
 // Returns approximately the caller's stack pointer.
 PM_INLINE uint64_t pm_stack_pointer(void) { return (uint64_t)__builtin_frame_address(0); }
 // Sets the context's alternate stack now, because the handler may leave through siglongjmp instead of returning.
@@ -189,13 +177,6 @@ PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = PM_SS_DISABLE;  // a thread without one
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
-}
-// Returns 1 if the thread has an alternate stack of at least `size` bytes, or runs on an alternate stack. In both
-// cases the stack must not be replaced.
-PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
-  const struct pm_signal_stack *stack = pm_context_signal_stack(context);
-  if (stack->flags & PM_SS_ONSTACK) return 1;
-  return !(stack->flags & PM_SS_DISABLE) && stack->size >= size;
 }
 PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t size) {
   struct pm_signal_stack *stack = (struct pm_signal_stack *)((char *)context + PM_CONTEXT_SIGNAL_STACK);

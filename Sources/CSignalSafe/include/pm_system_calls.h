@@ -33,8 +33,8 @@ PM_INLINE long pm_pread(int fd, void *bytes, size_t count, int64_t offset) {
 
 // Opens files in /proc, relative to a descriptor that was opened when the handler started, so that a later chroot
 // does not matter.
-PM_INLINE long pm_openat(int directory, const char *path, int flags) {
-  return PM_SYSCALL(SYS_openat, directory, path, flags, 0, 0, 0);
+PM_INLINE int pm_openat(int directory, const char *path, int flags) {
+  return (int)PM_SYSCALL(SYS_openat, directory, path, flags, 0, 0, 0);
 }
 
 PM_INLINE long pm_close(int fd) { return PM_SYSCALL(SYS_close, fd, 0, 0, 0, 0, 0); }
@@ -54,10 +54,17 @@ PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t s
 // function does not use fstat, which would call the file system.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
+// How many times a system call is attempted if signals interrupt it on a slow file system. Most of these signals are
+// ticks of the handler's own timer.
+#define PM_INTERRUPTIONS 64
+
 // Renames a file, for example to remove ".locked" from its name. The system call is renameat2, because newer ABIs
 // have no renameat; its flags are always 0.
 PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
-  return PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);
+  long result = -EINTR;
+  for (int i = 0; i < PM_INTERRUPTIONS && result == -EINTR; i++)
+    result = PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);
+  return result;
 }
 
 // Removes files, such as a hang's dump, FIFO and run record when a crash report replaces that dump.
@@ -73,8 +80,11 @@ PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(
 extern uint32_t pm_file_mode;
 
 // Creates a dump file in a crash, if a forked child crashes or the handler's file or directory no longer exists.
-PM_INLINE long pm_create(int directory, const char *path, int flags) {
-  return PM_SYSCALL(SYS_openat, directory, path, flags, pm_file_mode, 0, 0);
+PM_INLINE int pm_create(int directory, const char *path, int flags) {
+  long result = -EINTR;
+  for (int i = 0; i < PM_INTERRUPTIONS && result == -EINTR; i++)
+    result = PM_SYSCALL(SYS_openat, directory, path, flags, pm_file_mode, 0, 0);
+  return (int)result;
 }
 PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS_mkdirat, directory, path, 0700, 0, 0, 0); }
 
@@ -93,7 +103,7 @@ PM_INLINE long pm_preallocate(int fd, int64_t size) {
 PM_INLINE long pm_truncate(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftruncate, fd, size, 0, 0, 0, 0); }
 
 // Duplicates a descriptor, to reserve a slot in the descriptor table again after a crash that the process survived.
-PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
+PM_INLINE int pm_duplicate(int fd) { return (int)PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
 
 // Writes the byte in an earlier crash's dump that shows how the process continued after that crash.
 PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
@@ -292,14 +302,15 @@ PM_INLINE long pm_wait_signal(const uint64_t *set, struct pm_signal_information 
 
 // Sets an alternate stack, for example for faults inside the handler after it has left the previous alternate stack.
 // Without a new one, the kernel would start again at the top of the previous stack, and overwrite a signal frame that
-// is still needed. The return from the handler restores the previous alternate stack.
+// is still needed. The return from the handler restores the previous alternate stack. The struct is stack_t.
+struct pm_signal_stack {
+  uint64_t base;
+  int32_t flags;
+  int32_t unused;
+  uint64_t size;
+};
 PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
-  // stack_t
-  struct {
-    void *base;
-    int flags;
-    size_t size;
-  } stack = {base, 0, size};
+  struct pm_signal_stack stack = {(uint64_t)base, 0, 0, size};
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
 

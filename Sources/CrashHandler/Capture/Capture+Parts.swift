@@ -12,24 +12,5 @@ extension Capture {
     @_noLocks get { installed.isSanitized ? WordSanitizer(session.mappings) : nil }
   }
 
-  var regions: MemoryWriter {
-    @_noLocks get { MemoryWriter(self, memory: memory, sanitizer: sanitizer) }
-  }
-
-  /// A writer that reads memory through `PageCache`, for small regions that are close together.
-  var cachedRegions: MemoryWriter {
-    @_noLocks get { MemoryWriter(self, memory: cachedMemory, sanitizer: sanitizer) }
-  }
-
-  var stacks: StackWriter { @_noLocks get { StackWriter(self) } }
-
   var threads: ThreadWriter { @_noLocks get { ThreadWriter(self) } }
-
-  var images: ImageFinder {
-    @_noLocks get {
-      ImageFinder(
-        places: installed.images, mappings: session.mappings, memory: cachedMemory,
-        scratch: session.scratch)
-    }
-  }
 }

@@ -11,7 +11,8 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
 
 extension Capture {
   fileprivate func captureCrash() {
-    beginAnew()
+    session.begin()
+    shared.timesReturned = 0
     setFaultStack()
     let limit = installed.timeLimit
     let wantsSummary = SignalMask.has(
@@ -33,17 +34,6 @@ extension Capture {
     disarmTimer()
   }
 
-  /// Clears the state left by an earlier crash that the process survived.
-  private func beginAnew() {
-    session.progress = Progress()
-    session.time.phase = .sections
-    session.time.isTicking = false
-    session.hasFaultStack = false
-    session.pages.removeAll()
-    session.result = DumpResult()
-    shared.timesReturned = 0
-  }
-
   /// Closes the descriptors that the handler holds as placeholders, to free descriptor numbers for files in /proc.
   ///
   /// A placeholder that now refers to another file stays open.
@@ -62,14 +52,12 @@ extension Capture {
     guard milliseconds > 0, session.time.timer >= 0, session.hasFaultStack else { return }
     session.time.phase = .finish
     armTimer(milliseconds: milliseconds)
-    var attempts = 0
-    while attempts < 3 && !session.time.isOver {
+    for _ in Indices(3) where !session.time.isOver {
       if unsafe pm_run_section(
         session.recoveryPoints.dump, pm_write_summary_lines, argument) == 0
       {
         return
       }
-      attempts &+= 1
     }
   }
 }

@@ -10,14 +10,12 @@ extension Capture {
   /// Sections that have already begun are skipped, unless the dump has lost its file and must be written again.
   @_noLocks
   func writeDump() {
-    var attempts = 0
-    while attempts < 16 && !session.time.isOver {
+    for _ in Indices(16) where !session.time.isOver {
       if unsafe pm_run_section(session.recoveryPoints.dump, pm_write_dump, argument) != 0 {
         session.progress.abandoned |= session.progress.current
       } else if !beginDumpAgain(keeping: Section.stopThreads.bit | Section.readMappings.bit) {
         break
       }
-      attempts &+= 1
     }
     // If the dump has no file, `result` already contains the reason.
     if session.result.hasFile { session.result.failure = writer.failure }

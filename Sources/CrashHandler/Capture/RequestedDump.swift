@@ -40,7 +40,7 @@ extension Capture {
     let dump = unsafe Capture(argument)
     dump.prepareRequestedDump(request, signal, threadID, beside: self)
     let room = MemoryRoom(dump)
-    if room.isEnough, unsafe shared.dumpingThreads.add(threadID, argument) {
+    if room.isEnough, unsafe shared.dumpingThreads.add(threadID, ThreadEntries.Value(argument)) {
       let writing = OwnWriting(raisesLimit: false)
       dump.session.time.timer = makeTimer(for: threadID)
       unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_dump, argument)
@@ -51,7 +51,7 @@ extension Capture {
       dump.closeRequestedDump(beside: self)
     }
     shared.threads.removeAll()
-    shared.waiting.signal.sendAgain(threadID, of: shared.process.id)
+    shared.postponed.sendAgain(threadID, of: shared.process.id)
     shared.endTurn()
   }
 
@@ -73,12 +73,9 @@ extension Capture {
     session.files.proc = handlers.session.files.proc
     session.files.isMissing = true
     session.runRecord.mapping = RecordMapping()
-    session.progress = Progress()
-    session.result = DumpResult()
     session.time = CaptureClock()
-    session.hasFaultStack = false
+    session.begin()
     session.reset()
-    session.pages.removeAll()
   }
 
   private func deleteTimer() {

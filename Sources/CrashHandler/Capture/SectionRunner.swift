@@ -26,7 +26,7 @@ extension Capture {
     }
     if session.time.isMuted {
       session.time.isMuted = false
-      SignalMask.open(SignalMask.bit(installed.signals.watchdog))
+      SignalMask.unblock(SignalMask.bit(installed.signals.watchdog))
     }
     if unsafe pm_run_section(session.recoveryPoints.section, row.body, argument) != 0 {
       session.progress.abandoned |= bit

@@ -212,7 +212,7 @@ enum HandlerInstaller {
     let shared = unsafe try memory.piece(MemoryLayout<Shared>.size)
       .bindMemory(to: Shared.self, capacity: 1)
     let wordStride = HandlerMemory.wordStride
-    let words = unsafe try memory.piece(11 * wordStride)
+    let words = unsafe try memory.piece(10 * wordStride)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
@@ -227,17 +227,14 @@ enum HandlerInstaller {
     let directory = files.heldDirectory
     unsafe shared.initialize(
       to: try Shared(
-        capturingThread: word(1), turn: word(2), ending: word(6), ticksLeft: word(10),
+        capturingThread: word(1), turn: word(2), ending: word(6), ticksLeft: word(9),
         copyMark: mark, wipesMark: wipesMark,
         stops: Shared.Stops(parking: word(3), stopped: word(4), target: word(5)),
         threads: memory.threads(capacity: threadCapacity, countWord: word(0)),
-        waiting: WaitingCrashes(
-          base: memory.pages(WaitingCrashes.byteCount(capacity: threadCapacity)),
-          capacity: threadCapacity,
-          signal: PostponedSignal(
-            place: SignalInformation(memory.piece(PostponedSignal.byteCount)))),
-        dumpingThreads: DumpingThreads(
-          base: memory.pages(DumpingThreads.byteCount), freed: word(9)),
+        waiting: memory.threadEntries(capacity: threadCapacity),
+        dumpingThreads: memory.threadEntries(capacity: 64),
+        postponed: PostponedSignal(
+          place: SignalInformation(memory.piece(PostponedSignal.byteCount))),
         hangDumps: HangDumps(base: memory.pages(HangDumps.byteCount)),
         stackOffers: StackOffers(
           capacity: threadCapacity, records: memory.pages(threadCapacity * StackOffers.stride),

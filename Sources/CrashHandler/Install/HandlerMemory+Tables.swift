@@ -28,6 +28,12 @@ extension HandlerMemory {
       capacity: capacity, countWord: countWord)
   }
 
+  /// Reserves a table of threads that are in a certain state.
+  mutating func threadEntries(capacity: Int) throws(CrashHandlerError) -> ThreadEntries {
+    unsafe ThreadEntries(
+      base: try pages(ThreadEntries.byteCount(capacity: capacity)), capacity: capacity)
+  }
+
   /// Reserves a table of 65,536 mappings, 8 MiB for their text, and a table of images.
   mutating func mappings() throws(CrashHandlerError) -> MappingTable {
     let (textCapacity, capacity) = (8 << 20, 65536)
@@ -110,7 +116,7 @@ extension HandlerMemory {
     unsafe try session(
       handlers.session.installed, handlers.session.shared, names: names, files: files,
       threads: threads, limits: handlers.installed.limits,
-      asksFile: handlers.session.writer.asksFile)
+      asksFile: handlers.writer.asksFile)
   }
 
   /// Reserves a session that uses the handler's own stack, tables and buffer.
@@ -127,7 +133,7 @@ extension HandlerMemory {
         files: SessionFiles(
           dump: HeldFile(), directory: handlers.session.files.directory, fifo: HeldFile(),
           proc: handlers.session.files.proc),
-        writerPlace: place(handlers.session.writer.sharingBuffer()),
+        writerPlace: place(handlers.writer.sharingBuffer()),
         stackTop: handlers.session.stackTop,
         recoveryPoints: recoveryPoints(), threads: handlers.session.threads,
         mappings: handlers.session.mappings, scratch: handlers.session.scratch,

@@ -112,7 +112,7 @@ struct LiveDump: ~Copyable {
     capture.session.files.isMissing = false
     capture.session.request.isRenamed = false
     capture.session.files.dump = HeldFile(descriptor)
-    capture.session.writer.redirect(to: descriptor)
+    capture.writer.redirect(to: descriptor)
   }
 
   /// Takes the dump.
@@ -164,11 +164,7 @@ struct LiveDump: ~Copyable {
   /// Waits for a free entry in the table of threads that take dumps.
   private func enter() {
     let threads = capture.shared.dumpingThreads
-    while true {
-      let freed = threads.freed.value
-      if unsafe threads.add(threadID, capture.argument) { return }
-      threads.freed.wait(while: freed, milliseconds: 100)
-    }
+    while unsafe !threads.add(threadID, ThreadEntries.Value(capture.argument)) { usleep(1000) }
   }
 
   /// Waits until neither a crash nor another dump stops threads, then makes the calling thread the capturing thread.
@@ -215,7 +211,7 @@ struct LiveDump: ~Copyable {
   }
 }
 
-extension WaitingCrashes {
-  /// True if no crashed thread waits for its turn to capture.
+extension ThreadEntries {
+  /// True if no thread waits.
   fileprivate var isEmpty: Bool { (0..<count).allSatisfy { word($0).value == 0 } }
 }

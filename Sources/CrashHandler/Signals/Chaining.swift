@@ -26,7 +26,7 @@ extension Capture {
     }
     // From here on, a crash signal that another process sends stays pending in the kernel.
     blockFaultsAndWatchdog()
-    shared.waiting.signal.sendAgain(exception.threadID, of: shared.process.id)
+    shared.postponed.sendAgain(exception.threadID, of: shared.process.id)
     shared.endTurn()
     if case .handled = exception.outcome, !exception.isBacktraced {
       runPreviousHandler(signal, crash: count, fault: exception.faultNumber)

@@ -83,10 +83,8 @@ extension Capture {
   /// Restores the action that a signal had before this package's handler was installed.
   @_noLocks
   func restoreAction(of number: Int32) {
-    var attempts = 0
-    while attempts < 3 {
+    for _ in Indices(3) {
       if shared.previousActions.restore(number) { return }
-      attempts &+= 1
     }
   }
 

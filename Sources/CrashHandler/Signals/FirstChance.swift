@@ -13,14 +13,14 @@ extension Capture {
   func offerFirstChance(to signal: DeliveredSignal) -> Bool {
     if let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler() {
       // The callback can take a long time, so the stop signals are not blocked while it runs.
-      SignalMask.replace(context.signalMask | ~installed.signals.open)
+      SignalMask.set(context.signalMask | ~installed.signals.open)
       let isTaken = unsafe pm_call_first_chance_handler(
         signal.number, signal.information?.address, context.address)
       if isTaken { return true }
       // The callback has not handled the signal. All signals except faults are blocked again for the capture.
-      SignalMask.replace(~installed.signals.faults)
+      SignalMask.set(~installed.signals.faults)
     }
-    SignalMask.open(installed.signals.faults)
+    SignalMask.unblock(installed.signals.faults)
     return false
   }
 }

@@ -25,7 +25,7 @@ extension Capture {
   private func postpone(_ signal: DeliveredSignal) -> Bool {
     guard session.request.isFromTool, signal.isAsynchronous, let information = signal.information
     else { return false }
-    shared.waiting.signal.keep(information)
+    shared.postponed.keep(information)
     return true
   }
 
@@ -55,13 +55,13 @@ extension Capture {
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal
     if isForeign(signal) {
-      if let information = signal.information { shared.waiting.signal.keep(information) }
+      if let information = signal.information { shared.postponed.keep(information) }
       return
     }
     // In this case, `endProcess` has begun, and another signal has arrived before the thread returned to the crashing
     // instruction, for example because a seccomp filter traps rt_sigreturn.
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
-    SignalMask.open(installed.signals.capture)
+    SignalMask.unblock(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
     // If no recovery point is armed, a fault occurred before the first section or after the last, or the crash has
     // occurred again. Nothing more can be written. A fault with another signal number is only a consequence of the

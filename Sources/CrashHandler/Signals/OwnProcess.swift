@@ -26,8 +26,7 @@ extension Capture {
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark
     let worker = Shared.CopyMark.inWork | UInt32(bitPattern: pm_gettid())
-    var rounds = 0
-    while rounds < 100 {
+    for _ in Indices(100) {
       let found = mark.exchange(expected: Shared.CopyMark.wiped, desired: worker)
       if found == Shared.CopyMark.wiped {
         leaveParent()
@@ -39,7 +38,6 @@ extension Capture {
       // The calling thread faulted in `leaveParent`, so no dump of its crash is taken.
       if found == worker { return false }
       mark.wait(while: found, milliseconds: 100)
-      rounds &+= 1
     }
     return false
   }
@@ -73,6 +71,7 @@ extension Capture {
     session.reset()
     releaseThreads()
     shared.waiting.removeAll()
+    shared.postponed.forget()
     pm_forget_entry_stacks()
     shared.dumpingThreads.removeAll()
     leaveHangDumps()
@@ -93,10 +92,8 @@ extension Capture {
   /// Closes the descriptors of the parent's hang dumps; the files stay, because they belong to the parent.
   private func leaveHangDumps() {
     let dumps = shared.hangDumps
-    var index = 0
-    while index < HangDumps.capacity {
+    for index in Indices(HangDumps.capacity) {
       if dumps.isValid(index) { dumps.close(index) }
-      index &+= 1
     }
   }
 }

@@ -58,11 +58,9 @@ extension Capture {
   /// Reserves three slots in the descriptor table again, by duplicating the pending directory's descriptor.
   private func takeSpareDescriptors() {
     let directory = session.files.directory.descriptor
-    let first = hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))
+    let first = hold(pm_duplicate(directory))
     shared.spares.first = first
-    shared.spares.second = HeldFile(
-      Int32(truncatingIfNeeded: pm_duplicate(directory)), identity: first.identity)
-    shared.spares.third = HeldFile(
-      Int32(truncatingIfNeeded: pm_duplicate(directory)), identity: first.identity)
+    shared.spares.second = HeldFile(pm_duplicate(directory), identity: first.identity)
+    shared.spares.third = HeldFile(pm_duplicate(directory), identity: first.identity)
   }
 }

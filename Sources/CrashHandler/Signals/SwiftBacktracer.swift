@@ -30,7 +30,9 @@ extension Capture {
     guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS
     else { return true }
     return context.isOnSignalStack || !shared.stackOffers.isFirst(context.signalStackSize)
-      || !memory.isReadable(context.number) || hasRoomForFrame(below: context.stackPointer)
+      || !memory.isReadable(context.number)
+      // Source: Linux arch/x86/kernel/signal.c, get_sigframe: the frame is below the red zone.
+      || ThreadRoom.isMapped(below: context.stackPointer, 128 &+ installed.signals.frameSize)
   }
 
   /// True if the process ends after the backtracer has returned: after abort(), or after a fault that probably
@@ -82,21 +84,5 @@ extension Capture {
       number &+= 1
     }
     shared.backtracer.signals = 0
-  }
-
-  /// True if a signal frame fits below the stack pointer, in memory that can be accessed.
-  ///
-  /// Source: Linux arch/x86/kernel/signal.c, get_sigframe: below the red zone.
-  private func hasRoomForFrame(below stackPointer: UInt64) -> Bool {
-    let size = 128 &+ installed.signals.frameSize
-    var distance: UInt64 = 8
-    while distance < size &+ 4096 {
-      // Checks both ends of the frame, and each page between them.
-      guard memory.isReadable(stackPointer &- (distance < size ? distance : size)) else {
-        return false
-      }
-      distance &+= 4096
-    }
-    return true
   }
 }

@@ -29,7 +29,9 @@ extension Capture {
         return false
       }
       if !bound.isBegun {
-        let isKnown = waiting.add(threadID, context: signal.context)
+        let isKnown = unsafe waiting.add(
+          threadID,
+          ThreadEntries.Value(signal.context?.address, threadPointer: pm_thread_pointer()))
         // A waiting thread counts as stopped, because its registers are in the table of waiting crashes.
         if isKnown, shared.stops.parking.value != 0 { shared.stops.noteStop() }
         bound.begin()

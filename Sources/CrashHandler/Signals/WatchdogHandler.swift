@@ -19,11 +19,12 @@ func pm_handle_watchdog(
     let information = unsafe SignalInformation(information)
   else { return }
   let tick = unsafe DeliveredSignal(signal, information.address, context)
+  // A dump of a process that has not crashed has the same time limit if the dump stops threads.
+  let subject = capture.dump(takenBy: thread) ?? capture
   guard information.timer >= 0 else {
     // The timer did not send this signal. The signal is blocked until the next section, because another process could
     // stop the dump by sending such signals in a loop.
     if thread == pm_gettid() {
-      let subject = capture.dump(takenBy: thread) ?? capture
       subject.session.time.isMuted = true
       tick.context?.signalMask |= SignalMask.bit(signal)
     }
@@ -40,8 +41,6 @@ func pm_handle_watchdog(
     _ = information.queue(signal, for: thread, of: capture.shared.process.id)
     return
   }
-  // A dump of a process that has not crashed has the same time limit if the dump stops threads.
-  let subject = capture.dump(takenBy: thread) ?? capture
   guard information.timer == subject.session.time.timer else { return }
   let isOver = subject.session.time.left.isOver(atTick: subject.clock)
   capture.shared.ticksLeft.store(

@@ -49,11 +49,9 @@ struct CrashSummary {
     let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
     var rest = memory.bytes(count: size)
-    var attempt = 0
     // If a pipe is full, each attempt waits up to 10 ms for a reader. This is also the time between two watchdog
     // ticks.
-    while rest.count > 0, attempt < 15 {
-      attempt &+= 1
+    for _ in Indices(15) where rest.count > 0 {
       let events = pm_wait_writable(STDERR_FILENO, 10)
       guard events > 0 else { continue }
       // The pipe or socket has no reader.

@@ -56,9 +56,14 @@ struct Installed: ~Copyable {
     let base: UnsafeMutableRawPointer
     let size: Int
 
-    /// Makes this stack the calling thread's alternate stack; returns false if the kernel refuses.
+    /// Makes this stack the calling thread's alternate stack; returns false if the kernel refuses three times.
     @_noLocks
-    func use() -> Bool { unsafe pm_set_signal_stack(base, size) == 0 }
+    func use() -> Bool {
+      for _ in Indices(3) {
+        if unsafe pm_set_signal_stack(base, size) == 0 { return true }
+      }
+      return false
+    }
   }
 
   /// The addresses of the ELF images that are known at launch, and of the dynamic linker's list of images.

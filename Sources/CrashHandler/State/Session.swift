@@ -37,14 +37,20 @@ struct Session: ~Copyable {
   let pages: PageCache
   var resident: ResidentPages
 
-  var writer: IntermediateDumpWriter {
-    @_noLocks unsafeAddress { unsafe UnsafePointer(writerPlace) }
-    @_noLocks nonmutating unsafeMutableAddress { unsafe writerPlace }
-  }
-
   /// True for a crash that ends the process without calling a previous handler.
   var isEnd: Bool {
     @_noLocks get { request.isCrash && exception.outcome.isEnd && !exception.isBacktraced }
+  }
+
+  /// Clears what an earlier dump has left; called when a dump begins.
+  @_noLocks
+  mutating func begin() {
+    progress = Progress()
+    result = DumpResult()
+    time.phase = .sections
+    time.isTicking = false
+    hasFaultStack = false
+    pages.removeAll()
   }
 
   /// Clears the state of one crash.
@@ -53,13 +59,10 @@ struct Session: ~Copyable {
     recoveryPoints.disarm()
     threads.removeAll()
     mappings.removeAll()
-    writer.restart(on: -1)
-    progress.abandoned = 0
+    unsafe writerPlace.pointee.restart(on: -1)
     counts.threadsReadFromKernel = 0
     counts.threadsOmitted = 0
     counts.smallStacks = 0
-    time.phase = .sections
-    time.isTicking = false
   }
 
   /// Counts what the dump contains only in part or not at all: threads, and facts that the kernel did not show.

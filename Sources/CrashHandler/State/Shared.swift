@@ -24,10 +24,21 @@ struct Shared: ~Copyable {
   var stops: Stops
   /// The table in which stopped threads look themselves up.
   let threads: ThreadTable
-  /// The threads that crashed while another thread was capturing.
-  let waiting: WaitingCrashes
-  /// The threads that take a dump for a reason other than a crash, and the dumps of hangs in progress.
-  let dumpingThreads: DumpingThreads
+  /// The threads that crashed while another thread was capturing, each with the context of its crash.
+  ///
+  /// These threads get no stop signal, because they already wait, and a small alternate stack may have no room for a
+  /// second signal frame. So a waiting thread blocks the stop signals, and this table holds the data that the stop
+  /// handler would have stored. The table has as many entries as the table of threads.
+  let waiting: ThreadEntries
+  /// The threads that take a dump for a reason other than a crash, each with the argument of its `Capture`.
+  ///
+  /// A fault in a section of such a dump is not a crash of the program, but the fault also reaches the crash handler,
+  /// which finds the section's recovery point through this table. A thread looks up only its own entry, so no state is
+  /// used after it was freed.
+  let dumpingThreads: ThreadEntries
+  /// A signal that was sent to the capturing thread, and is stored until that thread has finished.
+  let postponed: PostponedSignal
+  /// The dumps of hangs in progress.
   let hangDumps: HangDumps
   /// The session for dumps that `postmortem capture` requests; set at launch, and used by one thread at a time.
   ///

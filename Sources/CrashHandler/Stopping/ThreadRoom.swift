@@ -43,22 +43,24 @@ struct ThreadRoom {
     guard size > 0 else {
       // A running thread without an alternate stack uses its normal stack, which is assumed to have room, as for any
       // other signal.
-      return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
+      return stackPointer == 0 || ThreadRoom.isMapped(below: stackPointer, handlerNeed)
     }
     guard stackPointer != 0 else {
       // The thread may be running a handler on its alternate stack, so only a large stack counts as having room.
       return size >= UInt64(PM_SMALL_STACK) && size >= frameSize &+ handlerNeed
-        && isMapped(below: base &+ size, handlerNeed)
+        && ThreadRoom.isMapped(below: base &+ size, handlerNeed)
     }
     let isOnIt = stackPointer &- base < size
     let top = isOnIt ? stackPointer : base &+ size
     let need = hasEntryStack ? frameSize &+ ThreadRoom.redZone &+ ThreadRoom.entrySize : handlerNeed
-    return top &- base >= need && isMapped(below: top, need)
+    return top &- base >= need && ThreadRoom.isMapped(below: top, need)
   }
 
   private var handlerNeed: UInt64 { frameSize &+ ThreadRoom.redZone &+ ThreadRoom.handlerSize }
 
-  private func isMapped(below top: UInt64, _ size: UInt64) -> Bool {
+  /// True if the memory of the given size below an address can be accessed.
+  @_noLocks
+  static func isMapped(below top: UInt64, _ size: UInt64) -> Bool {
     var distance: UInt64 = 8
     while distance < size {
       guard pm_is_readable(top &- distance) else { return false }

@@ -45,16 +45,11 @@ extension ThreadStopper {
     var closed = 0
     /// True if a thread in which libc blocks every signal is running, or ready to run.
     var hasRunnableClosed = false
-
-    @_noLocks
-    init() {}
   }
 
   private func survey() -> Waits {
     var waits = Waits()
-    var index = 0
-    let count = capture.session.threads.count
-    while index < count {
+    for index in Indices(capture.session.threads.count) {
       let record = capture.session.threads[index]
       if record.has(.signalled) {
         waits.asked &+= 1
@@ -66,7 +61,6 @@ extension ThreadStopper {
           waits.hasRunnableClosed = true
         }
       }
-      index &+= 1
     }
     return waits
   }
@@ -75,44 +69,35 @@ extension ThreadStopper {
   @_noLocks
   func markWaiting() {
     let waiting = capture.shared.waiting
-    var index = 0
-    let count = waiting.count
-    while index < count {
+    for index in Indices(waiting.count) {
       let threadID = waiting.threadID(at: index)
       if threadID != 0, let record = capture.session.threads.find(threadID),
-        !record.has(.alsoCrashed), let crash = waiting.crash(of: threadID)
+        !record.has(.alsoCrashed), let crash = waiting.value(of: threadID)
       {
         record.setCrash(crash)
       }
-      index &+= 1
     }
   }
 
   /// If `asking` is true, tries again to signal threads to which no signal could be sent; otherwise marks threads
   /// that have ended meanwhile.
   private func lookAgain(asking: Bool) {
-    var index = 0
-    let count = capture.session.threads.count
-    while index < count {
+    for index in Indices(capture.session.threads.count) {
       let record = capture.session.threads[index]
       if asking {
         if record.has(.closed) { askToStop(record) }
       } else if record.has(.signalled), !stillExists(record) {
         record.setStatus(.gone, insteadOf: .signalled)
       }
-      index &+= 1
     }
   }
 
   /// Gives up on threads that have not stopped, and sets their final status.
   private func giveUp() {
-    var index = 0
-    let count = capture.session.threads.count
-    while index < count {
+    for index in Indices(capture.session.threads.count) {
       let record = capture.session.threads[index]
       record.setStatus(.unresponsive, insteadOf: .signalled)
       record.setStatus(.running, insteadOf: .closed)
-      index &+= 1
     }
   }
 

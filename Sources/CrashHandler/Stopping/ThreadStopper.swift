@@ -41,12 +41,10 @@ struct ThreadStopper {
     capture.shared.stops.parking.store(capture.shared.stops.number)
     // A thread may create threads until it is stopped. So the table is complete if all its threads are stopped and
     // the kernel counts no other threads, or if the next pass finds no new thread.
-    var pass = 0
-    while pass < 8 {
+    for _ in Indices(8) {
       let before = capture.session.threads.count
       let areAllStill = lookAtThreads(waiting: capture.mayMake(CallBit.threads))
       if areAllStill || capture.session.threads.count == before { break }
-      pass &+= 1
     }
     markWaiting()
   }
@@ -86,32 +84,22 @@ struct ThreadStopper {
       return false
     }
     let count = capture.session.threads.count
-    var index = 0
-    while index < count {
+    for index in Indices(count) {
       guard capture.session.threads[index].status.isStill else { return false }
-      index &+= 1
     }
     var directory = pm_file_status()
     return unsafe pm_fstat(tasks, &directory) == 0 && directory.links == UInt64(count) &+ 3
   }
 
   private func findThreads() {
-    // The buffer for the text of the mappings is free until the mappings are read, and is large enough to get a long
-    // list of threads with one call.
-    let mappings = capture.session.mappings
-    let size =
-      mappings.textCapacity < ThreadStopper.listSize
-      ? mappings.textCapacity : ThreadStopper.listSize
-    var entries = DirectoryEntries(tasks, in: unsafe Scratch(mappings.text, size: size))
+    // The room after the text of the mappings is large enough to get a long list of threads with one call.
+    var entries = DirectoryEntries(tasks, in: capture.session.mappings.room)
     while var name = entries.next() {
       let threadID = Int32(truncatingIfNeeded: name.decimal())
       if threadID > 0 { addThread(threadID) }
     }
     if entries.isBroken { capture.session.counts.set(.threads, isShown: false) }
   }
-
-  /// The size, in bytes, of a list of 8,000 threads.
-  private static var listSize: Int { 256 << 10 }
 
   private func addThread(_ threadID: Int32) {
     // In a dump of a hang, the thread of the exception is not the capturing thread.
@@ -147,7 +135,7 @@ struct ThreadStopper {
       record.setStatus(.gone, insteadOf: before)
       return
     }
-    if let crash = capture.shared.waiting.crash(of: record.threadID) {
+    if let crash = capture.shared.waiting.value(of: record.threadID) {
       record.setCrash(crash)
       return
     }

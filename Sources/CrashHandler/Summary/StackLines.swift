@@ -227,8 +227,7 @@ private struct FoldedRecursion {
   private var last: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
   /// Examines the next frame; returns true if the frame is folded.
-  @_noLocks
-  mutating func add(_ address: UInt64, isChained: Bool) -> Bool {
+  fileprivate mutating func add(_ address: UInt64, isChained: Bool) -> Bool {
     // The line with the number of folded frames must be written before this frame's line.
     if count > 0, !isChained || address != previous(period) { return false }
     guard isChained, !isOver else {

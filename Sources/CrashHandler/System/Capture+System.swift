@@ -1,31 +1,15 @@
 internal import CSignalSafe
 
-/// Gives the thread that takes the dump access to memory, /proc, clocks and files.
+/// Gives the thread that takes the dump access to /proc, clocks and files.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
   /// Returns the `Capture` of a dump that the thread is taking for a reason other than a crash; nil if there is none.
   @_noLocks
   func dump(takenBy threadID: Int32) -> Capture? {
-    guard let argument = unsafe shared.dumpingThreads.dump(of: threadID) else { return nil }
+    guard let dump = shared.dumpingThreads.value(of: threadID), let argument = unsafe dump.address
+    else { return nil }
     return unsafe Capture(argument)
-  }
-
-  /// A reader of the program's memory that recovers from faults.
-  var memory: SafeMemory { @_noLocks get { memory(nil) } }
-
-  /// A reader of memory with a `PageCache`, for sections that run after the threads have been stopped.
-  var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
-
-  @inline(never)
-  private func memory(_ pages: PageCache?) -> SafeMemory {
-    unsafe SafeMemory(
-      processID: shared.process.id, environmentStart: installed.environment.start,
-      environmentEnd: installed.environment.end,
-      recoveryPoint: session.hasFaultStack ? session.recoveryPoints.copy : nil,
-      usesSystemCall: mayMake(CallBit.memory), pages: pages,
-      absent: session.resident.isOpen
-        ? AbsentPages(resident: session.resident, mappings: session.mappings, proc: proc) : nil)
   }
 
   /// The reader of /proc for this dump.

@@ -25,11 +25,10 @@ struct DirectoryEntries {
   mutating func next() -> TextScanner? {
     // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
     if offset &+ 19 >= filled {
-      var attempts = 0
-      repeat {
+      for _ in Indices(3) {
         filled = unsafe pm_getdents64(descriptor, scratch.address, scratch.size)
-        attempts &+= 1
-      } while filled < 0 && attempts < 3
+        if filled >= 0 { break }
+      }
       offset = 0
       guard filled > 19 else { return nil }
     }

@@ -22,14 +22,7 @@ extension Capture {
   /// If the kernel refuses the stack, the dump leaves out everything that could raise a signal on this thread.
   @_noLocks
   func setFaultStack() {
-    var attempts = 0
-    while attempts < 3 && mayMake(CallBit.threads) {
-      if installed.faultStack.use() {
-        session.hasFaultStack = true
-        break
-      }
-      attempts &+= 1
-    }
-    SignalMask.open(installed.signals.capture)
+    if mayMake(CallBit.threads) { session.hasFaultStack = installed.faultStack.use() }
+    SignalMask.unblock(installed.signals.capture)
   }
 }

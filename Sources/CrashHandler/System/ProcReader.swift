@@ -22,17 +22,14 @@ struct ProcReader {
   @_noLocks
   func open(_ path: UnsafePointer<CChar>, directory: Bool = false) -> Int32 {
     let flags = directory ? O_RDONLY | O_CLOEXEC | O_DIRECTORY : O_RDONLY | O_CLOEXEC
-    var result = -Int(ENOENT)
-    var attempts = 0
-    while proc >= 0, attempts < 3 {
+    guard proc >= 0 else { return -ENOENT }
+    var result: Int32 = 0
+    for _ in Indices(3) {
       result = unsafe pm_openat(proc, path, flags)
       // After these errors, further attempts do not help: the thread has ended, or the process is not dumpable.
-      if result >= 0 || result == -Int(ENOENT) || result == -Int(ESRCH) || result == -Int(EACCES) {
-        break
-      }
-      attempts &+= 1
+      if result >= 0 || result == -ENOENT || result == -ESRCH || result == -EACCES { break }
     }
-    return Int32(truncatingIfNeeded: result)
+    return result
   }
 
   @_noLocks
@@ -122,10 +119,7 @@ struct ProcReader {
     path.append(decimal: Int64(id))
     path.append("/comm")
     let count = attempt(over: path)
-    guard count > 0,
-      unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
-    else { return count }
-    return count &- 1
+    return count > 0 ? unsafe Bytes(place, count: count).withoutLineFeeds.count : count
   }
 }
 

@@ -39,17 +39,12 @@ extension Capture {
   }
 
   @_noLocks
-  func disarmTimer() {
-    guard session.hasFaultStack else { return }
-    session.time.left.begin(milliseconds: 0, at: clock)
-    stopTimer()
-    session.time.isTicking = false
-  }
+  func disarmTimer() { armTimerOnce(milliseconds: 0) }
 
   @_noLocks
   func stopTimer() { _ = WatchdogTimer.set(session.time.timer, milliseconds: 0, interval: 0) }
 
-  /// Makes the timer send the signal once, after the given time.
+  /// Makes the timer send the signal once, after the given time; a time of 0 disarms the timer.
   @_noLocks
   func armTimerOnce(milliseconds: Int) {
     guard session.hasFaultStack else { return }

@@ -32,11 +32,14 @@ struct DeliveredSignal {
   /// True for a signal that a process or the kernel sent, and that no instruction raised.
   ///
   /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT always count as sent, whatever their code is. In reports, only the code
-  /// decides whether a signal counts as sent (`ExceptionSnapshot.wasSent`).
+  /// decides whether a signal counts as sent (`ExceptionSnapshot.wasSent`). The kernel sends SIGXCPU with the code
+  /// SI_KERNEL, and names the process itself as the sender of SIGXFSZ and SIGPIPE. In the first process of a PID
+  /// namespace, the kernel discards all of these signals if their action is the default. Source: Linux
+  /// kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
   var isAsynchronous: Bool {
     @_noLocks get {
       guard let information else { return false }
-      return DeliveredSignal.isSent(number, code: information.code)
+      return information.code <= 0 || SignalTable.isKernelEvent(number)
     }
   }
 
@@ -48,21 +51,7 @@ struct DeliveredSignal {
   }
 
   /// True for a signal that an instruction raised.
-  var isFault: Bool {
-    @_noLocks get {
-      guard let information else { return false }
-      return !DeliveredSignal.isSent(number, code: information.code)
-    }
-  }
-
-  /// True if the code of the signal means that a process or the kernel sent the signal.
-  ///
-  /// The kernel sends SIGXCPU with the code SI_KERNEL, and names the process itself as the sender of SIGXFSZ and
-  /// SIGPIPE. In the first process of a PID namespace, the kernel discards all of these signals if their action is
-  /// the default. Source: Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
-  private static func isSent(_ signal: Int32, code: Int32) -> Bool {
-    code <= 0 || SignalTable.isKernelEvent(signal)
-  }
+  var isFault: Bool { @_noLocks get { information != nil && !isAsynchronous } }
 
   /// Whether the crashing instruction raises the signal again when the handler returns to that instruction.
   ///

@@ -13,13 +13,9 @@ struct FileIdentity {
   @_noLocks
   init(of descriptor: Int32) {
     var status = pm_file_status()
-    if unsafe descriptor >= 0 && pm_fstat(descriptor, &status) == 0 {
-      device = status.device
-      inode = status.inode
-    } else {
-      device = UInt64.max
-      inode = UInt64.max
-    }
+    let isKnown = unsafe descriptor >= 0 && pm_fstat(descriptor, &status) == 0
+    device = isKnown ? status.device : .max
+    inode = isKnown ? status.inode : .max
   }
 
   /// True if the name does not exist in the directory, or belongs to another file.

@@ -88,10 +88,10 @@ struct SignalContext {
 
   // MARK: - The alternate stack
 
+  private var signalStack: pm_signal_stack { unsafe pm_context_signal_stack(address).pointee }
+
   /// The size of the thread's alternate stack; 0 if the thread has none.
-  var signalStackSize: UInt64 {
-    @_noLocks get { unsafe pm_context_signal_stack(address).pointee.size }
-  }
+  var signalStackSize: UInt64 { @_noLocks get { signalStack.size } }
 
   /// True if the interrupted code ran on the alternate stack, so that it was in a signal handler.
   var isOnSignalStack: Bool {
@@ -100,16 +100,20 @@ struct SignalContext {
 
   /// True if the stack pointer is on the alternate stack, below this context.
   ///
-  /// This is the case in the handler that was called with this context.
+  /// This is the case in the handler that was called with this context, and in a handler that interrupted that handler.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
-    unsafe pm_is_below_context(address, stackPointer) != 0
+    stackPointer < number && stackPointer &- signalStack.base < signalStack.size
   }
 
   /// True if the thread has an alternate stack of at least this size, or runs on an alternate stack.
+  ///
+  /// In both cases, the stack must not be replaced.
   @_noLocks
-  func hasSignalStack(_ size: Int) -> Bool {
-    unsafe pm_context_has_signal_stack(address, size) != 0
+  func hasSignalStack(_ size: UInt64) -> Bool {
+    let stack = signalStack
+    if Int(stack.flags) & PM_SS_ONSTACK != 0 { return true }
+    return Int(stack.flags) & PM_SS_DISABLE == 0 && stack.size >= size
   }
 
   /// Sets the alternate stack that the thread has after the handler returns.
@@ -122,7 +126,7 @@ struct SignalContext {
   /// thread.
   @_noLocks
   func tellSignalStack(of threadID: Int32, isHandlers: Bool) {
-    let stack = unsafe pm_context_signal_stack(address).pointee
+    let stack = signalStack
     pm_tell_stack(
       threadID, pm_told_stack(base: stack.base, size: stack.size, is_handlers: isHandlers))
   }

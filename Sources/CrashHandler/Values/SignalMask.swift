@@ -21,12 +21,9 @@ enum SignalMask {
     }
   }
 
-  /// Replaces the mask.
+  /// Replaces the mask; false if the kernel refuses.
   @_noLocks @discardableResult
-  static func set(_ mask: UInt64) -> Bool {
-    var mask = mask
-    return unsafe pm_sigprocmask(SIG_SETMASK, &mask, nil) == 0
-  }
+  static func set(_ mask: UInt64) -> Bool { change(SIG_SETMASK, mask) }
 
   /// Adds signals to the mask; returns the previous mask, or nil if the kernel refuses.
   @_noLocks @discardableResult
@@ -35,29 +32,21 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_BLOCK, &mask, &previous) == 0 ? previous : nil
   }
 
-  /// Removes signals from the mask.
-  @_noLocks @discardableResult
-  static func unblock(_ signals: UInt64) -> Bool {
-    var mask = signals
-    return unsafe pm_sigprocmask(SIG_UNBLOCK, &mask, nil) == 0
-  }
-
-  /// Unblocks signals on a thread that runs the handler; tries up to three times if the kernel refuses.
+  /// Removes signals from the mask; false if the kernel refuses.
   ///
-  /// This is necessary because the kernel adds the handler's mask to the thread's mask when it calls the handler, and
-  /// libdispatch's workers block every real-time signal. When the handler returns, the kernel restores the thread's
-  /// mask.
-  @_noLocks
-  static func open(_ signals: UInt64) {
-    var attempts = 0
-    while attempts < 3 && !unblock(signals) { attempts &+= 1 }
-  }
+  /// A thread that runs the handler does this for the signals that must reach it, because the kernel adds the handler's
+  /// mask to the thread's mask when it calls the handler, and libdispatch's workers block every real-time signal. When
+  /// the handler returns, the kernel restores the thread's mask.
+  @_noLocks @discardableResult
+  static func unblock(_ signals: UInt64) -> Bool { change(SIG_UNBLOCK, signals) }
 
-  /// Replaces the mask; tries up to three times if the kernel refuses.
-  @_noLocks
-  static func replace(_ mask: UInt64) {
-    var attempts = 0
-    while attempts < 3 && !set(mask) { attempts &+= 1 }
+  /// Changes the mask; tries up to three times if the kernel refuses.
+  private static func change(_ how: Int32, _ signals: UInt64) -> Bool {
+    var mask = signals
+    for _ in Indices(3) {
+      if unsafe pm_sigprocmask(how, &mask, nil) == 0 { return true }
+    }
+    return false
   }
 
   /// The pending signals; nil if the kernel refuses the call.

@@ -78,10 +78,8 @@ struct TextBuffer {
   /// Appends each byte as two hexadecimal digits.
   @_noLocks
   mutating func append(hexadecimal bytes: Bytes) {
-    var index = 0
-    while index < bytes.count {
+    for index in Indices(bytes.count) {
       append(hexadecimal: UInt64(bytes[index]), digits: 2)
-      index &+= 1
     }
   }
 

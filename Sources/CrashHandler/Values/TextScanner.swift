@@ -57,11 +57,9 @@ struct TextScanner {
   /// Skips the given number of words and moves to the next word, but not beyond the end of the line.
   @_noLocks
   mutating func skipWords(_ count: Int) {
-    var skipped = 0
-    while skipped < count, !isAtEnd, current != 0x0A {
+    for _ in Indices(count) where !isAtEnd && current != 0x0A {
       skipWord()
       skipBlanks()
-      skipped &+= 1
     }
   }
 
@@ -147,11 +145,9 @@ struct TextScanner {
   func matches(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
     guard length <= count &- position else { return false }
-    var index = 0
-    while index < length {
+    for index in Indices(length) {
       let byte = unsafe text.loadUnaligned(fromByteOffset: position &+ index, as: UInt8.self)
       if unsafe byte != word.utf8Start[index] { return false }
-      index &+= 1
     }
     return true
   }

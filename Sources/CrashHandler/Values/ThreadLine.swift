@@ -47,27 +47,4 @@ struct ThreadLine {
       field &+= 1
     }
   }
-
-  /// Copies the name with the escapes of proc_pid_status(5): a line feed becomes `\n`, and a backslash `\\`.
-  ///
-  /// - Returns: the number of bytes that were copied, at most `capacity`.
-  @inline(never) @_noLocks
-  static func copyName(
-    _ name: Bytes, to place: UnsafeMutableRawPointer, capacity: Int
-  ) -> Int {
-    var filled = 0
-    var index = 0
-    while index < name.count, filled < capacity &- 1 {
-      var byte = name[index]
-      if byte == 0x0A || byte == 0x5C {
-        unsafe place.storeBytes(of: 0x5C, toByteOffset: filled, as: UInt8.self)
-        filled &+= 1
-        if byte == 0x0A { byte = 0x6E }
-      }
-      unsafe place.storeBytes(of: byte, toByteOffset: filled, as: UInt8.self)
-      filled &+= 1
-      index &+= 1
-    }
-    return filled
-  }
 }

@@ -17,16 +17,6 @@ public enum DescriptorKind: UInt8, DumpCode {
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
 
-  /// True if the link is a path, including the path of a deleted file.
-  package var isNamed: Bool {
-    @_noLocks get {
-      switch self {
-      case .file, .directory, .device, .memory: true
-      case .socket, .pipe, .anonymous, .other: false
-      }
-    }
-  }
-
   /// True if the link contains only text from the kernel, and none that the program chose.
   package var hasKernelsName: Bool {
     @_noLocks get {

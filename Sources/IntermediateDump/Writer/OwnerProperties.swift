@@ -4,34 +4,24 @@
 ///
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads the properties.
 package struct OwnerProperties {
-  private let processID: UInt32
-  private let startTime: UInt64
-  private let stackStart: UInt64
-  private let processNamespace: UInt64
-  private let timeNamespace: UInt64
+  package var processID: UInt32 = 0
+  /// The start time; 0 if it is not known.
+  ///
+  /// In the next three properties, 0 has the same meaning.
+  package var startTime: UInt64 = 0
+  package var stackStart: UInt64 = 0
+  package var processNamespace: UInt64 = 0
+  package var timeNamespace: UInt64 = 0
   /// The time of the launch; nil to write no launch time.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?
-  private let isMapped: Bool
-  private let takesRequests: Bool
+  /// These two properties are as in `RunRecord`.
+  package var isMapped = false
+  package var takesRequests = false
 
-  /// - Parameters:
-  ///   - startTime: the start time; 0 if it is not known. In the next three parameters, 0 has the same meaning.
-  ///   - isMapped: as in `RunRecord`.
   @_noLocks
-  package init(
-    processID: UInt32, startTime: UInt64, stackStart: UInt64, processNamespace: UInt64,
-    timeNamespace: UInt64, isMapped: Bool, takesRequests: Bool
-  ) {
-    self.processID = processID
-    self.startTime = startTime
-    self.stackStart = stackStart
-    self.processNamespace = processNamespace
-    self.timeNamespace = timeNamespace
-    self.isMapped = isMapped
-    self.takesRequests = takesRequests
-  }
+  package init() {}
 
   /// Writes the properties into the owner's map.
   ///

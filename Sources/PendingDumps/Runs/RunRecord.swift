@@ -126,10 +126,14 @@ package struct RunRecord: Sendable {
   }
 
   private var properties: OwnerProperties {
-    var properties = OwnerProperties(
-      processID: processID, startTime: startTime, stackStart: stackStart,
-      processNamespace: processNamespace ?? 0, timeNamespace: timeNamespace ?? 0,
-      isMapped: isMapped, takesRequests: takesRequests)
+    var properties = OwnerProperties()
+    properties.processID = processID
+    properties.startTime = startTime
+    properties.stackStart = stackStart
+    properties.processNamespace = processNamespace ?? 0
+    properties.timeNamespace = timeNamespace ?? 0
+    properties.isMapped = isMapped
+    properties.takesRequests = takesRequests
     properties.launchTime = launchTime
     properties.toldStacks = toldStacks
     properties.signals = signals

@@ -164,6 +164,12 @@ extension ThreadSnapshot {
       } write: { thread, writer in
         writer.write(.threadName, thread.name.map(escaped(name:)))
       }.showing { $0.name.map { .text($0) } },
+      Field(.threadNameBytes, [.bytes]) { map, thread in
+        guard let bytes = map.data(.threadNameBytes), !bytes.isEmpty else { return false }
+        thread.name = String(decoding: bytes, as: UTF8.self)
+        return true
+      } write: { _, _ in
+      },
       Field(.threadState, [.unsigned], size: 1) { map, thread in
         guard let letter: UInt8 = map[.threadState], letter > 0x20, letter < 0x7F else {
           return false

@@ -137,7 +137,7 @@ import Testing
       writeTo(16)
     }
     let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
-    #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
+    #expect(root.array(.threads).filter { $0.text(.threadNameBytes) == "sleeper" }.count == 2)
     #expect(!root.array(.modules).isEmpty)
   }
 
@@ -152,7 +152,7 @@ import Testing
     }
     let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     // Read from /proc, since there is no signal to stop them with.
-    #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
+    #expect(root.array(.threads).filter { $0.text(.threadNameBytes) == "sleeper" }.count == 2)
   }
 
   @Test func aFaultInASectionOfTheHandlerComesBackToItsLandingPad() async throws {

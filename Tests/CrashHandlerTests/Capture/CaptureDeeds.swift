@@ -62,7 +62,7 @@ func hangInSection() throws {
     while true { pause() }
   }
   // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
-  SignalMask.open(capture.installed.signals.capture)
+  SignalMask.unblock(capture.installed.signals.capture)
   capture.session.hasFaultStack = true
   for _ in 0..<2 {
     capture.session.time.phase = .sections

@@ -44,7 +44,7 @@ import Testing
     #expect(annotation.text(.annotationName) == "key")
     #expect(annotation.text(.annotationValue) == "value")
     let threads = root.array(.threads)
-    let sleeping = threads.filter { $0.text(.threadName) == "sleeper" }
+    let sleeping = threads.filter { $0.text(.threadNameBytes) == "sleeper" }
     #expect(sleeping.count == 4)
     for thread in sleeping {
       #expect(thread.unsigned(.captureMethod) == 2)
@@ -91,7 +91,7 @@ import Testing
     func stackBytes(_ thread: IntermediateDumpMap) -> Int {
       thread.array(.stack).reduce(0) { $0 + ($1.data(.regionData)?.count ?? 0) }
     }
-    let sleeping = root.array(.threads).filter { $0.text(.threadName) == "sleeper" }
+    let sleeping = root.array(.threads).filter { $0.text(.threadNameBytes) == "sleeper" }
     #expect(sleeping.count == 50)
     for thread in sleeping {
       #expect((1024...2048).contains(stackBytes(thread)))
@@ -174,7 +174,7 @@ import Testing
     let arguments = try #require(root.last(.commandLine)?.data(.commandLine))
     #expect(arguments.contains(0))
     let sleeper = try #require(
-      root.array(.threads).first { $0.text(.threadName) == "sleeper" })
+      root.array(.threads).first { $0.text(.threadNameBytes) == "sleeper" })
     #expect(sleeper.signed(.niceValue) == 0)
     #expect(sleeper.unsigned(.schedulingPolicy) == 0)
     // pause(2) has no number on arm64, where ppoll stands for it.
@@ -254,7 +254,7 @@ import Testing
       writeTo(16)
     }
     let threads = try IntermediateDumpDocument(parsing: directory.onlyDump()).root.array(.threads)
-    let workers = threads.filter { $0.text(.threadName)?.contains("qos") == true }
+    let workers = threads.filter { $0.text(.threadNameBytes)?.contains("qos") == true }
     #expect(!workers.isEmpty)
     for worker in workers { #expect(worker.unsigned(.captureMethod) == 2) }
   }
@@ -268,11 +268,11 @@ import Testing
       writeTo(16)
     }
     let threads = try IntermediateDumpDocument(parsing: directory.onlyDump()).root.array(.threads)
-    let deaf = try #require(threads.first { $0.text(.threadName) == "deaf" })
+    let deaf = try #require(threads.first { $0.text(.threadNameBytes) == "deaf" })
     #expect(deaf.unsigned(.captureMethod) == 2)
     #expect(deaf.data(.generalRegisters) != nil)
     #expect(deaf.unsigned(.threadState) == UInt64(UInt8(ascii: "S")))
-    let closed = try #require(threads.first { $0.text(.threadName) == "closed" })
+    let closed = try #require(threads.first { $0.text(.threadNameBytes) == "closed" })
     #expect(closed.unsigned(.captureMethod) == 4)
     let stackPointer = try #require(closed.unsigned(.threadStackPointer))
     let stack = try #require(closed.array(.stack).first)

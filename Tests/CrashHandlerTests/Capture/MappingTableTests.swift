@@ -53,12 +53,12 @@ import Testing
       #expect(!first.has(Mapping.isWritable))
       #expect(first.has(Mapping.isExecutable))
       #expect(first.has(Mapping.startsFile))
+      let bytes = table.path(of: first)
       let path = unsafe String(
-        decoding: UnsafeRawBufferPointer(
-          start: table.text + first.pathOffset, count: first.pathLength), as: UTF8.self)
+        decoding: UnsafeRawBufferPointer(start: bytes.address, count: bytes.count), as: UTF8.self)
       #expect(path == "/usr/bin/a program (deleted)")
       #expect(!table[1].has(Mapping.isReadable))
-      #expect(table[1].pathLength == 0)
+      #expect(!table[1].hasPath)
       #expect(!table[3].has(Mapping.startsFile))
     }
   }

@@ -50,13 +50,8 @@ import Testing
       guard let base = buffer.baseAddress,
         let line = unsafe ThreadLine(Bytes(base, count: buffer.count))
       else { return nil }
-      var name = [UInt8](repeating: 0, count: 64)
-      let count = unsafe name.withUnsafeMutableBytes { place in
-        unsafe place.baseAddress.map {
-          unsafe ThreadLine.copyName(line.name, to: $0, capacity: 64)
-        } ?? 0
-      }
-      return (String(decoding: name.prefix(count), as: UTF8.self), line)
+      let name = unsafe UnsafeRawBufferPointer(start: line.name.address, count: line.name.count)
+      return (unsafe String(decoding: name, as: UTF8.self), line)
     }
   }
 
@@ -65,12 +60,11 @@ import Testing
     + " 67108864 0 0 0 0 0 17 1 0 1073741826 0 0 0 1 2 3 4 5 6 7 0\n"
 
   @Test(arguments: [
-    ("worker", "worker"), ("a) S 1 (b", "a) S 1 (b"), ("", ""), ("x\ny\\z", "x\\ny\\\\z"),
-    ("(", "("), (")", ")"),
+    "worker", "a) S 1 (b", "", "x\ny\\z", "(", ")",
   ])
-  func namesHoldAnyByte(_ name: String, _ kept: String) throws {
+  func namesHoldAnyByte(_ name: String) throws {
     let read = try #require(line("42 (\(name)) S \(Self.rest)"))
-    #expect(read.name == kept)
+    #expect(read.name == name)
     #expect(read.line.stateLetter == UInt8(ascii: "S"))
     #expect(read.line.niceValue == -19)
     #expect(read.line.blockedSignals == 1 << 26)

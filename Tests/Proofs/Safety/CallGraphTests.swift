@@ -40,8 +40,8 @@ import Testing
 
   /// The most code lines of files that a handler can reach.
   ///
-  /// The count of today, rounded up; the goal is 10,152 (decision 31).
-  private static let budget = 10_600
+  /// The count of today, rounded up (decision 31).
+  private static let budget = 10_150
 
   @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", .asTested)

@@ -9,17 +9,10 @@ struct MemoryWriter {
   /// The maximum number of bytes of one region; a longer stack is written as several regions.
   static var regionSize: Int { @_noLocks get { 65536 } }
 
-  private let capture: Capture
+  fileprivate let capture: Capture
   let memory: SafeMemory
   /// Replaces words that may be secrets; nil to replace none.
-  private let sanitizer: WordSanitizer?
-
-  @_noLocks
-  init(_ capture: Capture, memory: SafeMemory, sanitizer: WordSanitizer? = nil) {
-    self.capture = capture
-    self.memory = memory
-    self.sanitizer = sanitizer
-  }
+  fileprivate let sanitizer: WordSanitizer?
 
   // MARK: - Regions
 
@@ -73,14 +66,10 @@ struct MemoryWriter {
     capture.writer.startMap(.memoryRegion)
     capture.writer.unsigned(.regionAddress, address)
     capture.writer.unsigned(.regionSize, UInt64(truncatingIfNeeded: bytes.count))
-    if let sanitizer {
-      if let place = unsafe capture.writer.beginProperty(.regionData, capacity: bytes.count) {
-        unsafe pm_copy_bytes(place, bytes.address, bytes.count)
-        unsafe sanitizer.sanitize(place, copyOf: address, count: bytes.count)
-        capture.writer.finishProperty(count: bytes.count)
-      }
-    } else {
-      capture.writer.property(.regionData, bytes)
+    if let place = unsafe capture.writer.beginProperty(.regionData, capacity: bytes.count) {
+      unsafe pm_copy_bytes(place, bytes.address, bytes.count)
+      if let sanitizer { unsafe sanitizer.sanitize(place, copyOf: address, count: bytes.count) }
+      capture.writer.finishProperty(count: bytes.count)
     }
     capture.writer.end()
   }
@@ -117,6 +106,20 @@ struct MemoryWriter {
 }
 
 extension Capture {
+  var regions: MemoryWriter {
+    @_noLocks get { MemoryWriter(capture: self, memory: memory, sanitizer: sanitizer) }
+  }
+
+  /// A writer that reads memory through `PageCache`, for small regions that are close together.
+  var cachedRegions: MemoryWriter {
+    @_noLocks get { MemoryWriter(capture: self, memory: cachedMemory, sanitizer: sanitizer) }
+  }
+
+  /// A writer for memory that contains no secrets.
+  var plainRegions: MemoryWriter {
+    @_noLocks get { MemoryWriter(capture: self, memory: cachedMemory, sanitizer: nil) }
+  }
+
   /// Writes the readable part of the memory at an address; writes nothing if none of the memory is readable.
   ///
   /// - Parameter sanitizer: replaces words that may be secrets; nil to replace none.

@@ -5,38 +5,13 @@
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
-@safe
-struct RegisterMemory {
-  private static var bytesBelow: UInt64 { 128 }
-  private static var bytesAbove: UInt64 { 384 }
-  /// The offset, in scratch memory, of the list of pages that the windows cover.
-  private static var pagesOffset: Int { 1024 }
-
-  /// The number of registers that may be pointers: on x86_64 the 16 general registers, on arm64 x0 to x30 and sp.
-  private static var count: Int {
-    @_noLocks get {
-      #if arch(arm64)
-        32
-      #else
-        16
-      #endif
-    }
-  }
-
-  private let regions: MemoryWriter
-  private let scratch: Scratch
-
-  @_noLocks
-  init(_ regions: MemoryWriter, scratch: Scratch) {
-    self.regions = regions
-    self.scratch = scratch
-  }
-
+extension Capture {
   /// Writes the windows as regions into the open array.
   @_noLocks
-  func write(_ registers: Bytes) {
-    let count = sort(registers)
-    regions.memory.readAhead(pages(of: count))
+  func writeMemory(aroundRegisters registers: Bytes) {
+    let (regions, scratch) = (cachedRegions, session.scratch)
+    let count = sort(registers, in: scratch)
+    regions.memory.readAhead(pages(of: count, in: scratch))
     var index = 0
     while index < count {
       let start = scratch.word(index &* 8) &- RegisterMemory.bytesBelow
@@ -53,13 +28,12 @@ struct RegisterMemory {
   }
 
   /// The addresses of the pages that the windows cover, each page once.
-  private func pages(of count: Int) -> Bytes {
+  private func pages(of count: Int, in scratch: Scratch) -> Bytes {
     let pages = scratch.dropFirst(RegisterMemory.pagesOffset)
     let mask = ~UInt64(truncatingIfNeeded: PageCache.pageSize &- 1)
-    var (total, index, last) = (0, 0, UInt64(0))
-    while index < count {
+    var (total, last) = (0, UInt64(0))
+    for index in Indices(count) {
       let value = scratch.word(index &* 8)
-      index &+= 1
       let end = (value &+ RegisterMemory.bytesAbove &- 1) & mask
       var page = (value &- RegisterMemory.bytesBelow) & mask
       if page <= last { page = last &+ UInt64(truncatingIfNeeded: PageCache.pageSize) }
@@ -76,12 +50,10 @@ struct RegisterMemory {
   /// Puts the values of the registers that can be pointers into scratch memory, in ascending order.
   ///
   /// - Returns: the number of these registers.
-  private func sort(_ registers: Bytes) -> Int {
+  private func sort(_ registers: Bytes, in scratch: Scratch) -> Int {
     var count = 0
-    var index = 0
-    while index < RegisterMemory.count {
+    for index in Indices(RegisterMemory.count) {
       let value = registers.word(index &* 8)
-      index &+= 1
       // Nothing is mapped in the first 64 KiB or above the user's half of the address space.
       guard value >= 0x10000, value < 0x0001_0000_0000_0000 else { continue }
       var slot = count
@@ -95,5 +67,21 @@ struct RegisterMemory {
       count &+= 1
     }
     return count
+  }
+}
+
+private enum RegisterMemory {
+  fileprivate static var bytesBelow: UInt64 { 128 }
+  fileprivate static var bytesAbove: UInt64 { 384 }
+  /// The offset, in scratch memory, of the list of pages that the windows cover.
+  fileprivate static var pagesOffset: Int { 1024 }
+
+  /// The number of registers that may be pointers: on x86_64 the 16 general registers, on arm64 x0 to x30 and sp.
+  fileprivate static var count: Int {
+    #if arch(arm64)
+      32
+    #else
+      16
+    #endif
   }
 }

@@ -63,10 +63,8 @@ struct TaskFinder {
   }
 
   private var blockSize: Int {
-    @_noLocks get {
-      let limit = UInt64(truncatingIfNeeded: TaskFinder.blockLimit)
-      return Int(truncatingIfNeeded: facts.block_size < limit ? facts.block_size : limit)
-    }
+    let limit = UInt64(truncatingIfNeeded: TaskFinder.blockLimit)
+    return Int(truncatingIfNeeded: facts.block_size < limit ? facts.block_size : limit)
   }
 
   /// Finds the task that a thread runs: the first task to which a word in the thread's block points.

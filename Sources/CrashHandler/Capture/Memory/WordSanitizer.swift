@@ -33,7 +33,7 @@ struct WordSanitizer {
     var mapping = Mapping.none
     while offset &+ 8 <= count {
       let word = unsafe place.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      if word >= 4096, !(word >= mapping.start && word < mapping.end), !keeps(word, &mapping) {
+      if word >= 4096, !mapping.contains(word), !keeps(word, &mapping) {
         unsafe place.storeBytes(
           of: WordSanitizer.replacement, toByteOffset: offset, as: UInt64.self)
       }

@@ -13,13 +13,10 @@ func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   var stopped: UInt64 = 0
   // The table of threads contains the capturing thread only if that thread captures another thread's hang.
   var found: UInt64 = capture.capturesItself ? 1 : 0
-  var index = 0
-  let count = threads.count
-  while index < count {
+  for index in Indices(threads.count) {
     let status = threads[index].status
     if status.isStill { stopped &+= 1 }
     if !status.isGone { found &+= 1 }
-    index &+= 1
   }
   if counts.notShown & NotShown.threads.bit == 0 {
     capture.writer.unsigned(.threadsFound, found)

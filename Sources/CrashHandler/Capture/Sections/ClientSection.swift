@@ -25,10 +25,8 @@ extension Capture {
   fileprivate func writeSimpleAnnotations() {
     let table = ClientMemory.ofProcess.simpleAnnotations
     writer.startArray(.simpleAnnotations)
-    var index = 0
-    while index < table.count {
+    for index in Indices(table.count) {
       let found = unsafe table.cell(index).read(into: session.scratch.address)
-      index &+= 1
       guard let reading = found else { continue }
       writer.startMap(.annotation)
       if reading.isReadable {
@@ -46,11 +44,10 @@ extension Capture {
     let list = ClientMemory.ofProcess.annotations
     writer.startArray(.annotationObjects)
     var next = list.first
-    var index = 0
-    while index < AnnotationList.maximumCount, let node = list.node(next) {
+    for _ in Indices(AnnotationList.maximumCount) {
+      guard let node = list.node(next) else { break }
       let found = unsafe node.read(into: session.scratch.address)
       next = node.next
-      index &+= 1
       guard let reading = found else { continue }
       writer.startMap(.annotationObject)
       unsafe writer.property(.annotationName, node.name, count: node.nameCount)
@@ -87,10 +84,8 @@ extension Capture {
   fileprivate func writeAttachments() {
     let table = ClientMemory.ofProcess.attachments
     writer.startArray(.attachments)
-    var index = 0
-    while index < table.count {
+    for index in Indices(table.count) {
       let found = unsafe table.cell(index).read(into: session.scratch.address)
-      index &+= 1
       guard let reading = found, reading.isReadable else { continue }
       writer.startMap(.attachment)
       writer.property(.attachmentPath, session.scratch.bytes(count: reading.count))

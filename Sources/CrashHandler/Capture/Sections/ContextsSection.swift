@@ -14,7 +14,10 @@ func pm_write_contexts(_ argument: UnsafeMutableRawPointer) {
 extension Capture {
   /// The `withContext` values that are active on this thread, in scratch memory.
   @_noLocks
-  func contextsOfThisThread() -> ContextValue? { ContextReader(self).ofThisThread() }
+  func contextsOfThisThread() -> ContextValue? {
+    let (reader, pointer) = (ContextReader(self), pm_thread_pointer())
+    return reader.context(task: reader.finder.task(at: pointer), threadPointer: pointer)
+  }
 }
 
 /// Finds the `withContext` values of threads, and the breadcrumbs of the work that the crashing thread was doing.
@@ -34,7 +37,7 @@ private struct ContextReader {
   private static var breadcrumbOffset: Int { 13056 }
 
   private let places: pm_work_places
-  private let finder: TaskFinder
+  fileprivate let finder: TaskFinder
   private let memory: SafeMemory
   private let scratch: Scratch
   private let capture: Capture
@@ -76,22 +79,13 @@ private struct ContextReader {
     capture.writer.end()
   }
 
-  /// The `withContext` values that are active on this thread, in scratch memory.
-  fileprivate func ofThisThread() -> ContextValue? {
-    let pointer = pm_thread_pointer()
-    return context(task: finder.task(at: pointer), threadPointer: pointer)
-  }
-
   /// Writes the contexts of the other threads; returns the number of contexts for which there was no room.
   private func writeAll(_ threads: ThreadTable, except first: Int32) -> UInt64 {
     var omitted: UInt64 = 0
-    var index = 0
     var read = 0
-    let count = threads.count
-    while index < count {
+    for index in Indices(threads.count) {
       if index >= read { read = finder.readBlocks(of: threads, from: index) }
       let record = threads[index]
-      index &+= 1
       guard record.status.isStill, record.threadID != first else { continue }
       let pointer = record.fields.threadPointer
       if let context = context(task: finder.task(at: pointer), threadPointer: pointer) {
@@ -117,7 +111,7 @@ private struct ContextReader {
   }
 
   /// Returns the current context value of a task, or of a thread that runs no task.
-  private func context(task: UInt64?, threadPointer: UInt64) -> ContextValue? {
+  fileprivate func context(task: UInt64?, threadPointer: UInt64) -> ContextValue? {
     let place = task == nil ? places.thread_head : places.task_head
     guard place != 0, place & 7 == 0, threadPointer != 0 else { return nil }
     var head = (task ?? threadPointer) &+ UInt64(bitPattern: place)
@@ -134,8 +128,7 @@ private struct ContextReader {
     let item = scratch.dropFirst(ContextReader.itemOffset)
     let headSize = Int(PM_WORK_VALUE_OFFSET)
     var address = first & ~7
-    var steps = 0
-    while address != 0, steps < ContextReader.walkLimit {
+    for _ in Indices(ContextReader.walkLimit) where address != 0 {
       guard memory.copy(address, to: item, count: headSize) >= 8 else { return nil }
       let link = item.word(0)
       let isValue = link & 4 == 0
@@ -144,7 +137,6 @@ private struct ContextReader {
         return value(at: address &+ UInt64(truncatingIfNeeded: headSize))
       }
       address = link & ~7
-      steps &+= 1
     }
     return nil
   }

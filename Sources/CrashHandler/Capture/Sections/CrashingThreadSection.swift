@@ -19,7 +19,7 @@ func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   capture.writer.startMap(.crashingThread)
   capture.writeRegisters()
   if let context = capture.session.exception.signal.context {
-    capture.session.progress.writtenStack = StackTop(capture).write(context)
+    capture.session.progress.writtenStack = capture.writeStackTop(context)
   }
   capture.writer.end()
 }
@@ -43,10 +43,8 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   }
   capture.threads.writeOwnStatus(exception.threadID)
   if let context = exception.signal.context {
-    let stack = CrashedStack(
-      mappings: capture.session.mappings, environmentStart: capture.installed.environment.start)
     capture.stacks.write(
-      from: stack.lowestAddress(context), threadPointer: pm_thread_pointer(),
+      from: capture.lowestStackAddress(context), threadPointer: pm_thread_pointer(),
       limit: capture.installed.limits.crashingThreadStack,
       written: capture.session.progress.writtenStack)
   }
@@ -80,23 +78,22 @@ extension Capture {
   /// If secrets are left out, the code around the instruction pointer is written instead of the memory that the
   /// registers point to.
   fileprivate func writeMemory(around context: SignalContext) {
-    let plain = MemoryWriter(self, memory: cachedMemory)
     writer.startArray(.memory)
     if installed.isSanitized {
-      writeCode(at: context, plain)
+      writeCode(at: context)
     } else {
       // This region holds the instructions before and after the current one, in at most two pages.
       cachedRegions.writeRegion(context.instructionPointer &- 256, count: 512)
-      RegisterMemory(cachedRegions, scratch: session.scratch).write(context.generalRegisters)
+      writeMemory(aroundRegisters: context.generalRegisters)
     }
     writer.end()
     writer.startArray(.memory)
-    LostTables(images, memory: cachedMemory, regions: plain).write(context)
+    writeLostTables(context)
     writer.end()
   }
 
   /// Writes the code around the instruction pointer, if it comes from a file.
-  private func writeCode(at context: SignalContext, _ regions: MemoryWriter) {
+  private func writeCode(at context: SignalContext) {
     let mappings = session.mappings
     let address = context.instructionPointer
     guard let mapping = mappings.mapping(around: address), mapping.has(Mapping.isExecutable),
@@ -104,6 +101,6 @@ extension Capture {
     else { return }
     let start = address &- mapping.start < 256 ? mapping.start : address &- 256
     let end = mapping.end &- address < 256 ? mapping.end : address &+ 256
-    regions.writeRegion(start, count: Int(truncatingIfNeeded: end &- start))
+    plainRegions.writeRegion(start, count: Int(truncatingIfNeeded: end &- start))
   }
 }

@@ -15,10 +15,8 @@ func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
   var left = limit > 0 ? UInt64(truncatingIfNeeded: limit) : 0
   var omitted: UInt64 = 0
   capture.writer.startArray(.extraMemory)
-  var index = 0
-  while index < table.count {
+  for index in Indices(table.count) {
     let found = unsafe table.cell(index).read(into: scratch.address)
-    index &+= 1
     guard let reading = found, reading.count == ClientMemory.rangeCapacity else { continue }
     let address = scratch.word(0)
     let size = scratch.word(8)

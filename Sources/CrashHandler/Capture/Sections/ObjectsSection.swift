@@ -15,7 +15,8 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
     return
   }
   capture.writer.startArray(.memory)
-  ObjectWriter(capture).write(context)
+  var objects = ObjectWriter(capture)
+  objects.write(context)
   capture.writer.end()
 }
 
@@ -41,7 +42,7 @@ private struct ObjectWriter {
   /// and the mark that the object is being deinitialized.
   private static var smallCounts: UInt64 { 0x7F_0000_007F }
   /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
-  private static var regionLimit: UInt64 { 256 }
+  private static var regionLimit: Int { 256 }
 
   private let memory: SafeMemory
   /// `plain` writes words as they are; `regions` leaves out those that may be secrets, if the dump leaves out secrets.
@@ -49,22 +50,20 @@ private struct ObjectWriter {
   private let isSanitized: Bool
   private let mappings: MappingTable
   private let scratch: Scratch
-  private let limit: UInt64
+  /// The number of bytes for which there is room, and the number of regions that were written.
+  private var bytesLeft: UInt64
+  private var written = 0
   /// Three stages: for the first words of possible objects, for the metadata of these objects, and for the types to
   /// which metadata and errors refer.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
-  /// The offsets, in scratch memory, of three values: the number of bytes written, the number of regions written, and
-  /// the first words of a type.
-  private static var bytesOffset: Int { 8192 }
-  private static var countOffset: Int { 8200 }
-  private static var headOffset: Int { 8208 }
+  /// The offset, in scratch memory, of the first words of a type.
+  private static var headOffset: Int { 8192 }
   // A stage with 32 ranges of at most `objectSize` bytes, and its table, takes less than 4 KiB.
   private static var objectsOffset: Int { 8448 }
   private static var contentsOffset: Int { 12544 }
   private static var typesOffset: Int { 16640 }
 
-  @_noLocks
-  init(_ capture: Capture) {
+  fileprivate init(_ capture: Capture) {
     memory = capture.cachedMemory
     (regions, plain) = (capture.cachedRegions, MemoryWriter(capture, memory: memory))
     isSanitized = capture.installed.isSanitized
@@ -74,13 +73,10 @@ private struct ObjectWriter {
     types = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.typesOffset))
     contents = MemoryStage(memory, in: scratch.dropFirst(ObjectWriter.contentsOffset))
     let share = capture.writer.size / 50
-    limit = share < ObjectWriter.byteLimit ? share : ObjectWriter.byteLimit
-    scratch.setWord(ObjectWriter.bytesOffset, 0)
-    scratch.setWord(ObjectWriter.countOffset, 0)
+    bytesLeft = share < ObjectWriter.byteLimit ? share : ObjectWriter.byteLimit
   }
 
-  @_noLocks
-  func write(_ context: SignalContext) {
+  fileprivate mutating func write(_ context: SignalContext) {
     writeObjects(context.generalRegisters, isOnStack: false)
     let count = memory.copy(context.stackPointer, to: scratch, count: ObjectWriter.stackSize)
     writeObjects(scratch.bytes(count: count), isOnStack: true)
@@ -89,7 +85,7 @@ private struct ObjectWriter {
   /// Writes the objects that the words point to, in batches of as many objects as a stage has room for.
   ///
   /// Each batch takes three reads.
-  private func writeObjects(_ words: Bytes, isOnStack: Bool) {
+  private mutating func writeObjects(_ words: Bytes, isOnStack: Bool) {
     var offset = 0
     while offset &+ 8 <= words.count {
       objects.removeAll()
@@ -101,23 +97,17 @@ private struct ObjectWriter {
       objects.read()
       readTypes()
       readContents()
-      var index = 0
-      while index < objects.count {
-        writeObject(index, isOnStack: isOnStack)
-        index &+= 1
-      }
+      for index in Indices(objects.count) { writeObject(index, isOnStack: isOnStack) }
     }
   }
 
   /// Reads the metadata of the objects.
   private func readTypes() {
     types.removeAll()
-    var index = 0
-    while index < objects.count {
+    for index in Indices(objects.count) {
       if let head = head(ofObject: index) {
         add(head.word(0), to: types, ObjectWriter.argumentsSize)
       }
-      index &+= 1
     }
     types.read()
   }
@@ -125,8 +115,7 @@ private struct ObjectWriter {
   /// Reads the metadata of types in boxes and errors, and of types that may be generic arguments of classes.
   private func readContents() {
     contents.removeAll()
-    var index = 0
-    while index < objects.count {
+    for index in Indices(objects.count) {
       if let head = head(ofObject: index), let type = type(head.word(0)) {
         switch type.word(0) {
         case 0 where ObjectWriter.isClass(type):
@@ -140,7 +129,6 @@ private struct ObjectWriter {
         default: break
         }
       }
-      index &+= 1
     }
     contents.read()
   }
@@ -181,7 +169,7 @@ private struct ObjectWriter {
   }
 
   /// Writes an object and its metadata, if the metadata has a known kind.
-  private func writeObject(_ index: Int, isOnStack: Bool) {
+  private mutating func writeObject(_ index: Int, isOnStack: Bool) {
     guard let head = head(ofObject: index), let type = type(head.word(0)) else { return }
     let (object, metadata, kind) = (objects.address(index), head.word(0), type.word(0))
     switch kind {
@@ -209,7 +197,7 @@ private struct ObjectWriter {
   /// Writes the metadata of a class up to its descriptor, and the types that may be its generic arguments.
   ///
   /// Words after the descriptor are written if they point to types; those types are written too.
-  private func writeClass(_ metadata: UInt64, _ type: Bytes) {
+  private mutating func writeClass(_ metadata: UInt64, _ type: Bytes) {
     let end = ObjectWriter.classEnd(type)
     write(metadata, type.prefix(ObjectWriter.classSize))
     var offset = 56
@@ -224,7 +212,7 @@ private struct ObjectWriter {
 
   /// Writes the type metadata at an address; returns false if there is no type metadata at the address.
   @discardableResult
-  private func writeType(_ metadata: UInt64) -> Bool {
+  private mutating func writeType(_ metadata: UInt64) -> Bool {
     guard isCandidate(metadata), let type = type(metadata) else { return false }
     let kind = type.word(0)
     guard kind == 0 ? ObjectWriter.isClass(type) : kind >= 0x200 && kind <= 0x306 else {
@@ -262,20 +250,16 @@ private struct ObjectWriter {
   }
 
   /// Writes a region, unless it was already written or there is no room for it.
-  private func write(_ address: UInt64, _ bytes: Bytes, isPlain: Bool = false) {
+  private mutating func write(_ address: UInt64, _ bytes: Bytes, isPlain: Bool = false) {
+    let size = UInt64(truncatingIfNeeded: bytes.count)
+    guard size <= bytesLeft, written < ObjectWriter.regionLimit else { return }
     // The list of addresses that were written follows the copy of the stack.
-    let written = scratch.word(ObjectWriter.countOffset)
-    let total =
-      scratch.word(ObjectWriter.bytesOffset) &+ UInt64(truncatingIfNeeded: bytes.count)
-    guard total <= limit, written < ObjectWriter.regionLimit else { return }
-    var index = 0
-    while index < Int(truncatingIfNeeded: written) {
+    for index in Indices(written) {
       if scratch.word(ObjectWriter.stackSize &+ index &* 8) == address { return }
-      index &+= 1
     }
-    scratch.setWord(ObjectWriter.stackSize &+ index &* 8, address)
-    scratch.setWord(ObjectWriter.countOffset, written &+ 1)
-    scratch.setWord(ObjectWriter.bytesOffset, total)
+    scratch.setWord(ObjectWriter.stackSize &+ written &* 8, address)
+    written &+= 1
+    bytesLeft &-= size
     (isPlain ? plain : regions).write(address, bytes)
   }
 }

@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import IntermediateDump
 
 /// Writes the memory that shows which locks the threads wait for, and which threads hold these locks.
@@ -45,12 +46,10 @@ private struct WaitWriter {
     let count = findWords()
     guard count > 0 else { return }
     capture.writer.startArray(.memory)
-    var index = 0
     var read = 0
-    while index < count {
+    for index in Indices(count) {
       if index >= read { read = readWords(from: index, to: count) }
       writeWord(index)
-      index &+= 1
     }
     capture.writer.end()
   }
@@ -67,10 +66,8 @@ private struct WaitWriter {
       add(word, of: exception.threadID, at: &count)
     }
     let threads = capture.session.threads
-    var index = 0
-    while index < threads.count, count < WaitWriter.limit {
+    for index in Indices(threads.count) where count < WaitWriter.limit {
       let record = threads[index]
-      index &+= 1
       if let word = word(of: record) { add(word, of: record.threadID, at: &count) }
     }
     return count
@@ -93,12 +90,8 @@ private struct WaitWriter {
       return nil
     }
     var text = record.systemCall.text
-    #if arch(arm64)
-      guard text.matches("98 ") else { return nil }
-    #else
-      guard text.matches("202 ") else { return nil }
-    #endif
-    text.skipWords(1)
+    guard text.decimal() == UInt64(SYS_futex) else { return nil }
+    text.skipBlanks()
     return text.hexadecimal()
   }
 
@@ -109,13 +102,13 @@ private struct WaitWriter {
   private func interruptedWord(_ context: SignalContext) -> UInt64? {
     let registers = context.generalRegisters
     #if arch(arm64)
-      let (call, instruction) = (registers.word(8 &* 8) == 98, UInt32(0xD400_0001))
-      let word = registers.word(0)
+      let (call, word) = (registers.word(8 &* 8), registers.word(0))
+      let instruction: UInt32 = 0xD400_0001
     #else
-      let (call, instruction) = (registers.word(13 &* 8) == 202, UInt32(0x050F))
-      let word = registers.word(8 &* 8)
+      let (call, word) = (registers.word(13 &* 8), registers.word(8 &* 8))
+      let instruction: UInt32 = 0x050F
     #endif
-    guard call else { return nil }
+    guard call == UInt64(SYS_futex) else { return nil }
     let size = instruction > 0xFFFF ? 4 : 2
     let found = memory.instruction(at: context.instructionPointer, size: size)
     return found == instruction ? word : nil

@@ -46,7 +46,6 @@ extension Capture {
 }
 
 /// Replaces the text after the label in a line such as "Name:\tname".
-@_noLocks
 private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer, count: Int) {
   var scanner = unsafe TextScanner(text, count: count)
   guard scanner.find(label) else { return }

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the limits and the usage of resources: descriptors, mappings, the cgroup, and the machine's load.
+/// Writes the limits and the usage of resources: mappings, the cgroup, and the machine's load.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_resources) @_noLocks
@@ -9,8 +9,6 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.writer.startMap(.process)
   capture.writeText(.limitsText, "self/limits", capacity: 8192)
-  let showsDescriptors = capture.writeDescriptorCount()
-  capture.session.counts.set(.descriptors, isShown: showsDescriptors)
   let mappingCount = capture.session.mappings.count
   if mappingCount > 0 {
     capture.writer.unsigned(.mappingCount, UInt64(truncatingIfNeeded: mappingCount), width: 4)
@@ -34,30 +32,9 @@ extension Capture {
   /// Writes the contents of a small file in /proc, without the last line feed.
   fileprivate func writeText(_ key: IntermediateDumpKey, _ name: StaticString, capacity: Int) {
     guard let place = unsafe writer.beginProperty(key, capacity: capacity) else { return }
-    var count = unsafe proc.read(named: name, into: place, capacity: capacity)
-    if count > 0,
-      unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
-    {
-      count &-= 1
-    }
+    let text = unsafe Bytes(place, count: proc.read(named: name, into: place, capacity: capacity))
+    let count = text.withoutLineFeeds.count
     if count > 0 { writer.finishProperty(count: count) }
-  }
-
-  /// Writes the number of open descriptors, found by counting the names in /proc/thread-self/fd; false if this
-  /// failed.
-  fileprivate func writeDescriptorCount() -> Bool {
-    let directory = proc.open(named: "thread-self/fd", directory: true)
-    guard directory >= 0 else { return false }
-    var entries = DirectoryEntries(directory, in: session.scratch)
-    var count: UInt64 = 0
-    while count < 65536, let name = entries.next() {
-      // Skips "." and "..".
-      if name.current != 0x2E { count &+= 1 }
-    }
-    _ = pm_close(directory)
-    guard !entries.isBroken else { return false }
-    writer.unsigned(.descriptorCount, count, width: 4)
-    return true
   }
 
   /// Writes the number in a cgroup file; writes nothing for "max".

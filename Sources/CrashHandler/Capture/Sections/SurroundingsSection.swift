@@ -88,25 +88,31 @@ extension Capture {
     writer.end()
   }
 
+  /// Writes the first open descriptors, and the number of all.
   private func writeDescriptors() {
     let directory = proc.open(named: "thread-self/fd", directory: true)
+    session.counts.set(.descriptors, isShown: directory >= 0)
     guard directory >= 0 else { return }
     var entries = DirectoryEntries(directory, in: session.scratch.firstHalf)
-    var count = 0
+    var (count, listed) = (UInt64(0), 0)
     writer.startArray(.descriptors)
-    while count < Surroundings.descriptorLimit, let name = entries.next() {
-      // Skips ".", ".." and the descriptor that is used to read the list.
+    while count < 65536, let name = entries.next() {
+      // Skips "." and "..".
       guard name.current != 0x2E else { continue }
+      count &+= 1
       var digits = name
       let number = Int32(truncatingIfNeeded: digits.decimal())
-      guard number != directory else { continue }
+      // The descriptor with which the list is read is counted, but not listed.
+      guard number != directory, listed < Surroundings.descriptorLimit else { continue }
       let link = unsafe ProcReader(proc: directory).link(
         name.address.assumingMemoryBound(to: CChar.self), in: session.scratch.secondHalf)
       writeDescriptor(number, link)
-      count &+= 1
+      listed &+= 1
     }
     writer.end()
     _ = pm_close(directory)
+    session.counts.set(.descriptors, isShown: !entries.isBroken)
+    if !entries.isBroken { writer.unsigned(.descriptorCount, count, width: 4) }
   }
 
   /// Writes one descriptor, or only its number if the link could not be read.
@@ -116,7 +122,7 @@ extension Capture {
     if link.count > 0 {
       let kind = DescriptorKind(link, of: number)
       writer.unsigned(.descriptorKind, kind.code, width: 1)
-      let isDeleted = kind.isNamed && link.hasSuffix(" (deleted)")
+      let isDeleted = link[0] == 0x2F && link.hasSuffix(" (deleted)")  // "/"
       if isDeleted { writer.unsigned(.descriptorIsDeleted, 1, width: 1) }
       if !installed.surroundings.isHidden || kind.hasKernelsName {
         let path = isDeleted ? link.prefix(link.count &- 10) : link

@@ -4,7 +4,8 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @c(pm_write_tasks) @_noLocks
 func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
-  unsafe TaskWriter(Capture(argument)).write()
+  var tasks = unsafe TaskWriter(Capture(argument))
+  tasks.write()
 }
 
 /// Writes the tasks that threads run, and the memory from which the tasks' names and calls can be read.
@@ -17,7 +18,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 private struct TaskWriter {
   /// The maximum number of tasks.
   private static var limit: Int { 256 }
-  /// The offset, in scratch memory, of the tasks' addresses; the number of tasks precedes them.
+  /// The offset, in scratch memory, of the tasks' addresses; `TaskFinder` uses the words that precede them.
   private static var addressesOffset: Int { 16 }
   /// The maximum number of slabs that are written for the first task and for each other task, and the maximum number
   /// of bytes of one slab.
@@ -39,6 +40,8 @@ private struct TaskWriter {
   private let scratch: Scratch
   private let regions: MemoryWriter
   private let capture: Capture
+  /// The number of tasks that were found.
+  private var count = 0
 
   fileprivate init(_ capture: Capture) {
     let (memory, scratch) = (capture.cachedMemory, capture.session.scratch)
@@ -47,41 +50,32 @@ private struct TaskWriter {
     self.scratch = scratch
     regions = capture.cachedRegions
     finder = TaskFinder(capture.installed.runtime.tasks, memory: memory, scratch: scratch)
-    scratch.setWord(0, 0)
   }
 
-  fileprivate func write() {
+  fileprivate mutating func write() {
     let others = capture.session.threads
     guard finder.facts.task_metadata != 0 else { return }
     capture.writer.startArray(.tasks)
     if capture.capturesItself {
       add(thread: capture.session.exception.threadID, threadPointer: pm_thread_pointer())
     }
-    var index = 0
     var read = 0
-    let count = others.count
-    while index < count, self.count < TaskWriter.limit {
+    for index in Indices(others.count) where count < TaskWriter.limit {
       if index >= read { read = finder.readBlocks(of: others, from: index) }
       let record = others[index]
       if record.status.isStill {
         add(thread: record.threadID, threadPointer: record.fields.threadPointer)
       }
-      index &+= 1
     }
     capture.writer.end()
     writeMemory()
   }
 
-  private var count: Int {
-    @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) }
-  }
-
   /// Writes the task that a thread runs, if it runs one.
-  private func add(thread: Int32, threadPointer: UInt64) {
+  private mutating func add(thread: Int32, threadPointer: UInt64) {
     guard let task = finder.task(at: threadPointer) else { return }
-    let index = count
-    scratch.setWord(TaskWriter.addressesOffset &+ index &* 8, task)
-    scratch.setWord(0, UInt64(truncatingIfNeeded: index &+ 1))
+    scratch.setWord(TaskWriter.addressesOffset &+ count &* 8, task)
+    count &+= 1
     capture.writer.startMap(.task)
     capture.writer.identifier(.taskThreadID, thread)
     capture.writer.unsigned(.taskAddress, task)
@@ -90,11 +84,9 @@ private struct TaskWriter {
   }
 
   private func writeMemory() {
-    let count = self.count
     capture.writer.startArray(.memory)
-    var index = 0
     var walks = TaskWriter.otherWalkLimit
-    while index < count {
+    for index in Indices(count) {
       let task = scratch.word(TaskWriter.addressesOffset &+ index &* 8)
       regions.writeRegion(task, count: TaskWriter.taskSize)
       if index == 0 {
@@ -103,7 +95,6 @@ private struct TaskWriter {
         if walks < TaskWriter.leastWalkLimit { walks = TaskWriter.leastWalkLimit }
         walks &-= writeSlabs(of: task, limit: TaskWriter.otherSlabLimit, walkLimit: walks)
       }
-      index &+= 1
     }
     capture.writer.end()
   }

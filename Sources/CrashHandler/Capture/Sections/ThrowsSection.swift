@@ -26,10 +26,9 @@ extension Capture {
     // The throw that was written last, identified by its time and its position in the table. Throws with the same
     // time are written in the order of the table.
     var (lastTime, lastOrder) = (UInt64.max, Int32.max)
-    var written = 0
     var record = pm_throw()
     let count = pm_thrower_count() &* PM_THROW_COUNT
-    while written < limit {
+    for _ in Indices(limit) {
       var newest = pm_throw()
       var (newestThread, newestOrder) = (UInt32(0), Int32(0))
       var order: Int32 = 0
@@ -48,7 +47,6 @@ extension Capture {
       guard newestThread != 0 else { return }
       writeThrow(newest, of: newestThread)
       (lastTime, lastOrder) = (newest.uptime, newestOrder)
-      written &+= 1
     }
   }
 

@@ -10,41 +10,23 @@ internal import CSignalSafe
 /// tables through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
-@safe
-struct LostTables {
-  /// The maximum number of bytes of all tables together.
-  ///
-  /// libc's tables are 150 KiB, and libswiftCore's tables are 800 KiB.
-  private static var limit: Int { 2 << 20 }
-  /// How many bytes of the stack are searched for addresses: enough for 64 frames of 1 KiB each.
-  private static var searchedSize: UInt64 { 65536 }
-
-  private let images: ImageFinder
-  private let memory: SafeMemory
-  private let regions: MemoryWriter
-
-  @_noLocks
-  init(_ images: ImageFinder, memory: SafeMemory, regions: MemoryWriter) {
-    self.images = images
-    self.memory = memory
-    self.regions = regions
-  }
-
+extension Capture {
   /// Writes the tables as regions of the open array.
   @_noLocks
-  func write(_ context: SignalContext) {
-    var left = LostTables.limit
-    var index = 0
-    while index < images.images.count {
+  func writeLostTables(_ context: SignalContext) {
+    let (images, memory) = (images, cachedMemory)
+    // The maximum number of bytes of all tables together. libc's tables are 150 KiB, and libswiftCore's tables are 800
+    // KiB.
+    var left = 2 << 20
+    for index in Indices(images.images.count) {
       let entry = images.images[index]
-      if entry.isLost, isOnStack(entry, context), let image = images.image(at: index) {
-        left &-= write(image, limit: left)
+      if entry.isLost, isOnStack(entry, context, memory), let image = images.image(at: index) {
+        left &-= writeTables(of: image, memory, limit: left)
       }
-      index &+= 1
     }
   }
 
-  private func isOnStack(_ image: Image, _ context: SignalContext) -> Bool {
+  private func isOnStack(_ image: Image, _ context: SignalContext, _ memory: SafeMemory) -> Bool {
     let size = image.end &- image.start
     if context.instructionPointer &- image.start < size { return true }
     #if arch(arm64)
@@ -54,7 +36,8 @@ struct LostTables {
     guard var place = memory.firstReadable(from: (context.stackPointer &+ 7) & ~7) else {
       return false
     }
-    let end = place &+ LostTables.searchedSize
+    // This is enough for 64 frames of 1 KiB each.
+    let end = place &+ 65536
     while place < end, let word = memory.word(place) {
       if word &- image.start < size { return true }
       place &+= 8
@@ -63,10 +46,11 @@ struct LostTables {
   }
 
   /// Writes the tables of an image, if there is room for them; returns their size in bytes.
-  private func write(_ image: ModuleImage, limit: Int) -> Int {
+  private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
     // Byte 0 of the header is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. All
     // linkers encode the pointer as pcrel|sdata4.
-    guard let header = image.segment(UInt32(PT_GNU_EH_FRAME)),
+    var tables = image.segments(PT_GNU_EH_FRAME)
+    guard let header = tables.next(),
       let segment = image.loaded(around: header.address),
       let first = memory.instruction(at: header.address, size: 4), first & 0xFFFF == 0x1B01,
       let offset = memory.instruction(at: header.address &+ 4, size: 4)
@@ -75,12 +59,12 @@ struct LostTables {
     let frames = place &+ UInt64(bitPattern: Int64(Int32(bitPattern: offset)))
     // The size of .eh_frame is not stored: the section ends before the header, or at the end of the segment.
     let start = frames < header.address ? frames : header.address
-    let end = frames < header.address ? header.address &+ header.size : segment.end
+    let end = frames < header.address ? header.address &+ header.fileSize : segment.end
     let size = Int(truncatingIfNeeded: end &- start)
     guard start >= image.start, size > 0, size <= limit else { return 0 }
     let headers = image.headersAddress &+ UInt64(truncatingIfNeeded: image.programHeaders.count)
-    regions.write(image.start, count: Int(truncatingIfNeeded: headers &- image.start))
-    regions.write(start, count: size)
+    plainRegions.write(image.start, count: Int(truncatingIfNeeded: headers &- image.start))
+    plainRegions.write(start, count: size)
     return size
   }
 }

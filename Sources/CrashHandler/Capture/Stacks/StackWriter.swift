@@ -5,16 +5,9 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct StackWriter {
-  private let capture: Capture
-  private let regions: MemoryWriter
-  private let mappings: MappingTable
-
-  @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
-    regions = capture.regions
-    mappings = capture.session.mappings
-  }
+  fileprivate let capture: Capture
+  fileprivate let regions: MemoryWriter
+  fileprivate let mappings: MappingTable
 
   /// Writes a stack from just below its stack pointer to the end of its mapping, up to the limit.
   ///
@@ -157,5 +150,11 @@ struct StackWriter {
       regions.write(place, count: Int(truncatingIfNeeded: stop &- place))
       place = stop
     }
+  }
+}
+
+extension Capture {
+  var stacks: StackWriter {
+    @_noLocks get { StackWriter(capture: self, regions: regions, mappings: session.mappings) }
   }
 }

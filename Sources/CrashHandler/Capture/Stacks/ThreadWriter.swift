@@ -27,14 +27,11 @@ struct ThreadWriter {
 
   @_noLocks
   func writeAll(of threads: ThreadTable, except threadID: Int32, limit: Int) {
-    var index = 0
     var read = 0
-    let count = threads.count
-    while index < count {
+    for index in Indices(threads.count) {
       if index >= read { read = readStacks(of: threads, from: index, limit: limit) }
       let record = threads[index]
       if !record.status.isGone && record.threadID != threadID { write(record, limit: limit) }
-      index &+= 1
     }
   }
 
@@ -63,7 +60,7 @@ struct ThreadWriter {
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     capture.writer.startMap(key)
     // A thread that could not be stopped may have crashed meanwhile; in that case, its crash's context is used.
-    if !record.status.isStill, let crash = capture.shared.waiting.crash(of: record.threadID) {
+    if !record.status.isStill, let crash = capture.shared.waiting.value(of: record.threadID) {
       record.setCrash(crash)
     }
     if record.status.isStill {
@@ -125,7 +122,7 @@ struct ThreadWriter {
 
   /// Writes the thread's name, state and scheduling, as they were before the thread was stopped.
   private func writeStatus(_ record: ThreadRecord) {
-    if !isSanitized { capture.writer.property(.threadName, record.name) }
+    if !isSanitized { capture.writer.property(.threadNameBytes, record.name) }
     guard record.fields.stateLetter != 0 else { return }
     capture.writer.unsigned(.threadState, UInt64(record.fields.stateLetter), width: 1)
     writeScheduling(record.fields.schedulingPolicy, record.fields.niceValue)
@@ -155,13 +152,7 @@ struct ThreadWriter {
     let time = capture.mayMake(CallBit.proc) ? pm_thread_processor_time() : 0
     if time != 0 { capture.writer.unsigned(.threadProcessorTime, time) }
     guard let line = status.line(of: threadID) else { return }
-    let capacity = ThreadTable.nameCapacity
-    if !isSanitized,
-      let place = unsafe capture.writer.beginProperty(.threadName, capacity: capacity)
-    {
-      capture.writer.finishProperty(
-        count: unsafe ThreadLine.copyName(line.name, to: place, capacity: capacity))
-    }
+    if !isSanitized { capture.writer.property(.threadNameBytes, line.name) }
     writeScheduling(line.schedulingPolicy, line.niceValue)
   }
 
@@ -177,13 +168,11 @@ struct ThreadWriter {
     guard
       let place = unsafe capture.writer.beginProperty(.generalRegisters, capacity: registers.count)
     else { return }
-    var index = 0
-    while index < registers.count / 8 {
+    for index in Indices(registers.count / 8) {
       let word = registers.word(index &* 8)
       unsafe place.storeBytes(
         of: ThreadWriter.isKept(index) ? word : sanitizer.sanitized(word),
         toByteOffset: index &* 8, as: UInt64.self)
-      index &+= 1
     }
     capture.writer.finishProperty(count: registers.count / 8 &* 8)
   }
@@ -195,7 +184,6 @@ struct ThreadWriter {
   /// and mask in `gregset_t`; on arm64, pstate.
   ///
   /// The frame pointer may hold a secret, because code without frame pointers may keep any value in that register.
-  @_noLocks
   private static func isKept(_ index: Int) -> Bool {
     #if arch(arm64)
       index >= 31
@@ -206,13 +194,11 @@ struct ThreadWriter {
 
   /// How many bytes of the floating-point state a minidump's context holds.
   private static var contextStateSize: Int {
-    @_noLocks get {
-      #if arch(arm64)
-        528
-      #else
-        512
-      #endif
-    }
+    #if arch(arm64)
+      528
+    #else
+      512
+    #endif
   }
 
   /// Writes the general registers, and the floating-point and vector state as the kernel saved it.

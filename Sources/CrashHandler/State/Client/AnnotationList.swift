@@ -23,18 +23,6 @@ struct AnnotationList {
   let used: FutexWord
   let omitted: FutexWord
 
-  @_noLocks
-  init(
-    _ base: UnsafeMutableRawPointer, byteCount: Int, head: FutexWord, used: FutexWord,
-    omitted: FutexWord
-  ) {
-    unsafe self.base = base
-    self.byteCount = byteCount
-    self.head = head
-    self.used = used
-    self.omitted = omitted
-  }
-
   var omittedCount: UInt32 { @_noLocks get { omitted.value } }
 
   /// The offset of the first node, which was added last; 0 if the list is empty.
@@ -53,6 +41,16 @@ struct AnnotationList {
       start &+ node.byteCount <= byteCount
     else { return nil }
     return node
+  }
+}
+
+extension ClientMemory {
+  var annotations: AnnotationList {
+    @_noLocks get {
+      unsafe AnnotationList(
+        base: base + listOffset, byteCount: byteCount &- listOffset, head: word(16), used: word(20),
+        omitted: word(12))
+    }
   }
 }
 

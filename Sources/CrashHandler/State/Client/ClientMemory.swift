@@ -22,8 +22,8 @@ struct ClientMemory {
   private static var tableCount: Int { 64 }
   private static var attachmentCount: Int { 16 }
 
-  private let base: UnsafeMutableRawPointer
-  private let byteCount: Int
+  let base: UnsafeMutableRawPointer
+  let byteCount: Int
 
   /// The client memory of the calling process.
   static var ofProcess: ClientMemory {
@@ -39,7 +39,8 @@ struct ClientMemory {
     self.byteCount = byteCount
   }
 
-  private func word(_ offset: Int) -> FutexWord {
+  @_noLocks
+  func word(_ offset: Int) -> FutexWord {
     unsafe FutexWord((base + offset).assumingMemoryBound(to: UInt32.self))
   }
 
@@ -77,14 +78,6 @@ struct ClientMemory {
     }
   }
 
-  var annotations: AnnotationList {
-    @_noLocks get {
-      unsafe AnnotationList(
-        base + listOffset, byteCount: byteCount &- listOffset, head: word(16), used: word(20),
-        omitted: word(12))
-    }
-  }
-
   private var rangesOffset: Int {
     ClientMemory.tablesOffset
       &+ CellTable.byteCount(
@@ -103,5 +96,6 @@ struct ClientMemory {
         count: ClientMemory.attachmentCount, capacity: ClientMemory.pathCapacity)
   }
 
-  private var listOffset: Int { breadcrumbsOffset &+ BreadcrumbRing.byteCount }
+  /// The offset of the annotation list.
+  var listOffset: Int { @_noLocks get { breadcrumbsOffset &+ BreadcrumbRing.byteCount } }
 }

@@ -64,9 +64,7 @@ struct ValueCell {
   /// - Parameter place: memory of at least `capacity` bytes.
   @_noLocks
   func read(into place: UnsafeMutableRawPointer) -> CellReading? {
-    var attempts = 0
-    while attempts < 16 {
-      attempts &+= 1
+    for _ in Indices(16) {
       let state = state
       guard state.hasValue else { return nil }
       let source = unsafe buffer(state.current)

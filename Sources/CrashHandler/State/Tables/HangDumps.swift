@@ -39,10 +39,8 @@ struct HangDumps {
   func removeFiles(_ index: Int, directory: Int32) {
     let dump = unsafe entry(index).pointee.dump
     if dump.isThere() { _ = pm_truncate(dump.descriptor, 0) }
-    var kind = 0
-    while kind < 3 {
+    for kind in Indices(3) {
       _ = unsafe pm_unlink(directory, name(index, kind))
-      kind &+= 1
     }
   }
 
@@ -52,10 +50,8 @@ struct HangDumps {
   /// Removes the files of all dumps.
   @_noLocks
   func removeAllFiles(in directory: Int32) {
-    var index = 0
-    while index < HangDumps.capacity {
+    for index in Indices(HangDumps.capacity) {
       if isValid(index) { removeFiles(index, directory: directory) }
-      index &+= 1
     }
   }
 

@@ -16,9 +16,7 @@ struct ImageTable {
   }
 
   private var counter: UnsafeMutablePointer<Int> {
-    @_noLocks get {
-      unsafe (base + ImageTable.capacity &* ImageTable.stride).assumingMemoryBound(to: Int.self)
-    }
+    unsafe (base + ImageTable.capacity &* ImageTable.stride).assumingMemoryBound(to: Int.self)
   }
 
   /// The entry at an index below `count`.
@@ -49,12 +47,10 @@ struct ImageTable {
   /// none.
   @inline(never) @_noLocks
   func index(around address: UInt64) -> Int {
-    var index = 0
-    while index < count {
+    for index in Indices(count) {
       if unsafe address < place(index).pointee.end, unsafe address >= place(index).pointee.start {
         return index
       }
-      index &+= 1
     }
     return -1
   }
@@ -63,15 +59,13 @@ struct ImageTable {
   /// found in memory yet; -1 if there is none.
   @_noLocks
   func missing(bias: UInt64, dynamicSection: UInt64) -> Int {
-    var index = 0
-    while index < count {
+    for index in Indices(count) {
       let image = self[index]
       if image.isLinked, image.end == 0, image.bias == bias,
         image.dynamicSection == dynamicSection
       {
         return index
       }
-      index &+= 1
     }
     return -1
   }

@@ -56,31 +56,25 @@ struct KnownFaults {
   @_noLocks
   func noteReturn(_ number: UInt32) {
     guard number != 0 else { return }
-    var index = 0
-    while index < KnownFaults.capacity {
+    for index in Indices(KnownFaults.capacity) {
       if word(index).exchange(expected: number &* 2, desired: number &* 2 | 1) == number &* 2 {
         return
       }
-      index &+= 1
     }
   }
 
   /// Removes all faults; called in a forked child, whose threads are different.
   @_noLocks
   func removeAll() {
-    var index = 0
-    while index < KnownFaults.capacity {
+    for index in Indices(KnownFaults.capacity) {
       word(index).store(0)
-      index &+= 1
     }
   }
 
   /// The index of the entry for a fault's thread; -1 if there is none.
   private func index(of fault: FaultIdentity) -> Int {
-    var index = 0
-    while index < KnownFaults.capacity {
+    for index in Indices(KnownFaults.capacity) {
       if word(index).value != 0, unsafe place(index).pointee.isOfThread(of: fault) { return index }
-      index &+= 1
     }
     return -1
   }

@@ -1,3 +1,37 @@
+/// One mapping in a `MappingTable`.
+///
+/// RUNS-DURING-CRASH.
+struct Mapping {
+  static var isReadable: UInt8 { @_noLocks get { 1 } }
+  static var isWritable: UInt8 { @_noLocks get { 2 } }
+  static var isExecutable: UInt8 { @_noLocks get { 4 } }
+  /// The flag of a mapping that begins at file offset 0.
+  static var startsFile: UInt8 { @_noLocks get { 8 } }
+  /// The flag of a mapping that is known to contain an image.
+  static var isOfImage: UInt8 { @_noLocks get { 32 } }
+
+  /// A mapping without an address.
+  static var none: Mapping {
+    @_noLocks get { Mapping(start: 0, end: 0, pathOffset: 0, pathLength: 0, flags: 0) }
+  }
+
+  let start: UInt64
+  let end: UInt64
+  /// The offset of the path in the table's text.
+  fileprivate let pathOffset: UInt32
+  /// The length of the path; 16 bits are enough, because PATH_MAX is 4,096.
+  fileprivate let pathLength: UInt16
+  fileprivate var flags: UInt8
+
+  @_noLocks
+  func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+
+  @_noLocks
+  func contains(_ address: UInt64) -> Bool { address >= start && address < end }
+
+  var hasPath: Bool { @_noLocks get { pathLength > 0 } }
+}
+
 /// The contents of `/proc/thread-self/maps` in a crash.
 ///
 /// The text is read once. The entries hold the addresses, the flags and the path of each mapping in the text.
@@ -5,16 +39,7 @@
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe
 struct MappingTable {
-  private struct Entry {
-    let start: UInt64
-    let end: UInt64
-    let pathOffset: UInt32
-    /// The length of the path; 16 bits are enough, because PATH_MAX is 4,096.
-    let pathLength: UInt16
-    var flags: UInt8
-  }
-
-  /// The number of bytes of one entry.
+  /// The number of bytes of one mapping.
   static var stride: Int { @_noLocks get { 24 } }
 
   /// The buffer for the text, and the buffer's size in bytes.
@@ -32,26 +57,22 @@ struct MappingTable {
 
   @_noLocks
   subscript(index: Int) -> Mapping {
-    @_noLocks get {
-      let entry = unsafe entry(index).pointee
-      return Mapping(
-        start: entry.start, end: entry.end, pathOffset: Int(entry.pathOffset),
-        pathLength: Int(entry.pathLength), flags: entry.flags)
-    }
+    @_noLocks get { unsafe entry(index).pointee }
   }
 
   /// The path of a mapping's file.
   @_noLocks
   func path(of mapping: Mapping) -> Bytes {
-    unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
+    unsafe Bytes(text + Int(mapping.pathOffset), count: Int(mapping.pathLength))
   }
 
   /// Returns the part of a mapping's line that begins with the device, `major:minor`.
   @_noLocks
   func device(of mapping: Mapping) -> TextScanner {
-    var start = mapping.pathOffset
+    let end = Int(mapping.pathOffset)
+    var start = end
     while start > 0, wholeText.bytes(start &- 1, count: 1)[0] != 0x0A { start &-= 1 }
-    var line = wholeText.bytes(start, count: mapping.pathOffset &- start).text
+    var line = wholeText.bytes(start, count: end &- start).text
     line.skipWords(3)
     return line
   }
@@ -106,14 +127,14 @@ struct MappingTable {
     let position = scanner.position
     let length = scanner.lengthOfLine
     guard end > start else { return }
-    unsafe entry(index).pointee = Entry(
+    unsafe entry(index).pointee = Mapping(
       start: start, end: end, pathOffset: UInt32(truncatingIfNeeded: position),
       pathLength: UInt16(truncatingIfNeeded: length), flags: flags)
     unsafe counts[1] = index &+ 1
   }
 
-  private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
-    unsafe (entries + index &* MappingTable.stride).assumingMemoryBound(to: Entry.self)
+  private func entry(_ index: Int) -> UnsafeMutablePointer<Mapping> {
+    unsafe (entries + index &* MappingTable.stride).assumingMemoryBound(to: Mapping.self)
   }
 
   /// The index of the first mapping that ends above an address; `count` if none does.
@@ -151,10 +172,8 @@ struct MappingTable {
 
   @_noLocks
   func removeMarks() {
-    var index = 0
-    while index < count {
+    for index in Indices(count) {
       unsafe entry(index).pointee.flags &= ~Mapping.isOfImage
-      index &+= 1
     }
   }
 

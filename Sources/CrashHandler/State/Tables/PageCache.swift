@@ -55,11 +55,7 @@ struct PageCache {
   }
 
   private func remove(_ first: Int, count: Int) {
-    var index = first
-    while index < first &+ count {
-      unsafe entry(index).pointee = Entry()
-      index &+= 1
-    }
+    for index in Indices(count) { unsafe entry(first &+ index).pointee = Entry() }
   }
 
   /// The index of a page's entry; -1 if there is none.
@@ -67,13 +63,11 @@ struct PageCache {
   func index(of page: UInt64) -> Int {
     let last = unsafe cursors[1]
     if unsafe entry(last).pointee.address == page { return last }
-    var index = 0
-    while index < PageCache.capacity {
+    for index in Indices(PageCache.capacity) {
       if unsafe entry(index).pointee.address == page {
         unsafe cursors[1] = index
         return index
       }
-      index &+= 1
     }
     return -1
   }
@@ -95,9 +89,7 @@ struct PageCache {
   }
 
   private var cursors: UnsafeMutablePointer<Int> {
-    @_noLocks get {
-      unsafe (base + PageCache.capacity &* (PageCache.pageSize &+ 16))
-        .assumingMemoryBound(to: Int.self)
-    }
+    unsafe (base + PageCache.capacity &* (PageCache.pageSize &+ 16))
+      .assumingMemoryBound(to: Int.self)
   }
 }

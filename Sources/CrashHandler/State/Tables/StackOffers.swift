@@ -80,7 +80,7 @@ struct StackOffers {
     var index = 0
     while index < count, self.threadID(index) != threadID { index &+= 1 }
     guard index < count else { return }
-    let hasOne = context.hasSignalStack(sufficientSize)
+    let hasOne = context.hasSignalStack(UInt64(truncatingIfNeeded: sufficientSize))
     let answer = hasOne ? State.declined : State.taken
     guard state(index).exchange(expected: State.offered, desired: answer) == State.offered
     else { return }

@@ -107,8 +107,8 @@ struct ThreadRecord {
 
   /// Stores the crash of this thread, which crashed while another thread was capturing and now waits.
   @_noLocks
-  func setCrash(_ crash: WaitingCrashes.Crash) {
-    fields.context = crash.context
+  func setCrash(_ crash: ThreadEntries.Value) {
+    fields.context = unsafe SignalContext(crash.address)
     fields.threadPointer = crash.threadPointer
     setStatus(.alsoCrashed)
   }
@@ -142,9 +142,9 @@ struct ThreadRecord {
   /// Stores the data that `/proc` shows for the thread.
   @inline(never) @_noLocks
   func set(_ line: ThreadLine) {
-    let count = unsafe ThreadLine.copyName(
-      line.name, to: base + ThreadRecord.nameOffset, capacity: ThreadTable.nameCapacity)
-    fields.nameLength = UInt8(truncatingIfNeeded: count)
+    let name = line.name.prefix(ThreadTable.nameCapacity)
+    unsafe pm_copy_bytes(base + ThreadRecord.nameOffset, name.address, name.count)
+    fields.nameLength = UInt8(truncatingIfNeeded: name.count)
     fields.isKernelWorker = line.name.text.matches("iou-")
     fields.stateLetter = line.stateLetter
     fields.blockedSignals = line.blockedSignals

@@ -39,14 +39,12 @@ struct ThreadTable {
   func find(_ threadID: Int32) -> ThreadRecord? {
     // The kernel assigns consecutive thread IDs, so their slots rarely collide.
     var place = Int(threadID) & slotMask
-    var steps = 0
-    while steps <= slotMask {
+    for _ in Indices(slotMask &+ 1) {
       let index = Int(truncatingIfNeeded: slot(place).value) &- 1
       guard index >= 0, index < capacity else { return nil }
       let record = self[index]
       if record.threadID == threadID { return record }
       place = (place &+ 1) & slotMask
-      steps &+= 1
     }
     return nil
   }

@@ -16,11 +16,6 @@ enum DumpFile {
   ///
   /// With 1 MiB, releasing the unused blocks on tmpfs added 115 microseconds to the handling of a crash.
   static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
-
-  /// How many times a system call is attempted if signals interrupt it on a slow file system.
-  ///
-  /// Most of these signals are ticks of the handler's own timer.
-  fileprivate static var interruptions: Int { 64 }
 }
 
 /// Makes sure, before the first byte is written, that the dump goes to its own file.
@@ -93,7 +88,7 @@ extension Capture {
   /// time.
   @_noLocks
   func releaseDumpBlocks() {
-    let size = session.writer.size
+    let size = writer.size
     // The descriptor is checked again, because the rename may have taken a long time. If the descriptor now refers to
     // a file of the program, that file must not be truncated.
     guard mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
@@ -179,7 +174,7 @@ extension Capture {
   func openPendingFile(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard mayMake(CallBit.files) else { return -1 }
     let flags = truncating ? DumpFile.writeOnly | O_TRUNC : DumpFile.writeOnly
-    return unsafe open(session.files.directory.descriptor, name, flags)
+    return unsafe pm_create(session.files.directory.descriptor, name, flags)
   }
 
   /// Creates the run record; keeps the record open if the process will note there how the process ends.
@@ -218,10 +213,8 @@ extension Capture {
     let name = unsafe session.names.fifo
     _ = unsafe pm_mkfifo(session.files.directory.descriptor, name)
     session.files.fifo = unsafe hold(
-      Int32(
-        truncatingIfNeeded: pm_openat(
-          session.files.directory.descriptor, name,
-          O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)))
+      pm_openat(
+        session.files.directory.descriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW))
     give(session.files.fifo.descriptor)
   }
 
@@ -243,32 +236,13 @@ extension Capture {
 
   @_noLocks
   func openDirectory(_ path: UnsafePointer<CChar>) -> Int32 {
-    unsafe open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+    unsafe pm_create(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
   }
 
   /// Removes the dump's lock by renaming the dump; returns 0 or -errno.
   private func takeLockAway() -> Int {
-    var result = -Int(EINTR)
-    var attempts = 0
-    while result == -Int(EINTR), attempts < DumpFile.interruptions {
-      result = unsafe pm_rename(
-        session.files.directory.descriptor, session.names.locked,
-        session.names.finished)
-      attempts &+= 1
-    }
-    return result
-  }
-
-  private func open(
-    _ directory: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
-  ) -> Int32 {
-    var result = -Int(EINTR)
-    var attempts = 0
-    while result == -Int(EINTR), attempts < DumpFile.interruptions {
-      result = unsafe pm_create(directory, path, flags)
-      attempts &+= 1
-    }
-    return Int32(truncatingIfNeeded: result)
+    unsafe pm_rename(
+      session.files.directory.descriptor, session.names.locked, session.names.finished)
   }
 
   /// Creates the locked file with its current name, and makes it the file of the dump.
@@ -287,7 +261,7 @@ extension Capture {
 
   /// Creates a file that must not exist yet; the result is negative if the file cannot be created.
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
-    let descriptor = unsafe open(
+    let descriptor = unsafe pm_create(
       session.files.directory.descriptor, name, DumpFile.createNew)
     give(descriptor)
     return descriptor
@@ -303,6 +277,6 @@ extension Capture {
 
   private func use(_ descriptor: Int32) {
     session.files.dump = hold(descriptor)
-    session.writer.redirect(to: descriptor)
+    writer.redirect(to: descriptor)
   }
 }

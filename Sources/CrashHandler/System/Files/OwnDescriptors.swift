@@ -60,7 +60,7 @@ extension Capture {
       !session.time.isCut, session.request.isRenamed
     else { return false }
     session.progress.beginAgain(keeping: kept)
-    session.writer.restart(on: -1)
+    writer.restart(on: -1)
     session.counts.threadsReadFromKernel = 0
     return true
   }

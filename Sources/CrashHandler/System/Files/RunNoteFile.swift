@@ -38,14 +38,12 @@ extension Capture {
         && mayMake(CallBit.files)
     else { return }
     let dumps = shared.hangDumps
-    var index = 0
-    while index < HangDumps.capacity {
+    for index in Indices(HangDumps.capacity) {
       if dumps.expectsExit(index) {
         let directory = openRunDirectory()
         dumps.removeFiles(index, directory: directory)
         closeRunDirectory(directory)
       }
-      index &+= 1
     }
   }
 
@@ -68,9 +66,8 @@ extension Capture {
       result = unsafe pm_pwrite(session.runRecord.file.descriptor, bytes, count, offset)
     } else {
       let directory = openRunDirectory()
-      let descriptor = unsafe Int32(
-        truncatingIfNeeded: pm_openat(
-          directory, session.names.runRecord, DumpFile.writeOnly))
+      let descriptor = unsafe pm_openat(
+        directory, session.names.runRecord, DumpFile.writeOnly)
       if descriptor >= 0 {
         result = unsafe pm_pwrite(descriptor, bytes, count, offset)
         _ = pm_close(descriptor)

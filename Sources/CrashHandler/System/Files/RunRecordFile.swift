@@ -25,11 +25,14 @@ extension Capture {
     if session.runRecord.isFollowed {
       writer.encoded(installed.encoded.course)
     }
-    var properties = OwnerProperties(
-      processID: UInt32(bitPattern: shared.process.id), startTime: run.startTime,
-      stackStart: run.stackStart, processNamespace: run.processNamespace,
-      timeNamespace: run.timeNamespace, isMapped: isMapped,
-      takesRequests: installed.takesRequests)
+    var properties = OwnerProperties()
+    properties.processID = UInt32(bitPattern: shared.process.id)
+    properties.startTime = run.startTime
+    properties.stackStart = run.stackStart
+    properties.processNamespace = run.processNamespace
+    properties.timeNamespace = run.timeNamespace
+    properties.isMapped = isMapped
+    properties.takesRequests = installed.takesRequests
     properties.launchTime = run.launchTime
     properties.toldStacks = pm_told_stacks_place()
     properties.signals = OwnerSignals(

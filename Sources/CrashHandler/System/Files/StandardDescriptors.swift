@@ -18,21 +18,20 @@ struct StandardDescriptors {
     while true {
       let descriptor = unsafe pm_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC)
       guard descriptor >= 0 else { break }
-      guard descriptor <= Int(STDERR_FILENO) else {
-        _ = pm_close(Int32(truncatingIfNeeded: descriptor))
+      guard descriptor <= STDERR_FILENO else {
+        _ = pm_close(descriptor)
         break
       }
-      taken |= 1 &<< UInt32(truncatingIfNeeded: descriptor)
+      taken |= 1 &<< UInt32(bitPattern: descriptor)
     }
     self.taken = taken
   }
 
   @_noLocks
   func giveBack() {
-    var descriptor: Int32 = 0
-    while descriptor <= STDERR_FILENO {
+    for number in Indices(Int(STDERR_FILENO) &+ 1) {
+      let descriptor = Int32(truncatingIfNeeded: number)
       if isTaken(descriptor) { _ = pm_close(descriptor) }
-      descriptor &+= 1
     }
   }
 

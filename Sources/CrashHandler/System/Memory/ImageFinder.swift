@@ -19,29 +19,19 @@ struct ImageFinder {
   private static var addressesOffset: Int { ModuleImage.scratchSize }
 
   var images: ImageTable { @_noLocks get { mappings.images } }
-  private let places: Installed.ImagePlaces
-  private let mappings: MappingTable
-  private let memory: SafeMemory
-  private let scratch: Scratch
+  fileprivate let places: Installed.ImagePlaces
+  fileprivate let mappings: MappingTable
+  fileprivate let memory: SafeMemory
+  fileprivate let scratch: Scratch
 
   // The properties below record how far `next` has got.
   /// The index of the image that was found last.
-  private(set) var current = -1
-  private var listed = 0
-  private var listedCount = 0
-  private var mapping = 0
+  fileprivate(set) var current = -1
+  fileprivate var listed = 0
+  fileprivate var listedCount = 0
+  fileprivate var mapping = 0
   /// The number of images whose headers were read ahead.
-  private var ahead = 0
-
-  @_noLocks
-  init(
-    places: Installed.ImagePlaces, mappings: MappingTable, memory: SafeMemory, scratch: Scratch
-  ) {
-    self.places = places
-    self.mappings = mappings
-    self.memory = memory
-    self.scratch = scratch
-  }
+  fileprivate var ahead = 0
 
   // MARK: - The list
 
@@ -171,8 +161,8 @@ struct ImageFinder {
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
     // Skips the kernel's data pages next to the vDSO; these pages cannot be copied, although they are marked as
     // readable.
-    if mapping.pathLength > 0, mappings.path(of: mapping).text.matches("[v") { return false }
-    if mapping.has(Mapping.startsFile) && mapping.pathLength > 0 { return true }
+    if mapping.hasPath, mappings.path(of: mapping).text.matches("[v") { return false }
+    if mapping.has(Mapping.startsFile) && mapping.hasPath { return true }
     return mapping.has(Mapping.isExecutable)
       || index &+ 1 < mappings.count && mappings[index &+ 1].start == mapping.end
         && mappings[index &+ 1].has(Mapping.isExecutable)
@@ -208,7 +198,7 @@ struct ImageFinder {
     var place = mappings.index(endingAbove: image.start)
     while place < mappings.count, mappings[place].start < image.end {
       let mapping = mappings[place]
-      if mapping.pathLength > 0,
+      if mapping.hasPath,
         mapping.start <= image.start || image.loaded(around: mapping.start) != nil
       {
         return mappings.path(of: mapping)
@@ -250,5 +240,15 @@ struct ImageFinder {
     guard let image = image(around: address).image, let segment = image.loaded(around: address)
     else { return false }
     return segment.isCode
+  }
+}
+
+extension Capture {
+  var images: ImageFinder {
+    @_noLocks get {
+      ImageFinder(
+        places: installed.images, mappings: session.mappings, memory: cachedMemory,
+        scratch: session.scratch)
+    }
   }
 }

@@ -39,10 +39,8 @@ struct MemoryStage {
   /// The index of the first range that begins at an address; nil if there is none.
   @_noLocks
   func index(of address: UInt64) -> Int? {
-    var index = 0
-    while index < count {
+    for index in Indices(count) {
       if self.address(index) == address { return index }
-      index &+= 1
     }
     return nil
   }
@@ -95,10 +93,8 @@ struct MemoryStage {
   func bytes(_ index: Int) -> Bytes? {
     let size = Int(truncatingIfNeeded: scratch.word(8))
     var start = 0
-    var before = 0
-    while before < index {
+    for before in Indices(index) {
       start &+= length(before)
-      before &+= 1
     }
     guard index < count, start &+ length(index) <= size else { return nil }
     return scratch.bytes(MemoryStage.dataOffset &+ start, count: length(index))

@@ -23,7 +23,46 @@ struct ModuleImage {
   static var scratchSize: Int { @_noLocks get { 8192 } }
   /// The size of an Elf64_Phdr in bytes; its fields have these offsets: p_type 0, p_flags 4, p_offset 8, p_vaddr 16,
   /// p_filesz 32, p_memsz 40.
-  private static var headerSize: Int { 56 }
+  fileprivate static var headerSize: Int { 56 }
+
+  /// A segment, as a program header describes it.
+  struct Segment {
+    let address: UInt64
+    let fileSize: UInt64
+    let end: UInt64
+    let isCode: Bool
+    fileprivate let offset: UInt64
+  }
+
+  /// The segments of one type, for `for` loops.
+  @safe
+  struct Segments: Sequence, IteratorProtocol {
+    private var rest: Bytes
+    private let type: UInt32
+    private let bias: UInt64
+
+    fileprivate init(_ headers: Bytes, _ type: Int32, bias: UInt64) {
+      (rest, self.type, self.bias) = (headers, UInt32(type), bias)
+    }
+
+    @_noLocks
+    func makeIterator() -> Segments { self }
+
+    @_noLocks
+    mutating func next() -> Segment? {
+      while rest.count > 0 {
+        let header = rest
+        rest = rest.dropFirst(ModuleImage.headerSize)
+        let (kind, address) = (header.word(0), bias &+ header.word(16))
+        if UInt32(truncatingIfNeeded: kind) == type {
+          return Segment(
+            address: address, fileSize: header.word(32), end: address &+ header.word(40),
+            isCode: kind &>> 32 & UInt64(PF_X) != 0, offset: header.word(8))
+        }
+      }
+      return nil
+    }
+  }
 
   /// Reads the ELF header at an address; nil if no image begins there.
   ///
@@ -47,7 +86,8 @@ struct ModuleImage {
     guard offset >= 64, offset <= readable, size <= readable &- offset else { return nil }
     let headers = unsafe Bytes(scratch + offset, count: size)
     // `start` is the address of the image's first byte, whatever the page size is.
-    let first = ModuleImage.firstLoaded(headers)
+    var loaded = Segments(headers, PT_LOAD, bias: 0)
+    guard let first = loaded.next() else { return nil }
     unsafe self.init(
       headers, at: start &+ place, bias: start &- (first.address &- first.offset), memory: memory,
       notes: scratch + 4096)
@@ -75,71 +115,33 @@ struct ModuleImage {
     self.bias = bias
     unsafe self.notes = notes
     self.memory = memory
-    var offset = 0
-    while offset < headers.count {
-      if ModuleImage.type(headers, offset) == UInt32(PT_LOAD) {
-        let first = bias &+ headers.word(offset &+ 16)
-        let last = first &+ headers.word(offset &+ 40)
-        if first & ~4095 < start { start = first & ~4095 }
-        if last > end { end = last }
-      }
-      offset &+= ModuleImage.headerSize
+    for segment in segments(PT_LOAD) {
+      if segment.address & ~4095 < start { start = segment.address & ~4095 }
+      if segment.end > end { end = segment.end }
     }
     guard start < end else { return nil }
   }
 
-  private static func type(_ headers: Bytes, _ offset: Int) -> UInt32 {
-    UInt32(truncatingIfNeeded: headers.word(offset))
-  }
-
-  private static func firstLoaded(_ headers: Bytes) -> (offset: UInt64, address: UInt64) {
-    var offset = 0
-    while offset < headers.count, type(headers, offset) != UInt32(PT_LOAD) { offset &+= headerSize }
-    return (headers.word(offset &+ 8), headers.word(offset &+ 16))
-  }
-
-  /// The address of the `index`th segment of a type, and its size in the file; nil if there are
-  /// fewer such segments.
-  @inline(never) @_noLocks
-  func segment(_ type: UInt32, _ index: Int = 0) -> (address: UInt64, size: UInt64)? {
-    var rest = index
-    var offset = 0
-    while offset < programHeaders.count {
-      if ModuleImage.type(programHeaders, offset) == type {
-        if rest == 0 {
-          return (
-            bias &+ programHeaders.word(offset &+ 16), programHeaders.word(offset &+ 32)
-          )
-        }
-        rest &-= 1
-      }
-      offset &+= ModuleImage.headerSize
-    }
-    return nil
-  }
+  /// The segments of a type.
+  @_noLocks
+  func segments(_ type: Int32) -> Segments { Segments(programHeaders, type, bias: bias) }
 
   /// The address of the dynamic section; 0 if there is none.
   var dynamicSection: UInt64 {
     @_noLocks get {
-      guard let segment = segment(UInt32(PT_DYNAMIC)) else { return 0 }
-      return segment.address
+      var segments = segments(PT_DYNAMIC)
+      return segments.next()?.address ?? 0
     }
   }
 
   /// Returns the loaded segment whose pages contain an address; nil for an address between segments or outside the
   /// image.
   @inline(never) @_noLocks
-  func loaded(around address: UInt64) -> (end: UInt64, isCode: Bool)? {
-    var offset = 0
-    while offset < programHeaders.count {
-      let first = bias &+ programHeaders.word(offset &+ 16)
-      let last = first &+ programHeaders.word(offset &+ 40)
-      if ModuleImage.type(programHeaders, offset) == UInt32(PT_LOAD), address >= first & ~4095,
-        address < (last &+ 4095) & ~4095
-      {
-        return (last, programHeaders.word(offset) &>> 32 & UInt64(PF_X) != 0)
+  func loaded(around address: UInt64) -> Segment? {
+    for segment in segments(PT_LOAD) {
+      if address >= segment.address & ~4095, address < (segment.end &+ 4095) & ~4095 {
+        return segment
       }
-      offset &+= ModuleImage.headerSize
     }
     return nil
   }
@@ -147,11 +149,8 @@ struct ModuleImage {
   /// True if the image's code is executable, so that the image is loaded and not only mapped for reading.
   @_noLocks
   func isMapped(in mappings: MappingTable) -> Bool {
-    var index = 0
     var hasCode = false
-    while let segment = segment(UInt32(PT_LOAD), index) {
-      index &+= 1
-      guard let loaded = loaded(around: segment.address), loaded.isCode else { continue }
+    for segment in segments(PT_LOAD) where segment.isCode {
       guard mappings.isExecutable(segment.address) else { return false }
       hasCode = true
     }
@@ -163,11 +162,9 @@ struct ModuleImage {
   /// - Returns: the bytes of the build ID; no bytes if there is none.
   @_noLocks
   func buildID() -> Bytes {
-    var index = 0
-    while let segment = segment(UInt32(PT_NOTE), index) {
-      let found = buildID(inNotes: segment.address, size: segment.size)
+    for segment in segments(PT_NOTE) {
+      let found = buildID(inNotes: segment.address, size: segment.fileSize)
       if found.count > 0 { return found }
-      index &+= 1
     }
     return unsafe Bytes(notes, count: 0)
   }

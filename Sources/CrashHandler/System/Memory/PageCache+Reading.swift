@@ -54,11 +54,9 @@ extension PageCache {
       let first = take(count)
       let addresses = pages.dropFirst(done &* 16)
       let copied = unsafe memory.copyPages(addresses, count: count, to: place(first))
-      var index = 0
-      while index < copied {
+      for index in Indices(copied) {
         self[first &+ index] = Entry(
           address: addresses.word(index &* 16), count: PageCache.pageSize)
-        index &+= 1
       }
       // The page at which the kernel stopped is skipped here; if it is needed later, it is read separately.
       done &+= copied < count ? copied &+ 1 : copied

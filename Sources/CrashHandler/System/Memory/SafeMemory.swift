@@ -17,31 +17,16 @@ struct SafeMemory {
   let environmentStart: UInt64
   /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
-  /// True if process_vm_readv may be called.
-  private let usesSystemCall: Bool
   /// The recovery point for copies with plain loads, which are used if process_vm_readv cannot be called.
   ///
   /// This is nil if the handler could not recover from a fault.
-  private let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
+  let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
+  /// True if process_vm_readv may be called.
+  var usesSystemCall = true
   /// The cache of recently read pages; nil to read from memory each time.
-  private let pages: PageCache?
+  var pages: PageCache?
   /// The reader for pages that are not in memory; nil if all pages are read in the same way.
-  private let absent: AbsentPages?
-
-  @_noLocks
-  init(
-    processID: Int32, environmentStart: UInt64, environmentEnd: UInt64,
-    recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?, usesSystemCall: Bool = true,
-    pages: PageCache? = nil, absent: AbsentPages? = nil
-  ) {
-    self.pages = pages
-    self.absent = absent
-    self.processID = processID
-    self.usesSystemCall = usesSystemCall
-    unsafe self.recoveryPoint = recoveryPoint
-    self.environmentStart = environmentStart
-    self.environmentEnd = environmentEnd
-  }
+  var absent: AbsentPages?
 
   /// Returns how many consecutive bytes, starting at an address, may be read; at most `count`.
   @_noLocks
@@ -70,10 +55,10 @@ struct SafeMemory {
   /// - Parameter attempt: see `ResidentPages.again`.
   @_noLocks
   func uncached(_ attempt: UInt64) -> SafeMemory {
-    unsafe SafeMemory(
-      processID: processID, environmentStart: environmentStart, environmentEnd: environmentEnd,
-      recoveryPoint: recoveryPoint, usesSystemCall: usesSystemCall,
-      absent: absent?.again(attempt))
+    var memory = self
+    memory.pages = nil
+    memory.absent = absent?.again(attempt)
+    return memory
   }
 
   /// Copies up to `count` bytes; returns the number of bytes before the first unreadable byte.
@@ -201,11 +186,9 @@ struct SafeMemory {
   @_noLocks
   func firstReadable(from address: UInt64) -> UInt64? {
     var place = address
-    var page = 0
-    while page <= 256 {
+    for _ in Indices(257) {
       if isReadable(place) { return place }
       place = (place & ~4095) &+ 4096
-      page &+= 1
     }
     return nil
   }
@@ -224,6 +207,25 @@ struct SafeMemory {
     var value: UInt64 = 0
     guard unsafe copy(address, to: &value, count: 8, isBegun: true) == 8 else { return nil }
     return value
+  }
+}
+
+extension Capture {
+  /// A reader of the program's memory that recovers from faults.
+  var memory: SafeMemory { @_noLocks get { memory(nil) } }
+
+  /// A reader of memory with a `PageCache`, for sections that run after the threads have been stopped.
+  var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
+
+  @inline(never)
+  private func memory(_ pages: PageCache?) -> SafeMemory {
+    unsafe SafeMemory(
+      processID: shared.process.id, environmentStart: installed.environment.start,
+      environmentEnd: installed.environment.end,
+      recoveryPoint: session.hasFaultStack ? session.recoveryPoints.copy : nil,
+      usesSystemCall: mayMake(CallBit.memory), pages: pages,
+      absent: session.resident.isOpen
+        ? AbsentPages(resident: session.resident, mappings: session.mappings, proc: proc) : nil)
   }
 }
 

@@ -1,25 +1,27 @@
-internal import CSignalSafe
-
-/// The threads that crashed while another thread was already capturing, with their contexts.
+/// A table with one entry for each thread that is in a certain state; `Shared` has two such tables.
 ///
-/// These threads get no stop signal, because they already wait, and a small alternate stack may have no room for a
-/// second signal frame. So a waiting thread blocks the stop signals, and this table holds the data that the stop
-/// handler would have stored. The table has as many entries as the table of threads.
+/// Each thread adds and removes only its own entry.
 ///
 /// RUNS-DURING-CRASH.
 @safe
-struct WaitingCrashes {
-  /// The crash of a waiting thread.
-  struct Crash {
-    /// The context in the thread's signal frame.
-    let context: SignalContext?
+struct ThreadEntries {
+  /// What a thread has stored in its entry.
+  @safe
+  struct Value {
+    let address: UnsafeMutableRawPointer?
     let threadPointer: UInt64
+
+    @_noLocks
+    init(_ address: UnsafeMutableRawPointer?, threadPointer: UInt64 = 0) {
+      unsafe self.address = address
+      self.threadPointer = threadPointer
+    }
   }
 
   private struct Entry {
     /// The ID of the thread; 0 if the entry is free.
     let threadID: UInt32
-    var crash: Crash
+    var value: Value
   }
 
   /// The number of bytes of one entry.
@@ -31,30 +33,25 @@ struct WaitingCrashes {
 
   let base: UnsafeMutableRawPointer
   let capacity: Int
-  /// A signal that was sent to the capturing thread, and is stored until that thread has finished.
-  let signal: PostponedSignal
 
   /// Adds the calling thread; returns false if there is no room.
   @_noLocks
-  func add(_ threadID: Int32, context: SignalContext?) -> Bool {
-    var index = 0
-    while index < capacity {
+  func add(_ threadID: Int32, _ value: Value) -> Bool {
+    for index in Indices(capacity) {
       let word = word(index)
       // The entry is first reserved with a number that is not a thread ID. The thread ID is stored last, after the
       // rest of the entry.
       if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
-        unsafe entry(index).pointee.crash = Crash(
-          context: context, threadPointer: pm_thread_pointer())
+        unsafe entry(index).pointee.value = value
         noteUse(of: index)
         _ = word.exchange(expected: UInt32.max, desired: UInt32(bitPattern: threadID))
         return true
       }
-      index &+= 1
     }
     return false
   }
 
-  /// Removes the calling thread, which no longer waits.
+  /// Removes the calling thread.
   @_noLocks
   func remove(_ threadID: Int32) {
     let index = index(of: threadID)
@@ -64,21 +61,15 @@ struct WaitingCrashes {
   /// Removes all entries; called in a forked child, where those threads do not exist.
   @_noLocks
   func removeAll() {
-    signal.forget()
-    let count = count
-    var index = 0
-    while index < count {
-      word(index).store(0)
-      index &+= 1
-    }
+    for index in Indices(count) { word(index).store(0) }
   }
 
-  /// Returns the crash of a thread; nil if the thread is not waiting.
+  /// Returns what a thread has stored; nil if the thread has no entry.
   @_noLocks
-  func crash(of threadID: Int32) -> Crash? {
+  func value(of threadID: Int32) -> Value? {
     let index = index(of: threadID)
     guard index >= 0 else { return nil }
-    return unsafe entry(index).pointee.crash
+    return unsafe entry(index).pointee.value
   }
 
   /// The ID of the thread in an entry; 0 if the entry is free.
@@ -109,17 +100,14 @@ struct WaitingCrashes {
 
   /// The index of a thread's entry; -1 if there is none.
   private func index(of threadID: Int32) -> Int {
-    let count = count
-    var index = 0
-    while index < count {
+    for index in Indices(count) {
       if word(index).value == UInt32(bitPattern: threadID) { return index }
-      index &+= 1
     }
     return -1
   }
 
   private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
-    unsafe (base + (index &+ 1) &* WaitingCrashes.stride).assumingMemoryBound(to: Entry.self)
+    unsafe (base + (index &+ 1) &* ThreadEntries.stride).assumingMemoryBound(to: Entry.self)
   }
 
   @_noLocks
