@@ -38,6 +38,7 @@ import Testing
             count: try #require(ReferenceCount(3) { _ in nil }), size: 1, text: "text"))),
       NotedWord(place: .stack(8), value: 0x5A5A, meaning: .pattern(.jemallocFreed)),
     ]
+    full.allTasks = TaskOverviewTests.overview(frames: frames)
     var sent = full
     sent.snapshot.exception?.code = 0
     var trapped = full
@@ -73,6 +74,7 @@ import Testing
       #expect(schema.words(property, of: definition) == Code.allCases.map(\.word), "\(type)")
     }
     expect(ModuleSource.self, "source", of: "module")
+    expect(TaskState.self, "state", of: "taskGroup")
     let ends = [StackTrace.End.bottom, .lost, .limit, .noContext].map(\.rawValue)
     #expect(schema.words("stackEnd", of: "thread") == ends)
   }
