@@ -24,6 +24,7 @@ extension Command {
            crash-lab sequence SCENE (--database DIR | --no-handler)
            crash-lab served-memory SERVER PLACE --database DIR
            crash-lab storm SEED --database DIR
+           crash-lab tasks SCENE COUNT waits|watched|dumps --database DIR
            crash-lab tell SCENE DIR DIRECTORY
            crash-lab threads-made LIMIT KIBIBYTES (--database DIR | --no-handler)
            crash-lab data-race (--database DIR | --no-handler)
@@ -58,6 +59,8 @@ extension Command {
                       root; Subcommands/ServedMemory.swift says what SERVER and PLACE are
       storm           sends another process of this program the signals of its handler at random, and crashes
                       it
+      tasks           has COUNT tasks of Swift concurrency that wait; Subcommands/Tasks.swift says for
+                      what in each SCENE
       tell            tells the handler all it can be told, with its reports in DIR and its own files in
                       DIRECTORY, and then ends as SCENE says; Subcommands/Telling.swift has them
       threads-made    makes threads with stacks of so many KiB until it can make no more, 2,000 at most, and

@@ -50,6 +50,9 @@ const void *const *pm_abort_message_pointer(void) {
 extern const void *_swift_concurrency_debug_asyncTaskMetadata __attribute__((weak));
 extern const void *_swift_concurrency_debug_asyncTaskSlabMetadata __attribute__((weak));
 extern uint32_t _swift_concurrency_debug_internal_layout_version __attribute__((weak));
+extern const size_t _swift_concurrency_debug_asyncTaskSize __attribute__((weak));
+extern const void *_swift_concurrency_debug_future_adapter __attribute__((weak));
+extern const void *_swift_concurrency_debug_non_future_adapter __attribute__((weak));
 
 // A search for the loaded segment that contains `address`; the other fields are the result. `name` is the module's
 // name, or NULL if there is no such segment.
@@ -129,6 +132,11 @@ void pm_find_task_facts(struct pm_task_facts *facts) {
   facts->block_size = search.size;
   if (&_swift_concurrency_debug_internal_layout_version)
     facts->layout_version = _swift_concurrency_debug_internal_layout_version;
+  if (&_swift_concurrency_debug_asyncTaskSize) facts->task_size = (uint32_t)_swift_concurrency_debug_asyncTaskSize;
+  if (&_swift_concurrency_debug_future_adapter)
+    facts->future_adapter = (uint64_t)_swift_concurrency_debug_future_adapter;
+  if (&_swift_concurrency_debug_non_future_adapter)
+    facts->other_adapter = (uint64_t)_swift_concurrency_debug_non_future_adapter;
 }
 
 extern void *__cxa_get_globals(void) __attribute__((weak));

@@ -29,6 +29,7 @@ struct RuntimeFacts {
       snapshot.cxxException = CoreCxxException(of: snapshot, symbols).exception
     }
     snapshot.tasks = CoreTasks(of: snapshot, symbols).all
+    snapshot.allTasks = CoreTaskSearch(of: snapshot, symbols).tasks()
   }
 
   /// glibc's message about an abort, which follows a size field of 4 bytes.

@@ -276,6 +276,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case descriptorPath = 1530
   case descriptorPathIsCut = 1531
   case descriptorIsDeleted = 1532
+  case allTasks = 1540
 
   case conversion = 1600
   case clientID = 1601

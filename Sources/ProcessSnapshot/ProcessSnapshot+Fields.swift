@@ -27,6 +27,12 @@ extension ProcessSnapshot {
       annotations(\.launchAnnotations),
     ] + Field.within(\.client, ClientInformation.mapFields) + [
       .array(.tasks, of: .task, \.tasks, TaskSnapshot.mapFields),
+      Field(.allTasks, [.bytes]) { map, snapshot in
+        snapshot.allTasks = map.data(.allTasks).flatMap { AllTasks(bytes: Array($0)) }
+        return snapshot.allTasks != nil
+      } write: { snapshot, writer in
+        writer.write(.allTasks, snapshot.allTasks?.bytes)
+      },
       .array(.throwRecords, of: .throwRecord, \.recordedThrows, ThrowSnapshot.mapFields),
       .group(.capture, Field.within(\.capture, CaptureQuality.mapFields)),
       .group(

@@ -105,6 +105,15 @@ public struct Stackwalker {
       frames.drop { $0.symbol?.linkageName.hasPrefix("swift_willThrow") ?? false })
   }
 
+  /// Returns named frames for the addresses at which a suspended task and its callers continue.
+  ///
+  /// - Returns: the frames, innermost first; calls that were inlined into a frame precede it.
+  package func frames(ofSuspended addresses: [Address]) -> [StackFrame] {
+    addresses.flatMap {
+      symbolicated(StackFrame(address: $0, isReturnAddress: false, trust: .asyncContext))
+    }
+  }
+
   /// Walks the stack of a thread, and returns the frames that a report without memory stores, at most
   /// `StoredStack.limit`.
   package func storedStack(of thread: ThreadSnapshot, runsTask: Bool) -> StoredStack {

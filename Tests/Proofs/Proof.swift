@@ -121,9 +121,12 @@ extension Proof {
         "a core file makes the report that the dump of the same crash makes, with gdb's frames",
       suites: [
         "CoreReportTests", "CoreClientTests", "ForeignCoreTests", "DebuggerCoreTests",
+        "TaskSearchTests",
       ],
       covers: [
-        "Sources/CoreFile", "Sources/CSignalSafe/pm_core_facts.c", "Sources/Stackwalk",
+        "Sources/CoreFile", "Sources/IntermediateDump/Tasks", "Sources/CrashHandler/LiveDumps",
+        "Examples/CrashLab/Subcommands/Tasks.swift", "Sources/CSignalSafe/pm_core_facts.c",
+        "Sources/Stackwalk",
         "Sources/PostmortemTool/Cores",
         "Docs/Guide/CoreFiles.md",
       ],

@@ -32,6 +32,7 @@ extension Command {
     "status-closed": Probe.self,
     "status-of-many": Probe.self,
     "storm": Storm.self,
+    "tasks": Tasks.self,
     "tell": Telling.self,
     "threads-made": ThreadsMade.self,
     "work": Working.self,

@@ -25,6 +25,11 @@ struct pm_task_facts {
   uint64_t block_size;
   // The version of the task layout, from _swift_concurrency_debug_internal_layout_version.
   uint32_t layout_version;
+  // The size of a task object, and the functions with which the runtime starts tasks that call a closure; 0 if they
+  // are not known.
+  uint32_t task_size;
+  uint64_t future_adapter;
+  uint64_t other_adapter;
 };
 void pm_find_task_facts(struct pm_task_facts *_Nonnull facts);
 

@@ -37,7 +37,8 @@ struct LiveDump: ~Copyable {
         .notStarted, "this process runs in another one's memory, and has its handler")
     }
     let threadID = pm_gettid()
-    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
+    let tasks = handlers.tasks(for: request)
+    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + tasks.count)
     let context = unsafe try memory.pages(Int(PM_CAPTURED_CONTEXT_SIZE))
     let bytes = Array(name.utf8.prefix(128))
     let capture = try Self.session(for: request, of: handlers, suffix, memory: &memory)
@@ -47,10 +48,8 @@ struct LiveDump: ~Copyable {
     capture.session.request = request
     unsafe capture.session.request.name = try memory.bytes(bytes)
     capture.session.request.nameCount = bytes.count
-    if let details {
-      capture.session.request.details = try memory.tokens(details.request)
-      capture.session.request.annotations = try memory.tokens(details.annotations)
-    }
+    if let details { capture.session.request.details = try memory.tokens(details.request) }
+    capture.session.request.annotations = try memory.tokens((details?.annotations ?? []) + tasks)
     capture.session.exception.threadID = subject ?? threadID
     if subject == nil {
       capture.session.exception.signal = unsafe DeliveredSignal(context: SignalContext(context))

@@ -13,8 +13,8 @@ struct DumpRequest {
   var stops = StopChoice.all
   /// True if the file is renamed when the dump is finished; false for a file at a path that the program chose.
   var isRenamed = true
-  /// Two ranges of encoded tokens: the dump's reason, for the `dumpRequest` map, and the annotations for this dump
-  /// only.
+  /// Two ranges of encoded tokens: the dump's reason, for the `dumpRequest` map, and what follows this map: the
+  /// annotations for this dump only, and all tasks.
   var details: Bytes?
   var annotations: Bytes?
   /// The number by which `postmortem capture` recognizes the dump that it requested; 0 for any other dump.

@@ -181,6 +181,16 @@ package struct OwnCode: Sendable {
     return other.map(line)
   }
 
+  /// The innermost call of the program's own code in a suspended task, and the innermost call of another function
+  /// that leads to it; nil for calls that are not known.
+  func taskPlaces(in frames: [StackFrame]) -> (place: String?, caller: String?) {
+    guard let innermost = placeFrame(in: frames), let index = frames.firstIndex(of: innermost)
+    else { return (crashPlace(in: frames), nil) }
+    let place = line(of: innermost)
+    let callers = frames[(index + 1)...].filter { contains($0) && isWritten($0) && !isEntry($0) }
+    return (place, callers.lazy.map(line).first { $0 != place })
+  }
+
   /// The innermost call without a name.
   ///
   /// If the stack has no names at all, calls in all modules count. If the stack has any names, only calls in the
@@ -236,7 +246,9 @@ extension CrashReport {
   /// Distinguishes the program's own frames in this report from others.
   package var ownCode: OwnCode {
     let frames = threads.lazy.flatMap { $0.frames + ($0.task?.frames ?? []) }
-    return OwnCode(of: snapshot, frames: Array(frames) + (thrown?.frames ?? []))
+    return OwnCode(
+      of: snapshot,
+      frames: Array(frames) + (thrown?.frames ?? []) + (allTasks?.frames ?? []))
   }
 }
 

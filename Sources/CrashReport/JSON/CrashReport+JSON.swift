@@ -34,6 +34,7 @@ extension CrashReport {
         ThreadJSON(thread: $0, snapshot: snapshot, ownCode: ownCode, isOfLog: log != nil)
       },
       "waits": waits.all.map(waitJSON),
+      "allTasks": allTasksJSON(ownCode),
       "modules": zip(snapshot.modules, symbolNotes).map {
         ModuleJSON(module: $0, note: $1, isOfLog: log != nil)
       },
@@ -66,6 +67,34 @@ extension CrashReport {
         "frames": thrown.frames.map {
           FrameJSON(
             frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0), hasAddress: true)
+        },
+      ]
+    }
+  }
+
+  private func allTasksJSON(_ ownCode: OwnCode) -> JSONObject? {
+    allTasks.map { tasks in
+      [
+        "found": tasks.found.count,
+        "timers": tasks.found.timerCount,
+        "bytesSeen": tasks.found.bytesSeen,
+        "bytesUnseen": tasks.found.bytesUnseen,
+        "groupsOmitted": tasks.found.groups.count - tasks.groups.count,
+        "groups": tasks.groups.map { group -> JSONObject in
+          let places = ownCode.taskPlaces(in: group.frames)
+          return [
+            "state": group.found.state.word,
+            "count": group.found.count,
+            "cancelled": group.found.cancelledCount,
+            "place": places.place,
+            "caller": places.caller,
+            "oldest": group.found.records.prefix(TaskOverview.listedCount).map(\.json),
+            "frames": group.frames.map {
+              FrameJSON(
+                frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0),
+                hasAddress: true)
+            },
+          ]
         },
       ]
     }
@@ -155,6 +184,19 @@ extension CrashReport {
 extension Finding {
   fileprivate var json: JSONObject {
     ["kind": kind, "certainty": certainty.rawValue, "evidence": evidence.map(\.text)]
+  }
+}
+
+extension TaskRecord {
+  fileprivate var json: JSONObject {
+    [
+      "id": id,
+      "priority": priority,
+      "cancelled": isCancelled,
+      "flags": Address(UInt64(flags)).description,
+      "parent": parent == 0 ? nil : parent,
+      "awaits": awaited == 0 ? nil : awaited,
+    ]
   }
 }
 

@@ -35,6 +35,8 @@ package struct CrashReport: Sendable {
   package var hang: HangSubject?
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits
+  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if nothing searched for them.
+  package var allTasks: TaskOverview?
   /// The throw of the uncaught Swift error; nil if the crash has another cause, or throws were not recorded.
   package var thrown: Thrown?
   /// The words in the crashed thread's registers and stack that point to objects or have a known pattern.
@@ -161,7 +163,10 @@ package struct CrashReport: Sendable {
   ) {
     self.threads = threads
     self.snapshot = snapshot
-    let code = OwnCode(of: snapshot, frames: threads.flatMap(\.frames))
+    let tasks = snapshot.allTasks.map { TaskOverview($0, walker) }
+    let code = OwnCode(
+      of: snapshot, frames: threads.flatMap(\.frames) + (tasks?.frames ?? []))
+    allTasks = tasks
     let waits = Waits(in: snapshot, threads.map { ($0.snapshot, $0.frames) }, code)
     self.waits = waits
     let hang = HangSubject(

@@ -60,7 +60,8 @@ extension CrashReport {
   /// - Parameter isFull: true to include evidence that the head already shows.
   func sections(isFull: Bool) -> [ReportSection] {
     [
-      stackObjectSection(isFull: isFull), waitSection, evidenceSection(isFull: isFull),
+      stackObjectSection(isFull: isFull), waitSection, taskSection(isFull: isFull),
+      evidenceSection(isFull: isFull),
       resourceSection, attachmentSection, extraMemorySection, omissionSection,
     ].compactMap { $0 }
   }

@@ -36,3 +36,15 @@ extension HangTarget {
 extension HangThreadEvidence {
   public var word: String { self == .lastSeen ? "last-seen" : "\(self)" }
 }
+
+extension TaskState {
+  public var word: String {
+    switch self {
+    case .awaitsActor: "awaits-actor"
+    case .awaitsTask: "awaits-task"
+    case .awaitsGroup: "awaits-group"
+    case .awaitsContinuation: "awaits-continuation"
+    case .running, .ready, .suspended: "\(self)"
+    }
+  }
+}

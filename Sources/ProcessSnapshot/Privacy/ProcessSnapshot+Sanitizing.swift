@@ -36,6 +36,7 @@ extension ProcessSnapshot {
     for index in threads.indices { threads[index].sanitize(filter) }
     exception?.sanitize(filter)
     for index in recordedThrows.indices { recordedThrows[index].sanitize(filter) }
+    allTasks?.sanitize(filter)
     leaveOutTexts()
     process.privacy = max(.sanitized, process.privacy ?? .full)
   }
@@ -222,6 +223,14 @@ extension ThrowSnapshot {
   fileprivate mutating func sanitize(_ filter: WordFilter) {
     error = nil
     addresses = addresses.map { Address(filter.sanitized($0.value)) }
+  }
+}
+
+extension AllTasks {
+  fileprivate mutating func sanitize(_ filter: WordFilter) {
+    for index in groups.indices {
+      groups[index].frames = groups[index].frames.map(filter.sanitized)
+    }
   }
 }
 

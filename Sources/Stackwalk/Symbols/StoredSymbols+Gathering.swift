@@ -12,10 +12,14 @@ extension StoredSymbols {
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
+  /// The maximum number of groups of tasks whose functions are looked up.
+  package static var taskGroups: Int { 64 }
+
   /// Looks up names and lines for frames in the modules' files on this machine.
   ///
   /// The frames are those of the last recorded throw, of the crashing thread, and of its task's asynchronous callers.
-  /// For a hang, or a dump that a tool requested, frames of other threads are added.
+  /// For a hang, or a dump that a tool requested, frames of other threads are added. The frames of the largest groups
+  /// of tasks come last.
   ///
   /// The search usually takes a few dozen milliseconds.
   ///
@@ -39,8 +43,11 @@ extension StoredSymbols {
       snapshot.request?.kind == .hang || snapshot.request?.kind == .tool
       ? snapshot.threads.prefix(hangThreads).filter { $0.id != thread.id }
         .flatMap { walker.frames(of: $0, limit: hangFrames) } : []
+    let tasks = (snapshot.allTasks?.groups ?? []).prefix(taskGroups).flatMap {
+      walker.frames(ofSuspended: $0.frames.map { Address($0) })
+    }
     var symbols = StoredSymbols()
-    for frame in thrown + trace.frames + (trace.asyncCalls?.frames ?? []) + others {
+    for frame in thrown + trace.frames + (trace.asyncCalls?.frames ?? []) + others + tasks {
       guard frame.symbol != nil || frame.sourceLocation != nil else { continue }
       let location = frame.sourceLocation
       symbols.functions[frame.lookupAddress, default: []].append(

@@ -39,7 +39,8 @@ import Testing
     let object = try CrashReport(snapshot: snapshot, symbolicating: false).jsonObject
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "cause", "client", "complete", "end", "exception", "explanation",
+        "allTasks", "annotations", "capture", "cause", "client", "complete", "end", "exception",
+        "explanation",
         "log", "mappings", "mappingsOmitted", "memory", "message", "modules", "otherMessages",
         "place",
         "privacy", "process", "reportID", "request", "resources", "schemaVersion", "signature",

@@ -39,6 +39,7 @@ import Testing
             elements: ["1: \"one\""]))),
       NotedWord(place: .stack(8), value: 0x5A5A, meaning: .pattern(.jemallocFreed)),
     ]
+    full.allTasks = TaskOverviewTests.overview(frames: frames)
     var sent = full
     sent.snapshot.exception?.code = 0
     var trapped = full
@@ -74,6 +75,7 @@ import Testing
       #expect(schema.words(property, of: definition) == Code.allCases.map(\.word), "\(type)")
     }
     expect(ModuleSource.self, "source", of: "module")
+    expect(TaskState.self, "state", of: "taskGroup")
     let ends = [StackTrace.End.bottom, .lost, .limit, .noContext].map(\.rawValue)
     #expect(schema.words("stackEnd", of: "thread") == ends)
   }

@@ -1,0 +1,76 @@
+internal import Glibc
+internal import IntermediateDump
+
+/// The ranges of the process's memory in which tasks, and the code of tasks, may be.
+///
+/// Not crash code. Source: proc_pid_maps(5).
+struct OwnMaps {
+  /// The maximum size of the text in bytes.
+  private static let textLimit = 16 << 20
+
+  /// Private anonymous writable ranges, the smallest first, because the heap consists of small ranges.
+  let searched: [Range<UInt64>]
+  /// Executable ranges, sorted by address.
+  let code: [Range<UInt64>]
+
+  /// Nil if the file cannot be read.
+  init?() {
+    guard let text = Self.text(of: "/proc/self/maps") else { return nil }
+    var (searched, code): ([Range<UInt64>], [Range<UInt64>]) = ([], [])
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
+      let ends = words[0].split(separator: UInt8(ascii: "-")).compactMap(Self.number)
+      guard words.count >= 5, ends.count == 2, ends[0] < ends[1], words[1].count == 4 else {
+        continue
+      }
+      let range = ends[0]..<ends[1]
+      let rights = Array(words[1])
+      if rights[2] == UInt8(ascii: "x") { code.append(range) }
+      // Stacks and the kernel's own ranges have other names; a file has an inode.
+      let name = words.count > 5 ? words[5].drop { $0 == UInt8(ascii: " ") } : []
+      if rights == Array("rw-p".utf8), words[4] == [UInt8(ascii: "0")],
+        name.isEmpty || name.starts(with: "[heap]".utf8) || name.starts(with: "[anon".utf8)
+      {
+        searched.append(range)
+      }
+    }
+    self.searched = searched.sorted { ($0.count, $0.lowerBound) < ($1.count, $1.lowerBound) }
+    self.code = code
+  }
+
+  func isCode(_ address: UInt64) -> Bool {
+    var (low, high) = (0, code.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if code[middle].upperBound <= address { low = middle + 1 } else { high = middle }
+    }
+    return low < code.count && code[low].contains(address)
+  }
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+    UInt64(String(decoding: digits, as: UTF8.self), radix: 16)
+  }
+
+  /// The size of the process's private memory that is not swapped out; 0 if it is not known.
+  static var residentBytes: UInt64 {
+    let words = (text(of: "/proc/self/statm") ?? []).split(separator: UInt8(ascii: " "))
+    let pages = words.compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
+    guard pages.count > 2 else { return 0 }
+    return pages[1].clampedSubtracting(pages[2]) * UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
+  }
+
+  private static func text(of path: String) -> [UInt8]? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var text: [UInt8] = []
+    while text.count < textLimit {
+      let part = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+        count = unsafe max(0, read(file, buffer.baseAddress, buffer.count))
+      }
+      guard !part.isEmpty else { break }
+      text += part
+    }
+    return text.isEmpty ? nil : text
+  }
+}

@@ -1,0 +1,80 @@
+/// All tasks of Swift concurrency that a search of a process's memory has found, whether or not a thread runs them.
+package struct AllTasks: Sendable, Equatable {
+  /// The number of tasks; tasks that have ended and the timers of `Task.sleep` do not count.
+  package var count: UInt64
+  /// The number of timers of `Task.sleep`, for which the runtime creates tasks too.
+  package var timerCount: UInt64 = 0
+  /// The number of bytes of writable private memory that were searched, and of those that were not.
+  package var bytesSeen: UInt64 = 0
+  package var bytesUnseen: UInt64 = 0
+  /// The tasks in groups, the largest group first.
+  package var groups: [TaskGroup] = []
+
+  package init(count: UInt64, groups: [TaskGroup] = []) {
+    (self.count, self.groups) = (count, groups)
+  }
+
+  /// - Parameters:
+  ///   - limit: the maximum number of groups that are kept.
+  ///   - recordLimit: the maximum number of tasks of each group of which a record is kept.
+  package init(_ found: TaskCollection, limit: Int, recordLimit: Int) {
+    count = UInt64(found.count)
+    timerCount = found.timerCount
+    (bytesSeen, bytesUnseen) = (found.bytesSeen, found.bytesUnseen)
+    groups = found.groups(limit: limit, recordLimit: recordLimit)
+  }
+}
+
+extension AllTasks {
+  /// The tasks in the format of the key `allTasks`.
+  package var bytes: [UInt8] {
+    var words = [count, timerCount, bytesSeen, bytesUnseen, UInt64(groups.count)]
+    for group in groups {
+      words += [group.state.code, group.count, group.cancelledCount]
+      words += [UInt64(group.frames.count), UInt64(group.records.count)] + group.frames
+      for record in group.records { words += record.words }
+    }
+    return [UInt8](words: words)
+  }
+
+  /// Reads tasks, as many as are complete; nil if not even the counts are.
+  package init?(bytes: [UInt8]) {
+    var rest = bytes.words[...]
+    func next(_ count: UInt64) -> ArraySlice<UInt64>? {
+      guard count <= UInt64(rest.count) else { return nil }
+      defer { rest = rest.dropFirst(Int(count)) }
+      return rest.prefix(Int(count))
+    }
+    guard let head = next(5).map(Array.init) else { return nil }
+    self.init(count: head[0])
+    (timerCount, bytesSeen, bytesUnseen) = (head[1], head[2], head[3])
+    while UInt64(groups.count) < head[4], let numbers = next(5).map(Array.init),
+      let state = UInt8(exactly: numbers[0]).flatMap(TaskState.init),
+      let frames = next(numbers[3]), numbers[4] <= UInt64(rest.count / 4),
+      let records = next(numbers[4] * 4).map(Array.init)
+    {
+      groups.append(
+        TaskGroup(
+          state: state, count: numbers[1], cancelledCount: numbers[2], frames: Array(frames),
+          records: stride(from: 0, to: records.count, by: 4).map {
+            TaskRecord(words: records[$0..<$0 + 4])
+          }))
+    }
+  }
+}
+
+extension [UInt8] {
+  /// The bytes of words, lowest byte first.
+  fileprivate init(words: [UInt64]) {
+    self = []
+    reserveCapacity(words.count * 8)
+    for word in words { append(littleEndian: word) }
+  }
+
+  /// The words in the bytes; bytes after the last whole word are left out.
+  fileprivate var words: [UInt64] {
+    stride(from: 0, to: count - count % 8, by: 8).compactMap {
+      littleEndian(at: $0, as: UInt64.self)
+    }
+  }
+}

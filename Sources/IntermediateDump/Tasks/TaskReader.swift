@@ -1,0 +1,173 @@
+/// Reads task objects of Swift concurrency, and rejects memory that only looks like a task object.
+///
+/// Nothing that is read here can cause a trap, whatever the memory contains.
+///
+/// Source: swift include/swift/ABI/Task.h, class AsyncTask; stdlib/public/Concurrency/TaskPrivate.h,
+/// `ActiveTaskStatus`, `PrivateStorage`; include/swift/ABI/TaskStatus.h, class TaskDependencyStatusRecord.
+///
+/// The offsets in a task object on 64-bit Linux are: reference count 0x08, flags 0x20, low half of the ID 0x24, next
+/// function 0x38, context of this function 0x40, status 0x60, first status record 0x68, first slab 0x78, high half of
+/// the ID 0x90, base priority 0x98, record of what the task waits for 0xA0. A child task's parent follows the object.
+package struct TaskReader<Memory: TaskMemory> {
+  /// The maximum number of functions of a task's chain that are read.
+  package static var frameLimit: Int { 16 }
+
+  /// Bits of the flags: a child task, a future, a child of a group, `async let`, a preferred executor, a name.
+  private static var knownFlags: UInt64 { 0x7700_FF00 }
+  private static var childFlags: UInt64 { 0x1500_0000 }
+  private static var childFlag: UInt64 { 0x0100_0000 }
+  /// Bits of the status, of which the low byte is the priority.
+  private static var knownStatus: UInt64 { 0xFFFF }
+  private static var isRunning: UInt64 { 0x800 }
+  private static var isEnqueued: UInt64 { 0x1000 }
+  private static var isComplete: UInt64 { 0x2000 }
+  private static var hasDependency: UInt64 { 0x4000 }
+  /// The highest kind of a status record, and the first kind that the runtime reserves for itself.
+  private static var recordKinds: (last: UInt64, reserved: UInt64) { (15, 192) }
+  /// The bit of a reference count that is set while an object is destroyed, and the bit that shows that the count is
+  /// elsewhere.
+  private static var isDestroyed: UInt64 { 1 << 32 }
+  private static var isElsewhere: UInt64 { 1 << 63 }
+
+  private let runtime: TaskRuntime
+  private let memory: Memory
+
+  package init(_ runtime: TaskRuntime, _ memory: Memory) {
+    (self.runtime, self.memory) = (runtime, memory)
+  }
+
+  /// The task object at an address; nil if there is none, or if the task has ended.
+  package func task(at address: UInt64) -> FoundTask? {
+    guard address >= 0x10000, address & (TaskRuntime.alignment - 1) == 0,
+      memory.word(at: address) == runtime.metadata, isAlive(address),
+      let flags = memory.word(at: address &+ 0x20), let status = memory.word(at: address &+ 0x60),
+      let high = memory.word(at: address &+ 0x90), let base = memory.word(at: address &+ 0x98)
+    else { return nil }
+    // A job of kind 0 is a task.
+    guard flags & 0xFFFF_FFFF & ~Self.knownFlags == 0, flags >> 32 != 0 || high & 0xFFFF_FFFF != 0,
+      high & 0xFFF0_0000 == 0, flags & Self.childFlags == 0 || flags & Self.childFlag != 0
+    else { return nil }
+    // The priority is never lower than that with which the task was created.
+    guard status & ~Self.knownStatus == 0, status & Self.isComplete == 0,
+      base <= 0xFF, status & 0xFF >= base, hasRecordsAndSlabs(address)
+    else { return nil }
+    guard let code = memory.word(at: address &+ 0x38), memory.isCode(code),
+      let wait = wait(of: address, status)
+    else { return nil }
+    var task = FoundTask(
+      address: address, id: flags >> 32 | (high & 0xFFFF_FFFF) << 32,
+      flags: UInt32(truncatingIfNeeded: flags), status: UInt32(truncatingIfNeeded: status),
+      state: wait.state, parent: 0, awaited: wait.task, frames: [])
+    if flags & Self.childFlag != 0 {
+      guard let parent = memory.word(at: address &+ runtime.taskSize), parent != address,
+        memory.word(at: parent) == runtime.metadata
+      else { return nil }
+      task.parent = parent
+    }
+    // The runtime's memory does not lead from a copy of a task object to that copy.
+    guard wait.hasRecord || isWhole(address) else { return nil }
+    guard wait.state != .running else { return task }
+    return read(code, into: &task) ? task : nil
+  }
+
+  /// The maximum number of bytes between a task object and its first slab or first context, which the runtime
+  /// allocates together with the object.
+  private static var allocationLimit: UInt64 { 4096 }
+  /// The maximum number of contexts that are followed to the first one.
+  private static var contextLimit: Int { 64 }
+
+  /// True if a task object has its own first slab or its own first context behind it.
+  private func isWhole(_ address: UInt64) -> Bool {
+    func isBehind(_ place: UInt64) -> Bool {
+      place > address && place &- address < Self.allocationLimit
+    }
+    guard let slab = memory.word(at: address &+ 0x78),
+      var context = memory.word(at: address &+ 0x40)
+    else { return false }
+    if isBehind(slab) { return true }
+    // A slab that was made later is elsewhere. But the callers' contexts lead to that of the first function.
+    for _ in 0..<Self.contextLimit {
+      if isBehind(context) { return true }
+      guard context & 7 == 0, let parent = memory.word(at: context), parent != 0 else { break }
+      context = parent
+    }
+    return false
+  }
+
+  private func isAlive(_ address: UInt64) -> Bool {
+    guard let count = memory.word(at: address &+ 8) else { return false }
+    return count & Self.isElsewhere != 0 || count & Self.isDestroyed == 0
+  }
+
+  private func hasRecordsAndSlabs(_ address: UInt64) -> Bool {
+    guard let record = memory.word(at: address &+ 0x68), let slab = memory.word(at: address &+ 0x78)
+    else { return false }
+    if slab != 0, memory.word(at: slab) != runtime.slabMetadata { return false }
+    guard record != 0 else { return true }
+    guard let kind = memory.word(at: record).map({ $0 & 0xFF }) else { return false }
+    return kind <= Self.recordKinds.last || kind >= Self.recordKinds.reserved
+  }
+
+  /// What a task does or waits for; nil if the fields contradict each other.
+  ///
+  /// A record of what a task waits for has these offsets: kind of record 0x00, subject 0x10, kind of subject 0x20,
+  /// the waiting task 0x28.
+  private func wait(of address: UInt64, _ status: UInt64) -> Wait? {
+    guard let record = memory.word(at: address &+ 0xA0) else { return nil }
+    if status & Self.isRunning != 0 {
+      return status & (Self.isEnqueued | Self.hasDependency) == 0 ? Wait(state: .running) : nil
+    }
+    guard status & Self.hasDependency != 0 else {
+      guard record == 0 else { return nil }
+      return Wait(state: status & Self.isEnqueued != 0 ? .ready : .suspended)
+    }
+    guard record != 0, memory.word(at: record).map({ $0 & 0xFF }) == 0,
+      memory.word(at: record &+ 0x28) == address,
+      let subject = memory.word(at: record &+ 0x10), let kind = memory.word(at: record &+ 0x20)
+    else { return nil }
+    let state: TaskState
+    switch (kind & 0xFFFF_FFFF, status & Self.isEnqueued != 0) {
+    case (1, false) where memory.word(at: subject) == runtime.metadata: state = .awaitsTask
+    case (2, false) where memory.word(at: subject) != nil: state = .awaitsContinuation
+    case (3, false) where memory.word(at: subject) != nil: state = .awaitsGroup
+    // A task without an actor runs on the cooperative pool, which is the executor 0.
+    case (4, true): state = subject == 0 ? .ready : .awaitsActor
+    default: return nil
+    }
+    return Wait(state: state, task: state == .awaitsTask ? subject : 0, hasRecord: true)
+  }
+
+  private struct Wait {
+    let state: TaskState
+    var task: UInt64 = 0
+    /// True if the runtime's record of the wait leads back to the task.
+    var hasRecord = false
+  }
+
+  /// Reads the functions in which a suspended task continues, innermost first.
+  ///
+  /// A context begins with the address of the caller's context, followed by the address at which the caller continues.
+  ///
+  /// - Returns: false if the first context is none.
+  private func read(_ code: UInt64, into task: inout FoundTask) -> Bool {
+    guard var context = memory.word(at: task.address &+ 0x40) else { return false }
+    var code = code
+    if runtime.adapters.contains(code) {
+      // The task has not started. The closure that it will call is three words before its context.
+      task.isAtStart = true
+      if let closure = memory.word(at: context &- 24), memory.isCode(closure) { code = closure }
+    }
+    task.frames = [code]
+    var isFirst = true
+    while context != 0, task.frames.count < Self.frameLimit {
+      guard context & 7 == 0, let parent = memory.word(at: context),
+        let next = memory.word(at: context &+ 8), memory.isCode(next), parent != context
+      else { return !isFirst }
+      // In the context of a continuation, the function is the same as in the task.
+      if !isFirst || next != code { task.frames.append(next) }
+      isFirst = false
+      context = parent
+    }
+    return !isFirst
+  }
+}

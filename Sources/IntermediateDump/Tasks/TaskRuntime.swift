@@ -1,0 +1,66 @@
+/// Memory that may contain tasks of Swift concurrency.
+package protocol TaskMemory {
+  /// The word at an address; nil if it cannot be read.
+  func word(at address: UInt64) -> UInt64?
+  /// True if an address is in an executable mapping.
+  func isCode(_ address: UInt64) -> Bool
+}
+
+/// Values of the Swift runtime that are needed to recognize tasks.
+///
+/// The runtime exports variables with these values for debuggers.
+///
+/// Source: swift stdlib/public/Concurrency/Debug.h.
+package struct TaskRuntime: Sendable, Equatable {
+  /// The version of the memory layout that this package can read.
+  package static let knownLayout: UInt64 = 1
+  /// The alignment of each task object.
+  package static let alignment: UInt64 = 16
+  /// The names of the runtime's variables.
+  package static let metadataName = "_swift_concurrency_debug_asyncTaskMetadata"
+  package static let slabMetadataName = "_swift_concurrency_debug_asyncTaskSlabMetadata"
+  package static let layoutName = "_swift_concurrency_debug_internal_layout_version"
+  package static let sizeName = "_swift_concurrency_debug_asyncTaskSize"
+  package static let adapterNames = [
+    "_swift_concurrency_debug_future_adapter", "_swift_concurrency_debug_non_future_adapter",
+  ]
+
+  /// The first word of each task object.
+  package var metadata: UInt64
+  /// The first word of each slab, which is memory for the frames of a task's functions.
+  package var slabMetadata: UInt64
+  /// The size of a task object, without the fragments behind it.
+  package var taskSize: UInt64
+  /// The functions with which the runtime starts a task that calls a closure.
+  package var adapters: [UInt64]
+
+  package init(
+    metadata: UInt64, slabMetadata: UInt64, taskSize: UInt64 = 208, adapters: [UInt64] = []
+  ) {
+    self.metadata = metadata
+    self.slabMetadata = slabMetadata
+    self.taskSize = taskSize
+    self.adapters = adapters
+  }
+
+  /// Passes to a closure each address in some bytes at which a task object may begin.
+  ///
+  /// - Parameter start: the address of the first byte.
+  package func forEachCandidate(
+    in bytes: ArraySlice<UInt8>, at start: UInt64, _ body: (UInt64) -> Void
+  ) {
+    unsafe bytes.withUnsafeBytes { unsafe forEachCandidate(in: $0, at: start, body) }
+  }
+
+  package func forEachCandidate(
+    in bytes: UnsafeRawBufferPointer, at start: UInt64, _ body: (UInt64) -> Void
+  ) {
+    var offset = Int(truncatingIfNeeded: (0 &- start) & (Self.alignment - 1))
+    let end = bytes.count - 8
+    while offset <= end {
+      let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if UInt64(littleEndian: word) == metadata { body(start &+ UInt64(offset)) }
+      offset += Int(Self.alignment)
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import IntermediateDump
+import Testing
+
+/// Tasks in the layout of Swift 6.3, and memory that only looks like it.
+@Suite struct TaskReaderTests {
+  private static let runtime = TaskRuntime(
+    metadata: 0x7F00_1000, slabMetadata: 0x7F00_2000, adapters: [0x40_0F00])
+
+  /// Words, and what lies at 0x400000 is code.
+  private struct Memory: TaskMemory {
+    var words: [UInt64: UInt64] = [:]
+
+    func word(at address: UInt64) -> UInt64? { words[address] }
+    func isCode(_ address: UInt64) -> Bool { (0x40_0000..<0x41_0000).contains(address) }
+
+    mutating func add(_ values: [UInt64], at address: UInt64) {
+      for (index, value) in values.enumerated() { words[address + UInt64(index * 8)] = value }
+    }
+
+    /// A task object with its slab and two contexts behind it.
+    ///
+    /// - Parameters:
+    ///   - subject: what it waits for, and the kind of that; nil for a task that waits for nothing.
+    ///   - parent: of a child task.
+    mutating func addTask(
+      _ id: UInt64, at address: UInt64, status: UInt64, subject: (UInt64, kind: UInt64)? = nil,
+      parent: UInt64? = nil, code: UInt64 = 0x40_0100
+    ) {
+      let flags: UInt64 = (parent == nil ? 0x0200_1500 : 0x0700_1500) | id << 32
+      let record = address + 0x300
+      add([TaskReaderTests.runtime.metadata, 0x2_0000_0003, 0, 1], at: address)
+      add([flags, 0, 0, code, address + 0x200, 0], at: address + 0x20)
+      add([0, 0, status, subject == nil ? 0 : record], at: address + 0x50)
+      add([0, address + 0x140, 0, 0, 0, 0x15, subject == nil ? 0 : record], at: address + 0x70)
+      if let parent { add([parent, 0, 0], at: address + 0xD0) }
+      add([TaskReaderTests.runtime.slabMetadata, 0, 0], at: address + 0x140)
+      add([0x40_0300, 0, 0], at: address + 0x1E8)
+      add([address + 0x240, 0x40_0200], at: address + 0x200)
+      add([0, 0x40_0400], at: address + 0x240)
+      if let subject { add([0, 0, subject.0, 0, subject.kind, address], at: record) }
+    }
+  }
+
+  private static let status: UInt64 = 0x4015
+
+  /// One task of each state.
+  private static var memory: Memory {
+    var memory = Memory()
+    memory.addTask(1, at: 0x1_0000, status: status, subject: (0x1_0200, 2))
+    memory.addTask(2, at: 0x1_1000, status: status, subject: (0x1_0000, 1))
+    memory.addTask(3, at: 0x1_2000, status: status | 0x100, subject: (0x1_2100, 3))
+    memory.words[0x1_2100] = 0
+    memory.addTask(4, at: 0x1_3000, status: 0x5015, subject: (0, 4))
+    memory.addTask(5, at: 0x1_4000, status: 0x5015, subject: (0x5_0000, 4), parent: 0x1_2000)
+    memory.addTask(6, at: 0x1_5000, status: 0x815)
+    memory.addTask(7, at: 0x1_6000, status: 0x15)
+    // A timer of Task.sleep.
+    memory.addTask(8, at: 0x1_7000, status: 0x15, code: 0x40_0F00)
+    // It has ended.
+    memory.addTask(9, at: 0x1_8000, status: 0x2015)
+    return memory
+  }
+
+  private static let known: Set<UInt64> = [
+    0x1_0000, 0x1_1000, 0x1_2000, 0x1_3000, 0x1_4000, 0x1_5000, 0x1_6000, 0x1_7000,
+  ]
+
+  private func tasks(in memory: Memory) -> [FoundTask] {
+    let reader = TaskReader(Self.runtime, memory)
+    return memory.words.keys.sorted().compactMap(reader.task)
+  }
+
+  @Test func aTaskOfEachState() {
+    let tasks = tasks(in: Self.memory)
+    #expect(tasks.map(\.id) == Array(1...8))
+    #expect(
+      tasks.map(\.state) == [
+        .awaitsContinuation, .awaitsTask, .awaitsGroup, .ready, .awaitsActor, .running, .suspended,
+        .suspended,
+      ])
+    #expect(tasks[0].frames == [0x40_0100, 0x40_0200, 0x40_0400])
+    #expect(tasks[1].awaited == 0x1_0000 && tasks[4].parent == 0x1_2000)
+    #expect(tasks[5].frames.isEmpty)
+    #expect(tasks[7].isAtStart && tasks[7].frames == [0x40_0300, 0x40_0200, 0x40_0400])
+  }
+
+  @Test func equalChainsAreAGroupWithItsOldestTasks() throws {
+    var found = TaskCollection()
+    for task in tasks(in: Self.memory) { found.add(task) }
+    for id in (20..<30).reversed() as ReversedCollection<Range<UInt64>> {
+      var memory = Memory()
+      memory.addTask(id, at: id << 16, status: Self.status, subject: (id << 16, 2))
+      for task in tasks(in: memory) { found.add(task) }
+      // An ID that is known already.
+      for task in tasks(in: memory) { found.add(task) }
+    }
+    let all = AllTasks(found, limit: 3, recordLimit: 4)
+    #expect(all.count == 17 && all.timerCount == 1 && all.groups.count == 3)
+    let first = try #require(all.groups.first)
+    #expect(first.count == 11 && first.state == .awaitsContinuation)
+    #expect(first.records.map(\.id) == [1, 20, 21, 22])
+    #expect(all.groups[1].records.map(\.awaited) == [1])
+    #expect(all.groups[2].cancelledCount == 1 && all.groups[2].records[0].isCancelled)
+    #expect(AllTasks(bytes: all.bytes) == all)
+  }
+
+  @Test func aCopyOfATaskIsNone() {
+    var memory = Self.memory
+    for (address, word) in memory.words where address < 0x1_8000 {
+      memory.words[address + 0x10_0000] = word
+    }
+    #expect(tasks(in: memory).map(\.id) == Array(1...8))
+  }
+
+  /// - Parameter index: the word of the object that another value makes something that is no task.
+  @Test(
+    arguments: [
+      (0, 1), (1, 1 << 32), (4, 0x15C0), (4, 0x1_8200_1500), (7, 0x1000), (8, 0x10), (12, 0x1_4015),
+      (12, 0x4015 | 1 << 32), (12, 0x4814), (12, 0x4015 | 0x1000), (12, 0x4001), (13, 0x10),
+      (15, 0x10), (19, 0x1_15), (20, 0), (20, 0x1_0200),
+    ] as [(UInt64, UInt64)])
+  func oneWordThatDoesNotFitIsEnough(index: UInt64, value: UInt64) {
+    var memory = Memory()
+    memory.addTask(1, at: 0x1_0000, status: Self.status, subject: (0x1_0200, 2))
+    #expect(tasks(in: memory).count == 1)
+    memory.words[0x1_0000 + index * 8] = value
+    #expect(tasks(in: memory).isEmpty)
+  }
+
+  @Test func anEndlessChainEnds() {
+    var memory = Self.memory
+    memory.words[0x1_0240] = 0x1_0200
+    #expect(tasks(in: memory).first?.frames.count == 16)
+  }
+
+  /// Words that are changed at random never make a task where there is none.
+  @Test func changedMemoryHasNoOtherTasks() {
+    var random = SeededGenerator(state: 42)
+    let memory = Self.memory
+    let places = memory.words.keys.sorted()
+    let values = places.map { memory.words[$0] ?? 0 }
+    let known = Self.known.sorted()
+    let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_CORES"] == "all"
+    for _ in 0..<(isFull ? 100_000 : 2000) {
+      var changed = memory
+      for _ in 0..<Int.random(in: 1...12, using: &random) {
+        let place = places.randomElement(using: &random) ?? 0
+        let word = changed.words[place] ?? 0
+        changed.words[place] =
+          switch Int.random(in: 0..<5, using: &random) {
+          case 0: nil
+          case 1: UInt64.random(in: 0 ... .max, using: &random)
+          case 2: values.randomElement(using: &random) ?? 0
+          case 3: known.randomElement(using: &random) ?? 0
+          default: word ^ 1 << UInt64.random(in: 0..<64, using: &random)
+          }
+      }
+      let reader = TaskReader(Self.runtime, changed)
+      let found = Set(places.filter { reader.task(at: $0) != nil })
+      // The last one may begin to run again.
+      #expect(found.subtracting([0x1_8000]).isSubset(of: Self.known))
+    }
+  }
+}
+
+private struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+    return word ^ word >> 31
+  }
+}
