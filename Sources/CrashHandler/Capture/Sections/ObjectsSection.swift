@@ -65,7 +65,7 @@ private struct ObjectWriter {
 
   fileprivate init(_ capture: Capture) {
     memory = capture.cachedMemory
-    (regions, plain) = (capture.cachedRegions, MemoryWriter(capture, memory: memory))
+    (regions, plain) = (capture.cachedRegions, capture.plainRegions)
     isSanitized = capture.installed.isSanitized
     mappings = capture.session.mappings
     scratch = capture.session.scratch
