@@ -41,7 +41,7 @@ import Testing
   /// The most code lines of files that a handler can reach.
   ///
   /// The count of today, rounded up (decision 31).
-  private static let budget = 10_150
+  private static let budget = 10_190
 
   @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", .asTested)
