@@ -32,7 +32,7 @@ public enum CatalogueSelection {
   /// What every change is tested with: all kinds on every kind of thread, and each condition with two kinds.
   ///
   /// The kinds are two of these five: a fault, an abort, two traps of Swift's runtime and a stack overflow. A hash of
-  /// the condition's name chooses them. One pair in eight runs in another build too. `full` has all.
+  /// the condition's name chooses them. One pair in sixteen runs in another build too. `full` has all.
   public static func everyChange() -> [CatalogueCase] {
     let others: [BuildConfiguration] = [.release, .staticDebug, .staticRelease]
     let cases = full(builds: [.asTested]).filter { testCase in
@@ -50,8 +50,8 @@ public enum CatalogueSelection {
     }
     return chosen.flatMap { testCase -> [CatalogueCase] in
       let number = hash("\(testCase.death.kind) \(testCase.condition.name)")
-      guard number % 8 == 0 else { return [testCase] }
-      let build = others[Int(number / 8 % UInt64(others.count))]
+      guard number % 16 == 0 else { return [testCase] }
+      let build = others[Int(number / 16 % UInt64(others.count))]
       return [
         testCase,
         CatalogueCase(testCase.death, testCase.condition, on: testCase.place, build),

@@ -13,7 +13,7 @@ import Testing
     async throws
   {
     let run = try await FuzzRun(target, isOptimized: Self.seconds != nil)
-    let outcome = try await run.run(seconds: Self.seconds ?? 6)
+    let outcome = try await run.run(seconds: Self.seconds ?? 3)
     #expect(outcome.log == "", "\(outcome.finding?.count ?? 0) bytes")
     #expect(outcome.executions > 0)
   }
