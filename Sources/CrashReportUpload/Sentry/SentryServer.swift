@@ -18,7 +18,7 @@ struct SentryServer: UploadServer {
     try SentryEnvelope(
       try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
       to: dsn, options,
-      // Attachments are also left out while the server accepts only the event.
+      // The smallest upload has no attachments. Others have none while the server's rate limit for attachments holds.
       withoutAttachments: reduction == .smallest
         || rateLimits.wait(for: .attachment, now: now) != nil)
   }

@@ -3,7 +3,7 @@
 /// The lower half of the value is the last four bytes of the dump's report ID, by which the sender finds the dump.
 /// Source: sigqueue(3), si_value.
 package struct CaptureRequest: Sendable, Equatable {
-  /// The upper half of the value, apart from its lowest bit: the bytes of "PMc" and a zero byte.
+  /// The upper 31 bits of the value: the bytes of "PMc", then seven zero bits.
   static var magic: UInt64 { @_noLocks get { 0x504D_6300 &>> 1 } }
 
   package let value: UInt64

@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import DumpInspection
 internal import IntermediateDump
 
-/// The value of a column in one line.
+/// The value of one column in one line of an export.
 enum ExportValue: Equatable {
   case none
   case text(String)

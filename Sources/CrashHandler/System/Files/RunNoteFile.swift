@@ -29,9 +29,9 @@ extension Capture {
     closeRunDirectory(directory)
   }
 
-  /// Removes the dumps of hangs that are no longer watched.
+  /// Removes the dumps of hangs that are no longer watched, because the process calls `exit` or `_exit`.
   ///
-  /// If the process exits, no report is created for such a hang.
+  /// So such a hang gets no report.
   private func removeExpectedHangDumps() {
     guard
       !shared.process.isForkedChild && pm_getpid() == shared.process.id
