@@ -50,7 +50,7 @@ enum WatchCommand: Subcommand {
   ]
   static let operands = Operands.database
 
-  /// The number of seconds between two checks if there is no event.
+  /// The maximum number of seconds between two checks, unless a core file is awaited.
   private static let patience = 60
 
   static func run(_ words: [String]) throws {

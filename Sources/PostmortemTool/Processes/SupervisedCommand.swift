@@ -103,7 +103,7 @@ enum SupervisedCommand {
     return words.count > 1 ? UInt32(words[1]) : nil
   }
 
-  /// False for a signal that the program has already received.
+  /// False for a signal that the command has already received.
   ///
   /// A signal from the terminal has a positive code, and reaches the whole foreground process group, including the
   /// program. Only SIGHUP is different: the terminal sends it to the leader of the session alone.

@@ -26,7 +26,7 @@ extension TaskSnapshot {
   private static let knownLayout: UInt32 = 1
   private static let recordLimit = 64
   private static let nameLimit = 256
-  /// The kind of a status record with a name, `TaskStatusRecordKind::TaskName`.
+  /// The kind of the status record that contains the task's name: `TaskStatusRecordKind::TaskName`.
   private static let nameRecord: UInt64 = 6
 
   /// What the memory of the task's object contains.

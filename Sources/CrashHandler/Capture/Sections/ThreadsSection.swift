@@ -8,7 +8,7 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let threads = capture.session.threads
   capture.writer.startArray(.threads)
-  // A hung thread is in the table too, but an earlier section has written it.
+  // In a dump of a hang, the table also has the hung thread, which an earlier section has written.
   capture.threads.writeAll(
     of: threads, except: capture.session.exception.threadID,
     limit: stackShare(capture.installed.limits, threads: threads.count))
