@@ -146,7 +146,7 @@ private enum ElementType {
     case .bool: return bits & 1 == 1 ? "true" : "false"
     case .signed(let width):
       let unused: UInt64 = 64 &- 8 &* width
-      return "\(Int64(bitPattern: bits << unused) >> Int64(unused))"
+      return "\(Int64(bitPattern: bits << unused) >> Int64(truncatingIfNeeded: unused))"
     case .unsigned: return "\(bits)"
     case .float: return "\(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))"
     case .double: return "\(Double(bitPattern: bits))"
@@ -180,8 +180,8 @@ private struct StringValue {
       var all: [UInt8] = []
       all.append(littleEndian: first)
       all.append(littleEndian: second)
-      guard all[Int(count)..<15].allSatisfy({ $0 == 0 }) else { return nil }
-      bytes = Array(all[..<Int(count)])
+      guard all[Int(truncatingIfNeeded: count)..<15].allSatisfy({ $0 == 0 }) else { return nil }
+      bytes = Array(all[..<Int(truncatingIfNeeded: count)])
     case 0, 8:
       // Bit 60 of the first word tells that the text is at a fixed offset from the address.
       count = first & 0xFFFF_FFFF_FFFF

@@ -38,7 +38,7 @@ package struct ContextRecord: Sendable, Equatable {
     _ bytes: ArraySlice<UInt8>, textCapacity: Int = 232, addingToSeal addend: UInt64 = 0
   ) {
     func word(_ offset: Int) -> UInt64 { bytes.littleEndian(at: offset, width: 8) ?? 0 }
-    let count = Int(word(16) & 0xFFFF)
+    let count = Int(truncatingIfNeeded: word(16) & 0xFFFF)
     guard bytes.count >= Self.textOffset + textCapacity, word(16) >> 32 == 0, count <= textCapacity
     else { return nil }
     var seal: UInt64 = 0x706D_2D63_6F6E_7478

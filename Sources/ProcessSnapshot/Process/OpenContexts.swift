@@ -48,7 +48,7 @@ package struct OpenContexts: Sendable, Equatable {
   package init?(_ table: [UInt8]) {
     func word(_ offset: Int) -> UInt64 { table.littleEndian(at: offset, width: 8) ?? 0 }
     guard word(0) <= Self.maximumShards else { return nil }
-    let shards = word(0) == 0 ? Self.maximumShards : Int(word(0))
+    let shards = word(0) == 0 ? Self.maximumShards : Int(truncatingIfNeeded: word(0))
     let first = Self.headSize + shards * Self.shardSize
     guard table.count >= first, table.count <= Self.maximumSize else { return nil }
     var contexts: [Context] = []
@@ -64,7 +64,7 @@ package struct OpenContexts: Sendable, Equatable {
         {
           contexts.append(context)
         } else {
-          incomplete += 1
+          incomplete = incomplete.clampedAdding(1)
         }
       }
     }
