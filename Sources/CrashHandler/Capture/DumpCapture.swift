@@ -8,7 +8,7 @@ extension Capture {
   /// Writes the dump; after a fault or a hanging call between two sections, starts the loop over the sections again.
   ///
   /// Sections that have already begun are skipped, unless the dump has lost its file and must be written again.
-  @_noLocks
+  @inline(__always) @_noLocks
   func writeDump() {
     for _ in Indices(16) where !session.time.isOver {
       if unsafe pm_run_section(session.recoveryPoints.dump, pm_write_dump, argument) != 0 {
