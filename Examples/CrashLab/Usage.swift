@@ -53,7 +53,7 @@ extension Command {
                       left; takes root
       objects         prints its objects and crashes among them, or uses one after its end, with its reports in
                       DIR or "none"; Subcommands/ObjectScene.swift says what each SCENE is
-      sequence        crashes inside or behind a restartable sequence (rseq), or takes a dump beside threads
+      sequence        crashes inside or after a restartable sequence (rseq), or takes a dump beside threads
                       that may have some; Subcommands/SequenceScene.swift says what each SCENE is
       served-memory   crashes, or takes a dump, beside memory that a thread of its own serves; takes
                       root; Subcommands/ServedMemory.swift says what SERVER and PLACE are

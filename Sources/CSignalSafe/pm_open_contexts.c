@@ -1,4 +1,6 @@
 // Takes and gives back the entries of the table of open contexts, without locks.
+#include <pthread.h>
+
 #include "CSignalSafe.h"
 
 #define SHARDS PM_OPEN_CONTEXT_SHARDS
@@ -33,11 +35,27 @@ static void use(uint64_t row) {
   }
 }
 
-int64_t pm_claim_open_context(_Bool is_nested) {
+// Gives back all entries; called in a forked child, which lacks its parent's other threads.
+static void clear(void) {
+  for (int shard = 0; shard < SHARDS; shard++) {
+    __atomic_store_n(&table()->shards[shard].taken, 0, __ATOMIC_RELAXED);
+    for (int kind = 0; kind < 2; kind++) __atomic_store_n(&table()->shards[shard].left_out[kind], 0, __ATOMIC_RELAXED);
+  }
+}
+
+// Chooses a shard for the calling thread; the first thread also registers `clear`.
+static uint32_t choose_shard(void) {
   static uint32_t next_shard;
+  uint32_t number = __atomic_fetch_add(&next_shard, 1, __ATOMIC_RELAXED);
+  // If the C library has no memory to register this function, a forked child lists its parent's contexts, too.
+  if (number == 0) pthread_atfork(NULL, NULL, clear);
+  return number % SHARDS;
+}
+
+int64_t pm_claim_open_context(_Bool is_nested) {
   // The thread's shard and 1; 0 as long as the thread has none.
   static _Thread_local uint32_t own_shard;
-  if (own_shard == 0) own_shard = 1 + __atomic_fetch_add(&next_shard, 1, __ATOMIC_RELAXED) % SHARDS;
+  if (own_shard == 0) own_shard = 1 + choose_shard();
   uint32_t shard = own_shard - 1;
   for (int tried = 0; tried < SHARDS; tried++, shard = (shard + 1) % SHARDS) {
     uint64_t *taken = &table()->shards[shard].taken;
@@ -68,11 +86,4 @@ void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested) {
   if (__atomic_load_n(entry, __ATOMIC_RELAXED) != seal) return;
   __atomic_store_n(entry, 0, __ATOMIC_RELAXED);
   __atomic_fetch_and(&table()->shards[index % SHARDS].taken, ~(1ull << index / SHARDS), __ATOMIC_RELEASE);
-}
-
-void pm_clear_open_contexts(void) {
-  for (int shard = 0; shard < SHARDS; shard++) {
-    __atomic_store_n(&table()->shards[shard].taken, 0, __ATOMIC_RELAXED);
-    for (int kind = 0; kind < 2; kind++) __atomic_store_n(&table()->shards[shard].left_out[kind], 0, __ATOMIC_RELAXED);
-  }
 }

@@ -20,7 +20,7 @@ struct sequence {
   uint64_t start, size, abort;
 } __attribute__((aligned(32)));
 
-// Stores the sequence, which begins right behind the store and reads a byte. Returns 0, or 1 from the abort handler.
+// Stores the sequence, which begins right after the store and reads a byte. Returns 0, or 1 from the abort handler.
 int sequence_read(uint64_t *place, const struct sequence *sequence, const volatile char *address);
 extern const char sequence_start[], sequence_end[], sequence_abort[];
 
@@ -65,7 +65,7 @@ static int read_in_sequence(const volatile char *address) {
 
 __attribute__((noinline)) void crash_in_sequence(void) { read_in_sequence(crashlab_address(0)); }
 
-__attribute__((noinline)) void crash_behind_sequence(void) {
+__attribute__((noinline)) void crash_after_sequence(void) {
   const char readable = 0;
   read_in_sequence(&readable);
   (void)*(volatile char *)crashlab_address(0);

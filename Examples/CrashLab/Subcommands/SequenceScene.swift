@@ -7,8 +7,8 @@ struct SequenceScene: Subcommand {
   private enum Scene: String, CaseIterable {
     /// The fault is inside a sequence, whose abort handler lets the program go on.
     case inside
-    /// The fault is behind a sequence that the thread has left, and that the kernel still knows.
-    case behind
+    /// The fault is after a sequence that the thread has left, and that the kernel still knows.
+    case after
     /// Threads that a dump has stopped are registered as before.
     case dump
   }
@@ -29,7 +29,7 @@ struct SequenceScene: Subcommand {
       crash_in_sequence()
       print("went on")
       exit(Command.survived)
-    case .behind: crash_behind_sequence()
+    case .after: crash_after_sequence()
     case .dump:
       try handler?.dumpWithoutCrash(stopsThreads: true)
       print(crashlab_has_sequences())

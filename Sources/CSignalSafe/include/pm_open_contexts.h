@@ -27,7 +27,4 @@ void *_Nonnull pm_open_context(int64_t index);
 // word is left alone, because it has got another owner since this process was forked.
 void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested);
 
-// Gives back all entries; called in a forked child, which lacks its parent's other threads.
-void pm_clear_open_contexts(void);
-
 #endif

@@ -18,9 +18,9 @@ internal import PendingDumps
 /// `withContext` inside these, or take the context along with `WorkContext`. Contexts can be nested; the innermost of
 /// several contexts with the same name is used.
 ///
-/// A call takes about 130 nanoseconds, never locks, and can be made before `startHandler`. The value is stored in the
-/// task's memory, or, on a thread that runs no task, in memory that Swift allocates. A `Task { }` gets a copy, which
-/// outlives this call.
+/// A call takes about 130 nanoseconds, does not lock except in the process's first call, and can be made before
+/// `startHandler`. The value is stored in the task's memory, or, on a thread that runs no task, in memory that Swift
+/// allocates. A `Task { }` gets a copy, which outlives this call.
 ///
 /// Reports also list the calls that have begun and not ended, the oldest first, even if no thread runs them.
 ///

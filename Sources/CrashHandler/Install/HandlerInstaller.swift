@@ -65,7 +65,6 @@ enum HandlerInstaller {
     // If the C library has no memory to register this function, crashes in forked children leave no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
-    _ = pthread_atfork(nil, nil, pm_clear_open_contexts)
     pm_set_continuation(pm_continue_run)
     if options.keepsCrashSignalsOpen {
       OpenSignals.keep(signals.mask, in: capture.shared.process.id, blocked: signals.blocked)

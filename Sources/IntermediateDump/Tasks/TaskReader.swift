@@ -76,7 +76,7 @@ package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of contexts that are followed to the first one.
   private static var contextLimit: Int { 64 }
 
-  /// True if a task object has its own first slab or its own first context behind it.
+  /// True if a task object has its own first slab or its own first context right after it.
   private func isWhole(_ address: UInt64) -> Bool {
     func isBehind(_ place: UInt64) -> Bool {
       place > address && place &- address < Self.allocationLimit

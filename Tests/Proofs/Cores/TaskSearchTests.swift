@@ -102,35 +102,16 @@ import Testing
       let run = try await victim.run("tasks", scene, "\(count)", manner)
       #expect(run.end.exitCode == 0, "\(run)")
       _ = try await victim.process()
-      return try await shown(try #require(try victim.reports().first).path)
+      return try await LiveVictim.shown(try #require(try victim.reports().first).path)
     }
     let running = try victim.start("tasks", scene, "\(count)", manner)
     if way == .hang {
       _ = try await victim.waitForFile(endingIn: ".hang")
       running.kill()
       _ = try await victim.process()
-      return try await shown(try #require(try victim.reports().first).path)
+      return try await LiveVictim.shown(try #require(try victim.reports().first).path)
     }
     try running.waitForLine("blocked")
-    let path = victim.directory.path + "/core"
-    let run = try await ChildProcess.run(
-      "/usr/bin/gcore", ["-o", path, "\(running.processID)"], in: victim.directory.path)
-    try #require(run.end.exitCode == 0, "\(run)")
-    return try await shown("\(path).\(running.processID)")
-  }
-
-  private func shown(_ path: String) async throws -> (Shown, text: String) {
-    let json = try await tool("show", "--json", path)
-    let text = try await tool("show", path)
-    try #require(json.end.exitCode == 0, "\(json)")
-    return (
-      try JSONDecoder().decode(Shown.self, from: Data(json.standardOutput.utf8)),
-      text.standardOutput
-    )
-  }
-
-  private func tool(_ arguments: String...) async throws -> ChildProcess {
-    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
-    return try await ChildProcess.run(tool, arguments, in: "/tmp")
+    return try await LiveVictim.shown(try await victim.core(of: running))
   }
 }

@@ -46,6 +46,35 @@ final class LiveVictim {
     try CrashConverter.recentCrashes(database: database, identifier: "crash-lab").count
   }
 
+  // MARK: - Core files and the tool
+
+  /// The path of a core file that gdb writes of a running victim.
+  func core(of running: RunningVictim) async throws -> String {
+    let path = directory.path + "/core"
+    let run = try await ChildProcess.run(
+      "/usr/bin/gcore", ["-o", path, "\(running.processID)"], in: directory.path)
+    try #require(run.end.exitCode == 0, "\(run)")
+    return "\(path).\(running.processID)"
+  }
+
+  /// What `postmortem show` prints of a report, a dump or a core file, as JSON and as text.
+  static func shown<Shown: Decodable>(
+    _ path: String, as type: Shown.Type = Shown.self
+  ) async throws -> (Shown, text: String) {
+    let json = try await tool("show", "--json", path)
+    let text = try await tool("show", path)
+    try #require(json.end.exitCode == 0, "\(json)")
+    return (
+      try JSONDecoder().decode(Shown.self, from: Data(json.standardOutput.utf8)),
+      text.standardOutput
+    )
+  }
+
+  static func tool(_ arguments: String...) async throws -> ChildProcess {
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    return try await ChildProcess.run(tool, arguments, in: "/tmp")
+  }
+
   /// Starts what ends only when it is told.
   func start(_ arguments: String...) throws -> RunningVictim {
     try RunningVictim(executable, arguments + ["--database", database])

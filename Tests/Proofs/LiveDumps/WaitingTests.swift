@@ -106,12 +106,12 @@ import Testing
     try running.waitForLine("blocked")
     var waiting = 0
     for number in 1...(Self.isFull ? 200 : 3) {
-      let run = try await tool("capture", "--all-threads", "\(running.processID)")
+      let run = try await LiveVictim.tool("capture", "--all-threads", "\(running.processID)")
       #expect(run.end.exitCode == 0, "\(run)")
       let reports = try victim.reports()
       try #require(reports.count == number)
       for report in reports.suffix(1) {
-        let (shown, text) = try await shown(report.path)
+        let (shown, text) = try await LiveVictim.shown(report.path, as: Shown.self)
         waiting += shown.waits.count { $0.owner != nil }
         #expect(shown.cause == nil && !shown.waits.contains { $0.deadlocked }, "\(text)")
       }
@@ -131,7 +131,8 @@ import Testing
     let child = try await victim.run("locks", scene, "waits")
     #expect(child.end.signal == SIGILL || child.end.signal == SIGTRAP, "\(child)")
     _ = try await victim.process()
-    let (shown, text) = try await shown(try #require(try victim.reports().first).path)
+    let (shown, text) = try await LiveVictim.shown(
+      try #require(try victim.reports().first).path, as: Shown.self)
     let circle = shown.waits.filter(\.deadlocked)
     #expect(circle.count == count, "\(text)")
     #expect(shown.cause?.kind == (count == 0 ? "deadlock" : "swift-fatal-error"), "\(text)")
@@ -147,33 +148,14 @@ import Testing
       _ = try await victim.waitForFile(endingIn: ".hang")
       running.kill()
       _ = try await victim.process()
-      return try await shown(try #require(try victim.reports().first).path)
+      return try await LiveVictim.shown(try #require(try victim.reports().first).path)
     }
     try running.waitForLine("blocked")
     guard way == .core else {
-      let run = try await tool("capture", "\(running.processID)")
+      let run = try await LiveVictim.tool("capture", "\(running.processID)")
       #expect(run.end.exitCode == 0, "\(run)")
-      return try await shown(try #require(try victim.reports().first).path)
+      return try await LiveVictim.shown(try #require(try victim.reports().first).path)
     }
-    let path = victim.directory.path + "/core"
-    let run = try await ChildProcess.run(
-      "/usr/bin/gcore", ["-o", path, "\(running.processID)"], in: victim.directory.path)
-    try #require(run.end.exitCode == 0, "\(run)")
-    return try await shown("\(path).\(running.processID)")
-  }
-
-  private func shown(_ path: String) async throws -> (Shown, text: String) {
-    let json = try await tool("show", "--json", path)
-    let text = try await tool("show", path)
-    try #require(json.end.exitCode == 0, "\(json)")
-    return (
-      try JSONDecoder().decode(Shown.self, from: Data(json.standardOutput.utf8)),
-      text.standardOutput
-    )
-  }
-
-  private func tool(_ arguments: String...) async throws -> ChildProcess {
-    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
-    return try await ChildProcess.run(tool, arguments, in: "/tmp")
+    return try await LiveVictim.shown(try await victim.core(of: running))
   }
 }

@@ -13,7 +13,7 @@
 
     /// Inside a sequence, the kernel has a signal handler return to the sequence's abort handler, from which the program
     /// would go on.
-    @Test(arguments: ["inside", "behind"], systemsAndThisOne)
+    @Test(arguments: ["inside", "after"], systemsAndThisOne)
     func aFaultAtASequenceEndsAsAlone(_ scene: String, _ system: String?) async throws {
       let directory = try TemporaryDirectory()
       guard

@@ -38,8 +38,8 @@ import Testing
   }
   /// Pages that it touches first.
   ///
-  /// Where memory lies moves one run's count by four; one of four has 42 or fewer. Until the list of work in flight
-  /// there were two fewer.
+  /// Where memory lies moves one run's count by four; one of four has 42 or fewer. Most are pages of code, so the count
+  /// grows with the program.
   private static let faultLimit = 42
 
   /// Optimized: a debug build touches three times as many.

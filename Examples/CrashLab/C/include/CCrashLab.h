@@ -74,9 +74,9 @@ void end_terminated(int heeds);
 bool crashlab_prepare_scene(const char *_Nonnull name);
 void crashlab_run_scene(const char *_Nonnull name);
 
-// Reads a missing page inside a restartable sequence, whose abort handler returns, and behind one.
+// Reads a missing page inside a restartable sequence, whose abort handler returns, and after one.
 void crash_in_sequence(void);
-void crash_behind_sequence(void);
+void crash_after_sequence(void);
 
 // True if the kernel has the calling thread registered for restartable sequences.
 bool crashlab_has_sequences(void);
