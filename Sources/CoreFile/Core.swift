@@ -51,7 +51,7 @@ struct Core {
 
   /// The signals for which the kernel writes a core file.
   ///
-  /// A core file with any other signal comes from a debugger that stopped the process with that signal.
+  /// A core file with any other signal comes from a debugger, which had stopped the process with that signal.
   ///
   /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
   private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]

@@ -124,7 +124,7 @@ struct CoreImage {
 }
 
 extension CoreImage {
-  /// All memory whose bytes are in the file; if segments overlap, the one with the lower start address is used.
+  /// All memory whose bytes are in the file.
   var memory: [MemoryRegion] {
     segments.filter { !$0.contents.isEmpty }.map { segment in
       MemoryRegion(

@@ -2,16 +2,18 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A search for all tasks of Swift concurrency in the memory of a core file, also those that no thread ran.
+/// A search for all tasks of Swift concurrency in the memory of a core file, including tasks that no thread was
+/// running.
 ///
 /// The runtime has no list of its tasks, but each task object begins with the same word. So this search reads the
-/// writable private memory in the core file, and believes only objects whose fields fit each other (`TaskReader`).
+/// writable private memory in the core file. An object counts as a task only if its fields are consistent
+/// (`TaskReader`).
 struct CoreTaskSearch {
   /// The maximum number of bytes that are read.
   static let byteLimit: UInt64 = 1 << 30
   /// The time after which no further range is read.
   private static let timeLimit = Duration.seconds(10)
-  /// The maximum number of places where a task may be.
+  /// The maximum number of addresses that are examined as possible task objects.
   private static let candidateLimit = 1 << 20
   /// The maximum numbers of groups, and of tasks in each group, that a report keeps.
   private static let (groupLimit, recordLimit) = (4096, 4096)
@@ -62,7 +64,7 @@ struct CoreTaskSearch {
     return nil
   }
 
-  /// The places in memory with the first word of a task.
+  /// The addresses of words that are equal to the first word of a task object.
   private func candidates(
     _ runtime: TaskRuntime, byteLimit: UInt64, noting found: inout TaskCollection
   ) -> [UInt64] {

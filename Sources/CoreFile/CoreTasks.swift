@@ -4,8 +4,8 @@ internal import Stackwalk
 
 /// The Swift concurrency tasks that the threads were running, found in the runtime's thread-local variable.
 ///
-/// The handler finds tasks by the same rule (`TaskFinder` in CrashHandler): a word of the runtime's thread-local
-/// block points to memory with the typical beginning of a task object.
+/// The handler finds tasks by the same rule (`TaskFinder` in CrashHandler): a word in the runtime's thread-local block
+/// is the address of an object whose first word is that of task objects.
 ///
 /// Source: swift stdlib/public/Concurrency/Task.cpp, class ActiveTask.
 struct CoreTasks {

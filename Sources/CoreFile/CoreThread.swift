@@ -13,14 +13,15 @@ struct CoreThread {
   /// The CPU time in user mode and in the kernel, in nanoseconds; for the main thread, this is the time of all
   /// threads.
   let (userTime, systemTime): (UInt64, UInt64)
-  /// The registers in the layout of a signal frame, without the trap number that a frame contains.
+  /// The registers in the layout of a signal frame, without the trap number and the error code.
   let registers: [UInt8]
   let stackPointer: Address
   let instructionPointer: Address
   /// The `fs` base on x86_64; on arm64, the thread pointer is in another note.
   var threadPointer: UInt64?
-  /// The system call that the thread was in; nil or negative if it was in no system call, and nil if this is not
-  /// known.
+  /// The number of the system call that the thread was in; nil if it is not known.
+  ///
+  /// Nil or negative if the thread was in no system call.
   var systemCall: Int32?
   /// The positions of the floating-point state and of the XSAVE area in the file.
   var floatingPoint: Range<Int>?
@@ -124,7 +125,7 @@ struct CoreProcess {
   var files: [CoreMappedFile] = []
   var pageSize: UInt64?
 
-  /// The maximum number of threads; only a very large machine can run a process with more.
+  /// The maximum number of threads that are read; the other threads are only counted.
   private static let maximumThreads = 1 << 16
   private static let maximumVectorSize = 1 << 14
 

@@ -4,8 +4,8 @@ internal import Stackwalk
 
 /// The threads that this package's handler had stopped when the process ended.
 ///
-/// In a core file, these threads wait in the handler. The kernel's signal frame holds the registers from the moment
-/// of the stop, and the stack from before the stop is above this frame.
+/// In the core file, these threads are waiting inside the handler. The kernel's signal frame holds the registers from
+/// the moment of the stop, and the stack from before the stop is above this frame.
 ///
 /// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
 struct ParkedThreads {

@@ -19,7 +19,8 @@ struct RuntimeFacts {
   }
 
   func add(to snapshot: inout ProcessSnapshot) {
-    // In a process that continued after the dump, the last message is not about this dump, so it is left out.
+    // If the process continued after the core file was written, the last message has nothing to do with the core file,
+    // so it is left out.
     if snapshot.request == nil, snapshot.exception != nil {
       snapshot.exception?.fatalMessage = fatalMessage
       snapshot.exception?.abortMessage = abortMessage

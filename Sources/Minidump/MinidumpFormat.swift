@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 ///
 /// `Docs/Internals/Minidump.md` lists every stream.
 enum MinidumpFormat {
-  /// The text `MDMP`, read as a number.
+  /// The signature of a minidump: the bytes "MDMP" in the file.
   static let signature: UInt32 = 0x504D_444D
   /// The low 16 bits of the header's version.
   static let version: UInt32 = 0xA793
@@ -59,9 +59,10 @@ enum MinidumpFormat {
   /// VER_PLATFORM_WIN32_NT.
   static let windows: UInt32 = 2
 
-  /// The signature of the CodeView record of an ELF image: `BpEL`, read as a number.
+  /// The signature of the CodeView record of an ELF image: "BpEL" in Breakpad's notation, and the bytes "LEpB" in the
+  /// file.
   static let codeViewELF: UInt32 = 0x4270_454C
-  /// The signature of the CodeView record of a PDB file: `SDSR`, read as a number.
+  /// The signature of the CodeView record of a PDB file: the bytes "RSDS" in the file.
   static let codeViewPDB70: UInt32 = 0x5344_5352
 
   /// Flags for the parts of CONTEXT_AMD64 that are present.
@@ -103,7 +104,7 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let miscInfo = MinidumpStreamType(rawValue: 15)
   static let memoryInfoList = MinidumpStreamType(rawValue: 16)
   static let threadNames = MinidumpStreamType(rawValue: 24)
-  /// Breakpad's streams, numbered from "Gg", with copies of files of /proc and /etc.
+  /// Breakpad's streams, whose numbers begin with "Gg"; they contain copies of files in `/proc` and `/etc`.
   static let linuxCpuInfo = MinidumpStreamType(rawValue: 0x4767_0003)
   static let linuxProcStatus = MinidumpStreamType(rawValue: 0x4767_0004)
   static let linuxLsbRelease = MinidumpStreamType(rawValue: 0x4767_0005)
@@ -112,9 +113,9 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let linuxMaps = MinidumpStreamType(rawValue: 0x4767_0009)
   /// Breakpad's stream with the dynamic linker's list.
   static let linuxDsoDebug = MinidumpStreamType(rawValue: 0x4767_000A)
-  /// Crashpad's stream, numbered from "CP".
+  /// Crashpad's stream, whose number begins with "CP".
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
-  /// This package's stream, numbered from "PM": the whole snapshot except its memory, from
+  /// This package's stream, whose number begins with "PM": the whole snapshot except its memory, from
   /// `ProcessSnapshot.encoded()`.
   static let postmortemDump = MinidumpStreamType(rawValue: 0x504D_0003)
 }

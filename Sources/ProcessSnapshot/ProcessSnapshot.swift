@@ -48,8 +48,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var cxxException: CxxException?
   /// The tasks of Swift concurrency that threads ran, at most one for each thread.
   public var tasks: [TaskSnapshot] = []
-  /// The tasks of Swift concurrency that were found in memory, also those that no thread ran; nil if nothing searched
-  /// for them.
+  /// The tasks of Swift concurrency that a search of the memory found, including tasks that no thread ran; nil if there
+  /// was no such search.
   package var allTasks: AllTasks?
   /// The recorded throws of errors: the last ones of the crashing thread, then the last ones of other threads, each
   /// newest first.

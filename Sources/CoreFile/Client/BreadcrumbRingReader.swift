@@ -15,10 +15,11 @@ struct BreadcrumbRingReader {
   /// The address of the word that contains the number of the next breadcrumb.
   let next: Address
 
-  /// The number of breadcrumbs that the program has left in this ring since its start.
+  /// The number of breadcrumbs that the program has written to this ring since its start.
   var left: UInt64 { memory.word(at: next) ?? 0 }
 
-  /// The breadcrumbs with their units of work, the oldest first, and the number of those that are not complete.
+  /// The complete breadcrumbs with their units of work, oldest first, and the number of breadcrumbs that cannot be
+  /// read.
   var all: (breadcrumbs: [(work: UInt64, content: ClientInformation.Breadcrumb)], omitted: UInt64) {
     let end = left
     var found: [(work: UInt64, content: ClientInformation.Breadcrumb)] = []

@@ -12,7 +12,7 @@ internal import Stackwalk
 ///
 /// Source: CSignalSafe/include/pm_core_facts.h, pm_client.h and pm_work.h.
 struct ClientFacts {
-  /// The layout of the variables that this reader knows, `PM_CORE_LAYOUT`.
+  /// The only layout of the variables that this reader knows, `PM_CORE_LAYOUT`.
   private static let layout: UInt64 = 1
   private static let maximumTokens: UInt64 = 1 << 20
   private static let names = [
@@ -30,7 +30,7 @@ struct ClientFacts {
   func add(to snapshot: inout ProcessSnapshot) {
     guard let places, let facts = places[Self.names[0]] else { return }
     if let launch = launch(facts) { add(launch, to: &snapshot) }
-    // If secrets are to be left out, the program's data is left out, as in the handler's dump.
+    // If the program chose to leave out secrets, this data is left out too, as in the handler's dump.
     guard snapshot.process.privacy ?? .full == .full else { return }
     if let memory = places[Self.names[1]] {
       ClientMemoryReader(memory: snapshot.memory, base: memory).add(to: &snapshot.client)
@@ -96,7 +96,7 @@ struct ClientFacts {
     return ProcessSnapshot(reading: document)
   }
 
-  /// Adds the facts of the launch that a core file does not contain.
+  /// Adds facts of the launch, because the notes of a core file do not contain them.
   private func add(_ launch: ProcessSnapshot, to snapshot: inout ProcessSnapshot) {
     snapshot.launchAnnotations = launch.launchAnnotations
     let (known, system) = (launch.process, snapshot.system)

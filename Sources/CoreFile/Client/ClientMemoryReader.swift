@@ -46,7 +46,7 @@ struct ClientMemoryReader {
     return count > 0 ? count : nil
   }
 
-  /// A value with a key, in one of four buffers.
+  /// A key and a value, which are in one of the cell's four buffers.
   private struct Cell {
     let capacity: UInt64
 

@@ -1,12 +1,12 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The values of `withContext` of all threads, found in the lists of Swift's task-local values.
+/// The values that `withContext` set for all threads, found in the lists of Swift's task-local values.
 ///
 /// The rules are the same as in the handler's `ContextsSection`.
 ///
-/// Source: swift include/swift/ABI/TaskLocal.h, class Item; of a thread without a task
-/// stdlib/public/Concurrency/TaskLocal.cpp, class FallbackTaskLocalStorage; CSignalSafe/include/pm_work.h.
+/// Source: swift include/swift/ABI/TaskLocal.h, class Item; stdlib/public/Concurrency/TaskLocal.cpp, class
+/// FallbackTaskLocalStorage (for threads without a task); CSignalSafe/include/pm_work.h.
 struct CoreContexts {
   private static let walkLimit = 256
   /// The offset of a task-local value in its item, `PM_WORK_VALUE_OFFSET`.
@@ -56,8 +56,8 @@ struct CoreContexts {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }
   }
 
-  /// The key of the breadcrumbs that the thread's task, or the thread itself if it ran no task, left outside all
-  /// contexts.
+  /// The number of the unit of work for breadcrumbs that were written outside all contexts: the task's ID with the
+  /// highest bit set, or the thread's ID if the thread ran no task.
   private func ownWork(of thread: ThreadSnapshot) -> UInt64 {
     guard let task = task(of: thread), let id = task.fields(in: memory)?.id else {
       return UInt64(thread.id)
@@ -69,7 +69,7 @@ struct CoreContexts {
     snapshot.tasks.first { $0.threadID == thread.id }
   }
 
-  /// The current context value of a thread's task, or of a thread that runs no task.
+  /// The current context of a thread's task, or of the thread itself if it runs no task.
   private func value(of thread: ThreadSnapshot) -> ContextRecord? {
     let head: Address
     if let task = task(of: thread) {

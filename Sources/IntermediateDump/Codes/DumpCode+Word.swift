@@ -1,5 +1,5 @@
-// Defines `word` for the types with a value whose word is not the name of its enum case; only readers of dumps use
-// it.
+// Defines `word` for types in which the word of some value differs from the name of its enum case. Only readers of
+// dumps use `word`.
 
 extension AnnotationState {
   public var word: String { self == .beingReplaced ? "being-replaced" : "\(self)" }

@@ -1,4 +1,4 @@
-/// A set of values that a dump stores as numbers; each value also has a word for people.
+/// A set of values that a dump stores as numbers; each value also has a readable word.
 ///
 /// Only the types in this folder define these numbers. The handler writes `code`, the reader creates a value from the
 /// number, and the JSON, its schema and the format's document use `word`. Never renumber a value, and never reuse a

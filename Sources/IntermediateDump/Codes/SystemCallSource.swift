@@ -1,6 +1,6 @@
 /// How it was determined in which system call a thread was blocked; the values of the key `systemCallSource`.
 ///
-/// The handler of version 1.0.0 also wrote `registers` and `code`; later handlers write neither of these two.
+/// Only the handler of version 1.0.0 wrote this key, with the value `registers` or `code`.
 public enum SystemCallSource: UInt8, DumpCode {
   /// The file `/proc/self/task/<tid>/syscall`.
   case kernel = 1

@@ -37,7 +37,7 @@ extension AllTasks {
     return [UInt8](words: words)
   }
 
-  /// Reads tasks, as many as are complete; nil if not even the counts are.
+  /// Reads the groups of tasks up to the first incomplete one; nil if even the counts are incomplete.
   package init?(bytes: [UInt8]) {
     var rest = bytes.words[...]
     func next(_ count: UInt64) -> ArraySlice<UInt64>? {

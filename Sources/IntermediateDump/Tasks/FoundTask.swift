@@ -7,7 +7,7 @@ package struct FoundTask: Sendable, Equatable {
   /// The runtime's status of the task; bits 0 to 7 are its priority.
   package var status: UInt32
   package var state: TaskState
-  /// The address of the task that created this child task; 0 if the task is no child.
+  /// The address of the task that created this child task; 0 if the task is not a child.
   package var parent: UInt64
   /// The address of the task for which the task waits; 0 if it waits for none.
   package var awaited: UInt64
@@ -66,7 +66,7 @@ package struct TaskGroup: Sendable, Equatable {
   package var cancelledCount: UInt64
   /// The addresses at which the tasks and their suspended callers continue, innermost first.
   package var frames: [UInt64]
-  /// The tasks with the lowest IDs, which are the oldest ones; not all tasks if there are many.
+  /// The tasks with the lowest IDs, which are the oldest tasks of the group; some are left out if there are many.
   package var records: [TaskRecord]
 
   package init(

@@ -14,7 +14,7 @@ package struct TaskCollection {
 
   package var count: Int { tasks.count }
 
-  /// Adds a task; of several objects with one ID, only the first is added.
+  /// Adds a task, unless a task with the same ID was added before.
   package mutating func add(_ task: FoundTask) {
     guard tasks.count < Self.taskLimit, known.insert(task.id).inserted else { return }
     if task.isTimer {
@@ -24,7 +24,8 @@ package struct TaskCollection {
     }
   }
 
-  /// The tasks in groups, the largest group first; of groups of the same size, that with the oldest task first.
+  /// The tasks in groups, the largest group first; if groups have the same size, the one with the oldest task comes
+  /// first.
   ///
   /// - Parameters:
   ///   - limit: the maximum number of groups.

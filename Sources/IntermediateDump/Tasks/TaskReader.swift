@@ -22,10 +22,10 @@ package struct TaskReader<Memory: TaskMemory> {
   private static var isEnqueued: UInt64 { 0x1000 }
   private static var isComplete: UInt64 { 0x2000 }
   private static var hasDependency: UInt64 { 0x4000 }
-  /// The highest kind of a status record, and the first kind that the runtime reserves for itself.
+  /// The highest kind of status record that is known, and the first of the kinds that the runtime reserves for itself.
   private static var recordKinds: (last: UInt64, reserved: UInt64) { (15, 192) }
-  /// The bit of a reference count that is set while an object is destroyed, and the bit that shows that the count is
-  /// elsewhere.
+  /// The bit of a reference count that is set while an object is destroyed, and the bit that is set if the count is
+  /// stored elsewhere.
   private static var isDestroyed: UInt64 { 1 << 32 }
   private static var isElsewhere: UInt64 { 1 << 63 }
 
@@ -64,7 +64,8 @@ package struct TaskReader<Memory: TaskMemory> {
       else { return nil }
       task.parent = parent
     }
-    // The runtime's memory does not lead from a copy of a task object to that copy.
+    // Reject a copy of a task object in other memory: no record of the runtime points to the copy, and the copy's slab
+    // and contexts are next to the original.
     guard wait.hasRecord || isWhole(address) else { return nil }
     guard wait.state != .running else { return task }
     return read(code, into: &task) ? task : nil
@@ -73,10 +74,11 @@ package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of bytes between a task object and its first slab or first context, which the runtime
   /// allocates together with the object.
   private static var allocationLimit: UInt64 { 4096 }
-  /// The maximum number of contexts that are followed to the first one.
+  /// The maximum number of contexts that are followed to find the context of the task's first function.
   private static var contextLimit: Int { 64 }
 
-  /// True if a task object has its own first slab or its own first context right after it.
+  /// True if the first slab or the first function's context is right after the task object, as the runtime allocates
+  /// them.
   private func isWhole(_ address: UInt64) -> Bool {
     func isBehind(_ place: UInt64) -> Bool {
       place > address && place &- address < Self.allocationLimit
@@ -85,7 +87,8 @@ package struct TaskReader<Memory: TaskMemory> {
       var context = memory.word(at: address &+ 0x40)
     else { return false }
     if isBehind(slab) { return true }
-    // A slab that was made later is elsewhere. But the callers' contexts lead to that of the first function.
+    // A slab that the runtime allocated later is elsewhere. In this case, the callers' contexts lead to the context of
+    // the first function.
     for _ in 0..<Self.contextLimit {
       if isBehind(context) { return true }
       guard context & 7 == 0, let parent = memory.word(at: context), parent != 0 else { break }
@@ -108,7 +111,7 @@ package struct TaskReader<Memory: TaskMemory> {
     return kind <= Self.recordKinds.last || kind >= Self.recordKinds.reserved
   }
 
-  /// What a task does or waits for; nil if the fields contradict each other.
+  /// What a task does or waits for; nil if the task's fields are inconsistent.
   ///
   /// A record of what a task waits for has these offsets: kind of record 0x00, subject 0x10, kind of subject 0x20,
   /// the waiting task 0x28.
@@ -148,7 +151,7 @@ package struct TaskReader<Memory: TaskMemory> {
   ///
   /// A context begins with the address of the caller's context, followed by the address at which the caller continues.
   ///
-  /// - Returns: false if the first context is none.
+  /// - Returns: false if the first context is not valid.
   private func read(_ code: UInt64, into task: inout FoundTask) -> Bool {
     guard var context = memory.word(at: task.address &+ 0x40) else { return false }
     var code = code
@@ -163,7 +166,7 @@ package struct TaskReader<Memory: TaskMemory> {
       guard context & 7 == 0, let parent = memory.word(at: context),
         let next = memory.word(at: context &+ 8), memory.isCode(next), parent != context
       else { return !isFirst }
-      // In the context of a continuation, the function is the same as in the task.
+      // The context of a continuation repeats the function of the task, so it is not added a second time.
       if !isFirst || next != code { task.frames.append(next) }
       isFirst = false
       context = parent

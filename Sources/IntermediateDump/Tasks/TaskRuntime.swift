@@ -29,7 +29,7 @@ package struct TaskRuntime: Sendable, Equatable {
   package var metadata: UInt64
   /// The first word of each slab, which is memory for the frames of a task's functions.
   package var slabMetadata: UInt64
-  /// The size of a task object, without the fragments after it.
+  /// The size of a task object, without the optional fields that the runtime puts after it.
   package var taskSize: UInt64
   /// The functions with which the runtime starts a task that calls a closure.
   package var adapters: [UInt64]

@@ -82,7 +82,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Writes a property with bytes from memory that is known to be readable.
   ///
-  /// Copy other memory to such memory first, with fault-tolerant code.
+  /// If other memory may be unreadable, first copy it with fault-tolerant code.
   ///
   /// - Returns: false if the property was left out because an earlier write failed, the limit is reached, or the
   ///   property does not fit into the buffer.

@@ -29,8 +29,8 @@ extension MinidumpEncoder {
       context.r14, context.r15, context.rip,
     ] { buffer.append(register) }
     if area.isEmpty { buffer.appendZeros(512) } else { buffer.append(Array(area[..<512])) }
-    // These are the vector registers and their control, the debug control, and the last branches. They stay zero,
-    // because a signal frame has no such fields.
+    // VectorRegister, VectorControl, DebugControl, and the fields for the last branch and the last exception stay zero,
+    // because a signal frame does not contain them.
     buffer.appendZeros(416 + 6 * 8)
   }
 }

@@ -7,8 +7,8 @@ extension MinidumpEncoder {
   /// If the dump was taken without a crash, the number is all ones, which Breakpad and Crashpad use for such dumps on
   /// Linux.
   ///
-  /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED.
-  /// Source: Microsoft minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` (what lies where).
+  /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED. Source: Microsoft
+  /// minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` (the fields' contents).
   mutating func encodeException() -> MinidumpLocation {
     guard let exception = snapshot.exception else { return .none }
     let context =

@@ -1,6 +1,6 @@
 /// A context without values, because this system has no reports that could show them.
 public struct WorkContext: Sendable {
-  /// Takes nothing along.
+  /// Captures no values.
   public static func capture() -> WorkContext { WorkContext() }
 
   /// Only runs the operation.

@@ -1,6 +1,6 @@
 internal import CrashConverter
 
-/// Runs work on the calling thread, because without reports no work blocks.
+/// Runs work on the calling thread; on this system, the work throws an error immediately instead of blocking.
 enum OwnThread {
   static func run<Value: Sendable>(
     _ work: @Sendable () throws(CrashConverterError) -> Value

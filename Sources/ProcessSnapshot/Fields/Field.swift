@@ -133,7 +133,7 @@ package struct Field<Root>: Sendable {
 
   /// Fields of `Root` that are stored together in a nested map.
   ///
-  /// If there are several such maps, all are read, and later ones win.
+  /// If there are several such maps, all are read, and a later value replaces an earlier one.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
     var group = Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
       let maps = map.maps(key)

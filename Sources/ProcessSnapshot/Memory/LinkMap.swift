@@ -2,14 +2,14 @@ internal import IntermediateDump
 
 /// The dynamic linker's list of loaded objects: `struct r_debug` of its main namespace.
 ///
-/// The handler read the list without the linker's lock, so it may be cut off or inconsistent. The snapshot's modules
-/// come from the mappings and not from this list.
+/// The handler read the list without the linker's lock, so the list may be cut off or inconsistent. The snapshot's
+/// modules come from the mappings and not from this list.
 ///
 /// Source: glibc `<link.h>`.
 public struct LinkMap: Sendable, Equatable {
   /// One loaded object, from a `struct link_map`.
   public struct Entry: Sendable, Equatable {
-    /// `l_addr`: the difference between an address in memory and the same address in the file.
+    /// `l_addr`: the load bias, which is the difference between an address in memory and the same address in the file.
     public var address: Address
     /// `l_ld`: the address of the image's dynamic section.
     public var dynamicSection: Address

@@ -9,7 +9,7 @@ internal import IntermediateDump
 struct KeptObjects {
   /// The first words of the objects, outside of memory that the report keeps anyway.
   private(set) var heads: [MemoryRegion] = []
-  /// The metadata; it is still to be sanitized.
+  /// The metadata; the caller must still sanitize it.
   private(set) var metadata: [AddressRange] = []
   /// The addresses of the objects.
   private(set) var addresses: Set<UInt64> = []
@@ -25,7 +25,7 @@ struct KeptObjects {
   private static let smallCounts: UInt64 = 0x7F_0000_007F
 
   /// - Parameters:
-  ///   - stacks: memory of which no object's head is returned, because it is kept anyway.
+  ///   - stacks: memory that is kept anyway; `heads` contains no objects in this memory.
   init(in snapshot: ProcessSnapshot, outside stacks: RangeSet) {
     memory = snapshot.memory
     let thread = snapshot.exception?.threadID
@@ -63,7 +63,7 @@ struct KeptObjects {
     }
     addresses.insert(value)
     let range = AddressRange(start: address, byteCount: 8 &* UInt64(head.count))
-    // Memory of stacks is kept anyway. An object that is partly in such memory is none.
+    // `stacks` is kept anyway. What is only partly in `stacks` is not an object.
     guard stacks.gaps(in: range) == [range] else { return }
     var bytes: [UInt8] = []
     for word in head { bytes.append(littleEndian: word) }
@@ -73,7 +73,8 @@ struct KeptObjects {
   /// Adds the metadata of a class up to its descriptor, and the types that may be its generic arguments.
   private mutating func addClass(_ place: Address) {
     metadata.append(AddressRange(start: place, byteCount: 48))
-    // The size of the part after the address to which pointers point; if it was left out, all words are tried.
+    // The number of bytes after the address to which pointers to the metadata point. If the handler left out the sizes,
+    // the words up to byte 256 are tried.
     let sizes = memory.word(at: place &+ 32) ?? 0
     let end =
       sizes == WordFilter.replacement ? 256 : min((sizes & 0xFFFF_FFFF) &- (sizes >> 32), 256)
@@ -108,12 +109,12 @@ struct KeptObjects {
       && descriptor >= 0x1_0000 && descriptor & 3 == 0
   }
 
-  /// True if the word can be an object's reference count, or stands in the place of one that was left out.
+  /// True if the word can be an object's reference count, or has replaced one that was left out.
   ///
-  /// A count can be that of an immortal object, the address of a side table, or fewer than 2^24 strong and 2^20 unowned
-  /// references.
+  /// Such a word can be the count of an immortal object, the address of a side table, or a count of fewer than 2^24
+  /// strong and 2^20 unowned references.
   private static func countsReferences(_ word: UInt64) -> Bool {
-    // The address of a side table has no bits above the 48th, and the three lowest bits are left out.
+    // The address of a side table has at most 48 bits, and the word contains the address without its three lowest bits.
     word & 0xFFFF_FFFF == 0xFFFF_FFFF || word >> 45 == 0b11 << 17 || word == WordFilter.replacement
       || (word & 0xFE00_0000_FFE0_0001 == 1 && word & 0xFFFF_FFFF > 1)
   }

@@ -25,7 +25,7 @@ enum KnownMessage {
     "*** buffer overflow detected ***: terminated",
   ]
 
-  /// The message without file and line, which may be text that the program chose; nil for an unknown message.
+  /// The message without the file and the line, because the program may have chosen them; nil for an unknown message.
   static func ofSwift(_ text: String) -> String? {
     let prefix = "Fatal error: "
     let text = trimmed(text)

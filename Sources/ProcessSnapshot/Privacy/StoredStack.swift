@@ -7,7 +7,7 @@ package struct StoredStack: Sendable, Equatable {
     /// The stack pointer of the frame; 0 if it is not known.
     package var stackPointer: Address
     package var isReturnAddress: Bool
-    /// The stack walker's number for the method that found the frame.
+    /// The method that found the frame, as a raw value of `StoredTrust`.
     package var trust: UInt8
 
     package init(
@@ -20,7 +20,7 @@ package struct StoredStack: Sendable, Equatable {
     }
   }
 
-  /// The stack walker's number for the reason why the walk ended.
+  /// The reason why the walk ended, as a raw value of `StoredStackEnd`.
   package var end: UInt8
   /// The frames, the innermost first.
   package var frames: [Frame]

@@ -40,8 +40,8 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsUnlisted: UInt64?
   /// The number of modules that are not in the minidump's module list.
   ///
-  /// The list lacks empty modules, modules that overlap another one, and all modules that exceed the 2,048 that
-  /// readers accept.
+  /// The list lacks empty modules, modules that reach the end of the address space, and modules that start at the same
+  /// address as another one. It also lacks all modules that exceed the 2,048 that readers accept.
   public var modulesUnlisted: UInt64?
   /// The number of memory regions that do not fit into the minidump's memory list.
   ///

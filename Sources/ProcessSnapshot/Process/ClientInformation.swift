@@ -153,7 +153,7 @@ public struct ClientAnnotation: Sendable, Equatable {
   public var name: String?
   /// The value; nil if it could not be read, or is of a type that this reader does not know.
   public var value: Value?
-  /// What is special about the value; nil if it is simply the last value that the program set.
+  /// Why the value may not be the last one that the program set; nil if it is the last one.
   public var state: State?
 
   public init(name: String?, value: Value?, state: State? = nil) {

@@ -30,9 +30,9 @@ package struct ContextRecord: Sendable, Equatable {
   /// Reads a record.
   ///
   /// - Parameters:
-  ///   - bytes: the record, or more bytes.
+  ///   - bytes: bytes that begin with the record.
   ///   - textCapacity: the maximum size of the text.
-  ///   - addend: a number that is part of the checksum.
+  ///   - addend: a number that the handler added to the checksum.
   /// - Returns: nil if the record was overwritten or not completely written.
   package init?(
     _ bytes: ArraySlice<UInt8>, textCapacity: Int = 232, addingToSeal addend: UInt64 = 0

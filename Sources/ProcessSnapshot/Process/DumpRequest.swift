@@ -33,7 +33,7 @@ public struct DumpRequest: Sendable, Equatable {
 
   public init() {}
 
-  /// The reason, otherwise the error's text or type; nil if the program gave neither.
+  /// The reason, otherwise the error's text, otherwise the error's type; nil if the program gave none of them.
   public var headline: String? { reason ?? errorText ?? errorType }
 
   /// True if the hung thread ran during the hang; false if it waited.

@@ -35,10 +35,11 @@ package struct OpenContexts: Sendable, Equatable {
 
   /// The calls with an entry in the table, the oldest first.
   package let contexts: [Context]
-  /// The number of outermost calls for which there was no entry, and of calls inside others.
+  /// The number of outermost calls for which the table had no free entry; `nestedOmittedCount` counts such calls inside
+  /// other calls.
   package let omittedCount: UInt64
   package let nestedOmittedCount: UInt64
-  /// The number of entries that were not whole, because the calls were beginning or ending.
+  /// The number of incomplete entries, whose calls were beginning or ending.
   package let incompleteCount: UInt64
 
   /// Reads a table.

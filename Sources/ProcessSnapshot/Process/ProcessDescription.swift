@@ -16,9 +16,9 @@ public struct ProcessDescription: Sendable, Equatable {
   public var launchTime: Int64?
   /// The time of the crash, in nanoseconds since 1970.
   public var crashTime: Int64?
-  /// The time from boot to the start of the handler in nanoseconds, including time in sleep.
+  /// The time from boot to the start of the handler in nanoseconds, including time for which the machine was suspended.
   public var launchUptime: UInt64?
-  /// The time from boot to the crash in nanoseconds, including time in sleep.
+  /// The time from boot to the crash in nanoseconds, including time for which the machine was suspended.
   public var crashUptime: UInt64?
   /// The time from boot to the fork that created the process, in hundredths of a second; a later exec does not change
   /// it.

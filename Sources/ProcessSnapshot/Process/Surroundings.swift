@@ -27,7 +27,7 @@ extension SystemDescription {
   }
 }
 
-/// Finds the names of containers in paths.
+/// Finds the IDs of containers in paths.
 enum ContainerName {
   /// Finds the ID at the end of the last path component that has one: `/docker/ID`, `docker-ID.scope`,
   /// `cri-containerd-ID.scope`, `…slice:cri-containerd:ID`, `crio-ID.scope`, `libpod-ID.scope/container`,

@@ -96,7 +96,7 @@ final class DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       guard !cursor.hasFailed, die.low != nil || die.ranges != nil else { continue }
-      // `spend` also checks the clock, once for each function.
+      // Unlike `step`, `spend` also checks the clock.
       guard limit.spend(entry.attributes.count) else { break }
       let own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
       let cost = own.count * AddressMap<Int>.entryCost

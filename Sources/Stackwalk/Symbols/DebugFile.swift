@@ -80,8 +80,8 @@ package struct DebugFile {
 
   /// Writes the debug file to a descriptor.
   ///
-  /// - Throws: `StackwalkError` with the errno if writing fails, or if the binary has been truncated in the
-  ///   meantime.
+  /// - Throws: `StackwalkError` with the errno if writing fails, or with the code `notELF` if the binary has been
+  ///   truncated in the meantime.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) {
     try Self.write(header + programHeaders, at: 0, to: descriptor, named: target)
     for part in parts {

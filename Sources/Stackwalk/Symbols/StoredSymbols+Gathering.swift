@@ -17,9 +17,9 @@ extension StoredSymbols {
 
   /// Looks up names and lines for frames in the modules' files on this machine.
   ///
-  /// The frames are those of the last recorded throw, of the crashing thread, and of its task's asynchronous callers.
-  /// For a hang, or a dump that a tool requested, frames of other threads are added. The frames of the largest groups
-  /// of tasks come last.
+  /// The frames are those of the throw that led to the crash (`lastThrow`), of the crashing thread, and of its task's
+  /// asynchronous callers. For a hang, or a dump that a tool requested, frames of other threads are added. The frames
+  /// of the largest groups of tasks come last.
   ///
   /// The search usually takes a few dozen milliseconds.
   ///

@@ -13,8 +13,10 @@ package struct SymbolTable {
     package var size: UInt64
     /// The offset of the name in the string table.
     var name: UInt32
-    /// The rank of the name; of several names at an address that are equally good in form (see `order`), the one with
-    /// the highest rank is used.
+    /// The rank of the name.
+    ///
+    /// If `order` considers the form of several names at one address equally good, the name with the highest rank is
+    /// used.
     package var rank: UInt8
     /// False if the table does not contain the size.
     var isMeasured = true

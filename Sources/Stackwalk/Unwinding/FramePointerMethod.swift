@@ -52,7 +52,8 @@ struct FrameRecord {
     Address(framePointer.value & ~(1 << 60))
   }
 
-  /// Checks that the return address follows a call, is in code that is not known, or is a signal trampoline.
+  /// Checks that the return address follows a call, is in code that neither the dump nor a file contains, or is a
+  /// signal trampoline.
   func isPlausible(in process: UnwindProcess) -> Bool {
     process.check(returnAddress: returnAddress) != .notBehindCall
       || SignalFrameMethod.isTrampoline(at: returnAddress, in: process)
