@@ -4,9 +4,9 @@ internal import Stackwalk
 
 /// The C++ exception that the thread was handling when the process aborted.
 ///
-/// The handler's `CxxExceptionSection` records the same data. The functions in a core file cannot be called, so the
-/// address of the thread's exception globals is read from the machine code of `__cxa_get_globals`. Only exceptions of
-/// libstdc++ are recognized.
+/// In a crash, the handler records the same data (`CxxExceptionSection.swift`). The functions in a core file cannot be
+/// called, so the address of the thread's exception globals is read from the machine code of `__cxa_get_globals`. Only
+/// exceptions of libstdc++ are recognized.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
 /// libsupc++/unwind-cxx.h.

@@ -57,7 +57,7 @@ struct RecursionFinder {
   /// The frame `distance` places before the one that is added next.
   private func frame(_ distance: Int) -> Frame { latest[(position - distance) % Self.capacity] }
 
-  /// Adds the next frame, innermost first.
+  /// Adds the next frame; the first frame that is added must be the innermost one.
   ///
   /// - Parameters:
   ///   - function: a number that is the same for frames of the same function.
@@ -125,7 +125,7 @@ struct RecursionFinder {
       let turn = (1...period).first(where: { frame($0).function == function })
     else { return }
     // The frames in the gap are assumed to have the same mean size as the walked frames. The product has 128 bits, so
-    // no size overflows. A quotient of more than 64 bits cannot be a number of frames.
+    // it cannot overflow. A quotient of more than 64 bits cannot be a number of frames.
     let product = gap.multipliedFullWidth(by: UInt64(frames))
     guard product.high < bytes else { return }
     let (quotient, remainder) = bytes.dividingFullWidth(product)

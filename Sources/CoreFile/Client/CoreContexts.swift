@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The values that `withContext` set for all threads, found in the lists of Swift's task-local values.
 ///
-/// The rules are the same as in the handler's `ContextsSection`.
+/// The rules are the same as in `ContextsSection.swift` of the handler.
 ///
 /// Source: swift include/swift/ABI/TaskLocal.h, class Item; stdlib/public/Concurrency/TaskLocal.cpp, class
 /// FallbackTaskLocalStorage (for threads without a task); CSignalSafe/include/pm_work.h.

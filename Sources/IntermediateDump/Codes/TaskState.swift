@@ -1,4 +1,4 @@
-/// What a task of Swift concurrency does or waits for; the values of the key `taskGroupState`.
+/// What a task of Swift concurrency does or waits for; part of the values of the key `allTasks`.
 public enum TaskState: UInt8, DumpCode {
   /// A thread runs the task.
   case running = 1

@@ -12,7 +12,7 @@ package struct DumpBytes: Sendable {
 
   private let storage: Storage
 
-  /// Files smaller than this number of bytes are read completely.
+  /// A file of at most this size in bytes is read into memory completely, by the code that opens dumps.
   package static let smallSize = 1 << 20
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }

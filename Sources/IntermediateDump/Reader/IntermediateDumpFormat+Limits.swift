@@ -1,9 +1,9 @@
 /// The limits of a reader.
 extension IntermediateDumpFormat {
-  /// The maximum size in bytes of a property that is written or read.
+  /// The maximum size in bytes of a property that a reader accepts.
   public static var maximumPropertySize: Int { 64 << 20 }
 
-  /// The maximum depth of nesting that is written or read, not counting the root map.
+  /// The maximum depth of nesting that a reader accepts, not counting the root map.
   public static var maximumDepth: Int { 16 }
 
   /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.

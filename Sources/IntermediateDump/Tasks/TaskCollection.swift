@@ -14,7 +14,7 @@ package struct TaskCollection {
 
   package var count: Int { tasks.count }
 
-  /// Adds a task, unless a task with the same ID was added before.
+  /// Adds a task, or counts it if it is a timer; ignores a task whose ID was added before.
   package mutating func add(_ task: FoundTask) {
     guard tasks.count < Self.taskLimit, known.insert(task.id).inserted else { return }
     if task.isTimer {

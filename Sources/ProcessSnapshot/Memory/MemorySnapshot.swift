@@ -119,7 +119,8 @@ public struct MemorySnapshot: Sendable, Equatable {
   }
 }
 
-/// Finds the memory that a dump's maps refer to, either in the dump or in the minidump that contains the dump.
+/// Finds the memory that the `memoryRegion` maps of a dump refer to, either in the dump or in the minidump that
+/// contains the dump.
 package struct DumpMemory {
   /// The memory in the minidump; nil for a dump that contains the bytes of memory itself.
   private let memory: MemorySnapshot?

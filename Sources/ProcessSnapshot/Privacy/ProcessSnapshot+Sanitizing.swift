@@ -214,7 +214,7 @@ extension ThreadSnapshot {
     name = nil
     stack = stack.map { $0.sanitized(by: filter) }
     context?.sanitize(filter)
-    // Remove the arguments of the system call, because they are values of registers.
+    // Remove the arguments of the system call, because they are values of registers and may be secrets.
     systemCall = systemCall?.split(separator: " ").first.map(String.init)
   }
 }

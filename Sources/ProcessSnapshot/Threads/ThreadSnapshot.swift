@@ -34,7 +34,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   ///
   /// If the arguments are not known, the text is only the number of the system call.
   public var systemCall: String?
-  /// How the system call was inferred; nil if the kernel showed it.
+  /// How the system call was inferred; nil if the kernel showed it, as in all dumps of versions after 1.0.0.
   public var systemCallSource: SystemCallSource?
   /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
   public var stackRange: AddressRange?

@@ -32,8 +32,8 @@ extension StoredSymbols {
   ) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
     let walker = Stackwalker(snapshot: snapshot, symbols: source)
-    // The throw is looked up first, while there is time. For an error that left `main`, nothing else shows where the
-    // error was thrown.
+    // The throw is looked up first, before the time limit can be reached. For an error that left `main`, nothing else
+    // shows where the error was thrown.
     let thrown = snapshot.lastThrow.map(walker.frames) ?? []
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,
