@@ -9,11 +9,13 @@ final class EventLoop {
   private var connections: [Int32: Connection] = [:]
   private let router: Router
 
-  /// In milliseconds; far below the monitor's threshold, so that a server without clients is not hung.
+  /// The duration of a turn in milliseconds, far below the monitor's threshold, so that a server without clients does
+  /// not count as hung.
   private static let turn: Int32 = 500
-  /// Turns without a request, after which a client is not waited for when the server is to end.
+  /// The number of turns without a request after which a server that shuts down stops waiting for a client.
   private static let quietTurnsOfShutdown = 2
-  /// After this time no client is waited for, however slowly it sends its request.
+  /// The time after which a server that shuts down stops waiting for any client, even for one that is still sending a
+  /// request.
   private static let timeOfShutdown = Duration.seconds(10)
 
   init(number: Int, listener: Int32, shutdown: Shutdown, router: Router) {
@@ -49,9 +51,9 @@ final class EventLoop {
     for connection in connections.values { close(connection) }
   }
 
-  /// Waits a turn at most.
+  /// Waits for at most one turn.
   ///
-  /// - Returns: those of the descriptors and the connections that can be read.
+  /// - Returns: the readable descriptors among `others` and the connections.
   private func wait(for others: [Int32]) -> Set<Int32> {
     var polled = (others + connections.keys).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)

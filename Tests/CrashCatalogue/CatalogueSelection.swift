@@ -63,7 +63,7 @@ public enum CatalogueSelection {
   /// and conditions that crash-lab makes by itself.
   public static func otherLibrary(_ build: BuildConfiguration) -> [CatalogueCase] {
     full(builds: [build]).filter { testCase in
-      // What other programs are part of needs a shell, which is not there.
+      // Leave out cases with other programs, because they need a shell and the other system has none.
       guard testCase.condition.needsNothing, testCase.condition.group != .sharing,
         case .crash(let crash) = testCase.death
       else {

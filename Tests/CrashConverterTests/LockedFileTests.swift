@@ -271,7 +271,7 @@ import Testing
 
   @Test func aProcessWhoseMainThreadHasEndedLives() throws {
     let racer = try Racer("crash-lab", ["end", "main-thread", "--no-handler"])
-    // The racer writes a line once its main thread has ended, and lives on until it is let go.
+    // The racer writes a line after its main thread has ended, and keeps running until the test tells it to end.
     #expect(try racer.firstLine() == "main thread ended")
     guard case .found(let found) = ProcessProbe.look(at: racer.processID) else {
       Issue.record("/proc does not show process \(racer.processID)")

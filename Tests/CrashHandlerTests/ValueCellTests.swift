@@ -202,7 +202,7 @@ private final class StoppedWriter: Sendable {
   init(_ block: ClientBlock) {
     unsafe Self.words.initialize(repeating: 0, count: 3)
     var action = sigaction()
-    // Spins: a system call that waits would be ended by nothing here.
+    // The handler spins, because nothing in this test would end a blocking system call.
     unsafe action.__sigaction_handler.sa_handler = { _ in
       let words = unsafe StoppedWriter.words
       unsafe UnsafeAtomicWord(words).store(1)

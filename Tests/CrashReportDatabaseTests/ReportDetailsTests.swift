@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashReportDatabase
 
-/// Details as bytes of an index record.
+/// Encoding and decoding of report details in the bytes of an index record.
 @Suite struct ReportDetailsTests {
   private static var full: ReportDetails {
     var details = ReportDetails()
@@ -47,7 +47,7 @@ import Testing
     for position in bytes.indices {
       var changed = bytes
       changed[position] ^= 0xFF
-      // Any value is right; none traps.
+      // Any result is acceptable, as long as reading does not trap.
       _ = ReportDetails(reading: changed[...])
     }
   }

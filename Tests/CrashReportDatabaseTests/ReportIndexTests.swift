@@ -103,7 +103,7 @@ import Testing
     #expect(found.message?.utf8.count == 1 << 10 && found.place == "after")
   }
 
-  /// A record of another minidump under the same ID says nothing of this one.
+  /// The index must not use its record of another minidump with the same ID.
   @Test func aMinidumpThatChangedIsNotBelieved() throws {
     let report = try addReports(1)[0]
     try directory.put([1, 2, 3], "pending/\(report.id).dmp")

@@ -126,7 +126,7 @@ import Testing
         "_Concurrency/CheckedContinuation.swift:169: Fatal error: SWIFT TASK CONTINUATION MISUSE",
         [swift(Self.failure), own("Shop.f() -> ()", file: "/src/cart.swift")]
       ),
-      // Specialised into the program, or linked statically.
+      // The function was specialized into the program, or linked statically.
       (
         Self.reported,
         [
@@ -177,7 +177,7 @@ import Testing
     "____longjmp_chk": "*** longjmp causes uninitialized stack frame ***: terminated",
   ]
 
-  /// As of 1,000 pairs of crashes one said it: a double free had the text of a smashed stack.
+  /// In 1 of 1,000 pairs of crashes, a report of a double free had the message of a smashed stack.
   @Test(arguments: texts.keys.sorted())
   func aTextOfTheLibraryIsItsWriters(_ function: String) throws {
     let text = try #require(Self.texts[function])

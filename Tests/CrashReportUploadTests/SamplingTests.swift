@@ -14,7 +14,7 @@ private final class FormTransport: UploadTransport {
     var hasMinidump = false
   }
   let forms = Mutex<[Form]>([])
-  /// Statuses for the next requests; 0 for a lost answer.
+  /// The HTTP statuses for the next requests; 0 to lose the answer.
   let answers = Mutex<[Int]>([])
 
   func send(

@@ -6,7 +6,7 @@ internal import Synchronization
 public final class SharedDirectory: Sendable {
   private let directory: TemporaryDirectory
 
-  /// - Parameter inMemory: as `TemporaryDirectory` has it.
+  /// - Parameter inMemory: see `TemporaryDirectory`.
   public init(inMemory: Bool = false) throws {
     directory = try TemporaryDirectory(inMemory: inMemory)
     Self.remaining.withLock { paths in
@@ -44,7 +44,7 @@ public final class SharedDirectory: Sendable {
     try Data(bytes).write(to: URL(fileURLWithPath: path + "/" + name))
   }
 
-  /// The permission bits; -1 where the file has none.
+  /// The permission bits of a file; -1 if they cannot be read.
   public func permissions(_ name: String) throws -> Int {
     let attributes = try FileManager.default.attributesOfItem(atPath: path + "/" + name)
     return (attributes[.posixPermissions] as? Int) ?? -1

@@ -45,7 +45,7 @@ import Testing
     let child = try await ChildProcess.run(
       "/bin/sh",
       [
-        // Until the fork of the shell has become another program.
+        // Wait until the shell's child has executed `sleep`.
         "-c", "sleep 600 & until [ \"$(cat /proc/$!/comm)\" = sleep ]; do :; done; echo $!",
       ], in: directory.path, leadsGroup: true)
     #expect(child.leftBehind == ["sleep"])

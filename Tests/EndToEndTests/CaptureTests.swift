@@ -207,7 +207,7 @@ import Testing
     #expect(doctor.standardOutput.contains("it has no heartbeats") == !hasBeats, "\(doctor)")
     victim.kill()
     let process = try await tool("process", database)
-    // Without the trait Interposition a kill looks like _exit.
+    // Without the trait Interposition, a kill cannot be distinguished from `_exit`.
     guard !doctor.standardOutput.contains("would leave no report") else { return }
     let report = try newest()
     #expect(report.snapshot.end?.kind == .unexplained, "\(process)")

@@ -266,7 +266,7 @@ struct ExtremeDump {
     }
   }
 
-  /// A table of open contexts, in which an entry is whole, or anything.
+  /// A table of open contexts, whose entries are valid or have arbitrary bytes.
   private mutating func openContexts() -> [UInt8] {
     let shards = numbers.pick([0, 1, 8, numbers.number()])
     let head = ExtremeBytes.word(shards) + numbers.words(7)

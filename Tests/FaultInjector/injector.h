@@ -41,11 +41,11 @@ struct plan {
   enum role command_role;
   // The first call with this system call's number, in place of the index; 0 for none.
   long kill_number;
-  // Stops the process at a call, and continues it so many milliseconds later.
+  // Stops the process at the call with this index, and continues it after this number of milliseconds.
   long stop_index;
   enum role stop_role;
   long stop_milliseconds;
-  // In the order in which they are hit; the next is set when the one before has been.
+  // The breakpoints in the order in which they are hit; each is set when the one before it was hit.
   struct breakpoint breakpoints[BREAKPOINTS];
   int breakpoint_count;
 };

@@ -58,7 +58,8 @@ uint64_t symbol_address(pid_t process, const char *executable, const char *name)
   close(file);
   if (image == MAP_FAILED) return 0;
   uint64_t value = find(image, name);
-  // Position-independent executables begin at address 0, others where they say.
+  // The addresses in a position-independent executable begin at 0; other executables are loaded at the addresses in
+  // their headers.
   uint64_t base = ((const Elf64_Ehdr *)image)->e_type == ET_DYN ? load_address(process, executable) : 0;
   munmap(image, (size_t)status.st_size);
   return value == 0 ? 0 : value + base;

@@ -128,7 +128,8 @@ static void run_command(void) {
   fputs("ran\n", plan->report);
 }
 
-// SIGSTOP now, and SIGCONT by a process that waits meanwhile: this one must go on following the threads.
+// Stops the process, and starts a child that continues it later. The child waits, because this process must keep
+// following the threads.
 static void stop_for_a_while(void) {
   pid_t waker = fork();
   if (waker == 0) {

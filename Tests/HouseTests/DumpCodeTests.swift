@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The numbers of a dump's codes stand in `IntermediateDump` alone.
+/// Only the module `IntermediateDump` defines the numbers of a dump's codes.
 @Suite struct DumpCodeTests {
-  /// A key whose value is a code, and the type of its values, by the rows of the schema.
+  /// The keys of the schema whose values are codes, each with the type of its codes.
   private static func codeKeys() throws -> [String: String] {
     let rows = try House.text("Sources/DumpInspection/IntermediateDumpKey+Definitions.swift")
     var keys: [String: String] = [:]
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func noOtherModuleNumbersValuesThatADumpHolds() throws {
-    // Their numbers are in memory of the process, and an order.
+    // The numbers of these enums are used only in memory, or only as an order.
     let others: Set = ["Status", "Section"]
     // Numbers of other formats: of the index's records, of ELF notes.
     let formats = ["CrashReportDatabase/Index/ReportDetails.swift", "CoreFile/CoreNotes.swift"]

@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// On macOS and with Musl a program compiles against the same interface, made of sources without Linux.
+/// On macOS and with Musl, a program compiles against the same interface, whose sources there use nothing of Linux.
 ///
 /// The proof `platforms` builds them.
 @Suite struct OtherSystemsTests {

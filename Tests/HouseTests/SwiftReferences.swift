@@ -1,7 +1,7 @@
 /// Which file uses a declaration of which, by names.
 ///
-/// Seen are types, functions, symbols of C, and members of extensions. A name that is declared in two files is left
-/// out, so there may be more uses than these.
+/// The search covers types, functions, C symbols and members of extensions. A name that is declared in two files is
+/// left out, so there may be more uses than the ones found.
 struct SwiftReferences {
   struct Use: Hashable {
     let file: String

@@ -21,8 +21,8 @@ import Testing
     /// A task object with its slab and two contexts behind it.
     ///
     /// - Parameters:
-    ///   - subject: what it waits for, and the kind of that; nil for a task that waits for nothing.
-    ///   - parent: of a child task.
+    ///   - subject: what the task waits for, and the kind of the subject; nil for a task that waits for nothing.
+    ///   - parent: the parent of a child task.
     mutating func addTask(
       _ id: UInt64, at address: UInt64, status: UInt64, subject: (UInt64, kind: UInt64)? = nil,
       parent: UInt64? = nil, code: UInt64 = 0x40_0100

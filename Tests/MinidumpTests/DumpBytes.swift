@@ -9,7 +9,7 @@ struct DumpBytes {
   func u32(_ offset: Int) -> Int { u16(offset) | u16(offset + 2) << 16 }
   func u64(_ offset: Int) -> UInt64 { UInt64(u32(offset)) | UInt64(u32(offset + 4)) << 32 }
 
-  /// Size and offset of a stream; nil where the directory has none.
+  /// The size and the offset of a stream; nil if the directory does not have it.
   func stream(_ type: Int) -> (size: Int, rva: Int)? {
     for index in 0..<u32(8) {
       let entry = u32(12) + index * 12

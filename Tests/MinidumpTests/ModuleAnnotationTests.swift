@@ -117,7 +117,7 @@ import Testing
     dump.stream(
       0x4350_0001,
       Dump.u32(1) + [UInt8](repeating: 0, count: 40) + Dump.u32(120_004) + Dump.u32(links))
-    // 200 million texts if each module had its own.
+    // If each module had a separate list, there would be 200 million texts.
     let read = try MinidumpReader.snapshot(of: dump.file())
     #expect(read.modules.count == 1)
   }

@@ -105,7 +105,7 @@ import Testing
     #expect(dump.bytes[code..<code + 0x100].allSatisfy { $0 == 0x90 })
     let top = dump.u32(regions[4] + 12)
     #expect(dump.bytes[top..<top + 0x40].allSatisfy { $0 == 0x22 })
-    // It is the last stream, and the memory itself is behind everything.
+    // The memory list is the last stream, and the memory itself follows all streams.
     #expect(dump.streamTypes.last == 5)
     #expect(regions.allSatisfy { dump.u32($0 + 12) >= memory.rva + memory.size })
   }

@@ -3,7 +3,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// Every key of the schema is bound as the schema says, and none is forgotten.
+/// Every key of the schema is bound to a property with the kinds and the size that the schema declares.
 @Suite struct FieldTests {
   private let bound =
     ProcessSnapshot.mapFields.keys + ExceptionSnapshot.mapFields.keys

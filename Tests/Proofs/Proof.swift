@@ -19,9 +19,9 @@ struct Proof: Sendable {
   let name: String
   /// One line.
   let summary: String
-  /// The types of its suites, in this target.
+  /// The type names of the proof's suites in this target.
   let suites: [String]
-  /// Files and folders below the package's root, a change of which the proof checks.
+  /// Files and folders below the package's root; the proof checks changes to them.
   let covers: [String]
   var ring = Ring.core
   var full: Full?

@@ -37,9 +37,9 @@ struct ProofRecord: Sendable {
     summary = proof.summary
   }
 
-  /// Takes one line of the event stream.
+  /// Processes one line of the event stream.
   ///
-  /// - Returns: lines to be shown.
+  /// - Returns: the lines to show.
   mutating func take(_ line: some StringProtocol) -> [String] {
     guard let entry = try? JSONDecoder().decode(TestEvent.self, from: Data(line.utf8)) else {
       return ["unreadable event: \(line)"]
@@ -88,7 +88,7 @@ struct ProofRecord: Sendable {
     return ["- \(Self.short(id)): skipped, \(reason)"]
   }
 
-  /// Without the module, the labels and the place in the file.
+  /// Shortens a test's ID: removes the module, the argument labels and the position in the file.
   private static func short(_ id: String) -> String {
     let parts = id.split(separator: "/")
     let suite = parts.first?.split(separator: ".").last ?? ""

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// The tests and proofs that check a change, by the files that it changed.
 struct ProofSelection {
-  /// In the order of the table.
+  /// The selected proofs, in the order of the table.
   let proofs: [Proof]
   /// Others of the outer ring, which check something that stands on a changed module.
   let onTop: [Proof]

@@ -7,7 +7,7 @@
 
   /// Walks of a real stack of this process.
   ///
-  /// One at a time: the signal's handler has one set of buffers.
+  /// The tests run one at a time, because the signal handler has only one set of buffers.
   @Suite(.serialized) struct RealStackTests {
     @inline(never) static func outermostCall(_ depth: Int) -> Int {
       middleCall(depth) &+ 1

@@ -1,8 +1,8 @@
 // A program that uploads while it waits or ends: `UploadingVictim DATABASE URL|none WAY MICROSECONDS`.
 //
 // `wait-with-all` has every option, monitors and heartbeats on; `wait-with-nothing` has no handler, and has used
-// Dispatch's pool of threads. These and `wait` end with their input. The other ways are those in which it ends that long
-// after its uploader has started, or at SIGUSR1; their exit code is 7.
+// Dispatch's pool of threads. With these two and with `wait`, the program ends at the end of its standard input. In the
+// other ways, the program ends that many microseconds after its uploader has started, or at SIGUSR1, with exit code 7.
 @unsafe @preconcurrency internal import Dispatch
 @unsafe @preconcurrency internal import Glibc
 internal import Postmortem

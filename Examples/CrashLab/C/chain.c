@@ -167,8 +167,8 @@ static void return_in_turns(int signal, siginfo_t *information, void *context) {
   if (++lane_calls == 5) unlock(signal, information, context);
 }
 
-// A handler that is installed after ours, and calls it before its own work: a thread of the program has a part in that, and it
-// takes longer than our own bound. Where no handler of ours is, it does what the default asks for.
+// A signal handler that is installed after ours and calls ours first. Its own work needs another thread of the program,
+// and takes longer than our time limit. If our handler is not installed, this handler performs the default action.
 static struct sigaction before_later[65];
 static int question[2], reply[2];
 

@@ -6,9 +6,9 @@ public enum Deed: String, CaseIterable, Sendable {
   /// A clean end.
   case exit
   case abort
-  /// By itself, as if from outside.
+  /// Kills itself, which looks like a kill by another process.
   case killed
-  /// A child crashes; the parent ends well.
+  /// A child crashes; the parent exits normally.
   case childCrashes = "child-crashes"
   /// A child crashes, then the parent.
   case bothCrash = "both-crash"

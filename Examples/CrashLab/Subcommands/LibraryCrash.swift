@@ -22,7 +22,7 @@ struct LibraryCrash: Subcommand {
     self.place = place
   }
 
-  /// Exits where the library does not die, or is not one.
+  /// Exits if the library does not crash, or if there is no such library.
   func run() throws {
     try startHandler(database: database, identifier: "shop", product: "shop")
     let (library, number) = (library, number)

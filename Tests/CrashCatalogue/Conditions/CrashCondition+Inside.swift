@@ -260,7 +260,7 @@ extension CrashCondition {
 
   static let resources: [CrashCondition] = {
     var descriptors = made("no-descriptors", .resources, "no descriptor is left")
-    // libdispatch needs one to start its first worker, and traps.
+    // libdispatch needs a descriptor to start its first worker, and traps without one.
     descriptors.places = [.main, .pthread]
     for kind in ["truncated-file", "file-size-limit", "pipe"] {
       descriptors.excluded[kind] = "the kind itself needs a descriptor"
@@ -320,9 +320,9 @@ extension CrashCondition {
     return condition
   }
 
-  /// A converter judges the process while it lives.
+  /// A converter examines the process while it is alive.
   ///
-  /// Whatever it makes of that, the crash is one report.
+  /// Whatever the converter concludes, the crash becomes exactly one report.
   static let converters: [CrashCondition] = {
     var conditions = [
       made(

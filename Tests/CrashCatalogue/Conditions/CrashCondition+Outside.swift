@@ -51,8 +51,8 @@ extension CrashCondition {
         name: "no-proc", group: .containers,
         summary: "with nothing in /proc: the report has no mappings",
         arguments: ["--condition", "no-proc"],
-        // The pools of libdispatch and Swift concurrency read it and trap, and earlier threads, which the handler finds
-        // there, have no alternate stack.
+        // The thread pools of libdispatch and Swift concurrency read `/proc` and trap. Threads from before the
+        // handler's start have no alternate stack, because the handler finds them through `/proc`.
         places: [.main, .pthread], knowsMappings: false,
         needsRoot: true),
     ] + privileges + filters

@@ -49,9 +49,9 @@ public struct CrashCondition: Sendable {
   var losesSenders = false
   /// True where signals come at any moment that run on the thread's own stack.
   var interrupts = false
-  /// True where a run takes seconds: then only one kind of each sort is run.
+  /// True if a run takes seconds; then only one kind of crash of each sort is run.
   var isSlow = false
-  /// True where the handler itself may need all of its time on a busy machine.
+  /// True if the handler may need its whole time limit on a busy machine.
   var takesTime = false
   /// The bytes that the kernel may need for a signal on this machine.
   var largestSignalFrame = Int.max

@@ -151,7 +151,7 @@ import Testing
       writeTo(16)
     }
     let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
-    // Read from /proc, since there is no signal to stop them with.
+    // The threads' data comes from `/proc`, because no signal is available to stop them.
     #expect(root.array(.threads).filter { $0.text(.threadNameBytes) == "sleeper" }.count == 2)
   }
 

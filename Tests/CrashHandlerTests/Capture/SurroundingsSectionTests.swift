@@ -36,7 +36,7 @@ import Testing
     #expect(
       deleted.compactMap { $0.unsigned(.descriptorNumber) }.filter { (100...108).contains($0) }
         == [101, 106])
-    // Cut where the character of two bytes begins.
+    // The path must be cut before the two-byte character.
     let cut = try #require(
       try Self.descriptors(root).first { $0.unsigned(.descriptorNumber) == 108 })
     #expect(cut.unsigned(.descriptorPathIsCut) == 1)

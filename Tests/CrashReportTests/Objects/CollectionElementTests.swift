@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashReport
 
-/// The first elements of this process's own collections, with the elements that the program iterates over as oracle.
+/// The first elements of collections in this process, compared with the elements that an iteration returns.
 @Suite struct CollectionElementTests {
   private func object(_ word: UInt64, hiding hidden: Range<UInt64> = 0..<0) -> SwiftObject? {
     let reader = ObjectReader(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashReportUpload
 
-/// Whatever a report holds, its event is within the protocol's bounds.
+/// Whatever a report contains, its event is within the limits of the protocol.
 @Suite struct SentryLimitTests {
   private static let long = String(repeating: "Größe ", count: 2000)
 

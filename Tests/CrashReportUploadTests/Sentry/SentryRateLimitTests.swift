@@ -29,7 +29,7 @@ import Testing
     #expect(limits.wait(for: .error, now: 1099) == 1)
     #expect(limits.wait(for: .error, now: 1100) == nil)
     #expect(limits.wait(for: .attachment, now: 1000) == nil)
-    // The clock was set back by more than any limit.
+    // This time is earlier than all limits allow, as after the clock was set back.
     #expect(limits.wait(for: .error, now: -1_000_000_000) == nil)
   }
 

@@ -44,7 +44,7 @@ package final class PendingDatabase: Sendable {
     return id
   }
 
-  /// Puts the record of a locked file's owner.
+  /// Writes the run record of a locked file's owner.
   package func putRecord(
     _ id: ReportID, identifier: String = "app", processID: UInt32, startTime: UInt64,
     stackStart: UInt64 = 0, bootID: String, namespace: UInt64, isMapped: Bool = false

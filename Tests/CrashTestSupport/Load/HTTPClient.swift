@@ -20,7 +20,7 @@ public final class HTTPClient {
 
   /// Connects.
   ///
-  /// - Throws: `SystemCallError` if nobody listens.
+  /// - Throws: `SystemCallError` if no server listens on the port.
   public init(port: UInt16) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw SystemCallError("socket", errno) }

@@ -22,11 +22,11 @@ public final class LoadGenerator: @unchecked Sendable {
   /// Connects, and begins.
   ///
   /// - Parameters:
-  ///   - port: of the server, on this machine.
-  ///   - connections: that many requests are made at a time.
-  ///   - path: of every request.
+  ///   - port: the server's port on this machine.
+  ///   - connections: the number of simultaneous requests.
+  ///   - path: the path of every request.
   ///   - name: the beginning of the requests' IDs.
-  /// - Throws: `SystemCallError` if nobody listens.
+  /// - Throws: `SystemCallError` if no server listens on the port.
   public init(port: UInt16, connections: Int, path: String = "/", name: String = "load") throws {
     running = connections
     let clients = try (0..<connections).map { _ in Unshared(try HTTPClient(port: port)) }

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Core files as the kernel leaves them in the directory of a dead process.
 public enum CoreFile {
-  /// Why no core file can be had here; nil where one can.
+  /// The reason why no core file can be obtained on this machine; nil if one can.
   ///
   /// Source: core(5).
   public static var obstacle: String? {

@@ -44,7 +44,7 @@ actor ARM64System {
     return try await build.value
   }
 
-  /// The file of a kernel.
+  /// The path of a kernel's image.
   ///
   /// - Throws: `DebianPackage.Missing`.
   func kernel(_ kernel: Kernel) async throws -> String {
@@ -159,7 +159,7 @@ actor ARM64System {
 
   /// The libraries that crash-lab does not need.
   ///
-  /// They would double the image, which the emulated machine unpacks.
+  /// These libraries would double the size of the image, which the emulated machine unpacks.
   private static let unneeded = [
     "libFoundation", "lib_Foundation", "libXCTest", "libTesting", "libswiftRemoteMirror",
     "lib_InternalSwiftStaticMirror",

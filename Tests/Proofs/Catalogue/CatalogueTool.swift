@@ -34,7 +34,7 @@ struct CatalogueTool {
       say("round \(round + 1): \(results.runs) runs, \(results.failed) failed, \(seconds) s")
       let table = CatalogueTable(
         results: results, command: command.text, rounds: round + 1, started: started)
-      // After each round: a run of hours may be ended before its last.
+      // Write the page after each round, because a run that takes hours may be stopped early.
       if let path = command.page {
         try table.page.write(toFile: path, atomically: true, encoding: .utf8)
       }

@@ -68,7 +68,7 @@ import Testing
     if let address = snapshot.exception?.address { #expect(address.value == gdb.signalAddress) }
   }
 
-  /// What our own reader says, against what is known of the victim.
+  /// Compares what this package's reader finds with what is known about the victim.
   private func checkSnapshot(
     _ snapshot: ProcessSnapshot, _ crash: KnownCrash, processID: Int32, executable: String
   ) throws {
@@ -99,7 +99,7 @@ import Testing
     #expect(snapshot.modules.contains { $0.path == executable && !$0.buildID.isEmpty })
   }
 
-  /// The victim's function is on the crashing thread's stack, and below it the frame of its place.
+  /// The stack of the crashing thread contains the victim's function and, as an outer frame, the function of its place.
   private func checkStack(_ view: DebuggerView, _ crash: KnownCrash, _ place: CrashPlace) {
     let functions = view.frames.compactMap(\.function)
     let crashed = functions.firstIndex { $0.contains(crash.function) }

@@ -166,7 +166,7 @@ import Testing
     #expect(!text.contains("previous handler"), "\(text)")
   }
 
-  /// A signal that was sent is survived; the dump is written before that is known.
+  /// The process survives a signal that was sent, but the dump is written before this is known.
   @Test(arguments: [BuildConfiguration.asTested, .staticDebug, .staticRelease])
   func withSwiftsLibrariesInsideItIsNamedInACrashThatIsSurvived(_ configuration: BuildConfiguration)
     async throws

@@ -5,7 +5,8 @@ import Glibc
 import ProcessSnapshot
 import Testing
 
-/// A program built with a sanitizer: it still reports, and the end is still the same.
+/// In a program that was built with a sanitizer, the sanitizer still reports, and the process ends in the same way as
+/// without the handler.
 @Suite struct SanitizerTests {
   @Test(arguments: ["null-read", "abort", "fatal-error"])
   func addressSanitizerStillReportsTheProcessEndsAlikeAndThereIsADump(_ kind: String) async throws {

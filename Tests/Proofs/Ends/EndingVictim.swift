@@ -65,8 +65,8 @@ final class EndingVictim {
     return nil
   }
 
-  /// Waits until a process that is no child of the test's has ended, whether its parent has asked
-  /// for it or not; false after a minute.
+  /// Waits until a process that is not a child of the test has ended, even if its parent has not waited for it; returns
+  /// false after a minute.
   static func waitForEnd(of processID: pid_t) -> Bool {
     for _ in 0..<6000 {
       let text = FileManager.default.contents(atPath: "/proc/\(processID)/stat") ?? Data()

@@ -7,7 +7,7 @@ struct ExportDocument {
   struct Statement: Sendable {
     /// "duckdb", "clickhouse" or "both".
     let engine: String
-    /// Of a question; nil for what loads the file.
+    /// The name of a query; nil for a statement that loads the file.
     let name: String?
     let text: String
   }

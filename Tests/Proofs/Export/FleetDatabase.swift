@@ -3,10 +3,10 @@ import CrashTestSupport
 import Foundation
 import IntermediateDump
 
-/// A database of any number of reports whose bodies are hard links of a few real ones, while the facts
-/// of each (time, host, version, annotations, memory) are its own.
+/// A database of any number of reports. Their minidumps are hard links of a few real ones, but each report has
+/// different facts (time, host, version, annotations, memory).
 ///
-/// The facts of a report follow from its number, so that the answers to questions are known.
+/// The facts of a report follow from its number, so the right answers to queries are known.
 struct FleetDatabase {
   /// A real report.
   struct Body {

@@ -46,7 +46,7 @@ struct SteppedUploads: Sendable {
   /// - Parameters:
   ///   - now: seconds since 1970.
   ///   - random: from 0 to 1.
-  ///   - answer: takes each request.
+  ///   - answer: receives each request and returns the answer.
   init(
     _ database: CrashReportDatabase, to target: UploadTarget,
     now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> Double,

@@ -120,7 +120,7 @@ struct KilledUploaderTests {
     let large = try uploads.addReport(extra: 100 << 20)
     var peaks: [Int] = []
     for id in [small, large] {
-      // The shell's child writes its own peak when it is done: strace is not needed for it.
+      // The child prints its own peak at the end, so the measurement needs no strace.
       let child = try await ChildProcess.run(
         "/usr/bin/env",
         [

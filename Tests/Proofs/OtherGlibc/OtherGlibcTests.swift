@@ -4,7 +4,8 @@
   import Foundation
   import Testing
 
-  /// crash-lab, with Swift's libraries inside and beside it, under C libraries that are newer than this machine's.
+  /// crash-lab, with Swift's libraries linked statically and dynamically, under C libraries that are newer than this
+  /// machine's.
   @Suite(.serialized, .enabled("needs root") { geteuid() == 0 })
   struct OtherGlibcTests {
     static let systems = ["trixie", "sid"]

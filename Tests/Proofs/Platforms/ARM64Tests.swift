@@ -73,8 +73,8 @@ struct ARM64Tests {
     #expect(text == "2336 checks, 0 failed\n", "\(text)")
   }
 
-  /// In the order of their imports; the others need Dispatch or Foundation, of which the toolchain has
-  /// no textual interface, and have no code for one architecture.
+  /// The modules, in the order of their imports. The other modules need Dispatch or Foundation, for which the toolchain
+  /// has no textual interface; they have no code for a particular architecture.
   private static let modules = [
     "IntermediateDump", "PendingDumps", "CrashHandler", "ProcessSnapshot", "DumpInspection",
     "Minidump", "Stackwalk", "CrashReport", "CrashReportDatabase", "CrashConverter",

@@ -244,9 +244,9 @@ import Testing
   }
 }
 
-/// Modules of Python that some tests need.
+/// Python modules that some tests need.
 enum PythonModule {
-  /// True where the module is there, and in CI, where a missing one must fail.
+  /// True if the module is installed; also true in CI, where a test must fail if the module is missing.
   static func isWanted(_ name: String) async throws -> Bool {
     if OutsideTool.mustBeThere { return true }
     guard let python = OutsideTool.python3.path else { return false }

@@ -31,7 +31,7 @@ struct PlantedObjectTests {
     }
   }
 
-  /// The bytes that crash-lab writes over freed memory, and what an explanation has of each.
+  /// The bytes that crash-lab writes over freed memory, each with a text that the report's explanation must contain.
   private static let fills = [
     ("77", "the pointer was most likely freed"), ("5a", "memory that had been freed"),
     ("a5", "never written"), ("db", "the pointer was most likely freed"),

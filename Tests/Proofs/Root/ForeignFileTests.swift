@@ -32,7 +32,8 @@ struct ForeignFileTests {
     }
     #expect(try dumps.reports.map(\.id) == [own])
     #expect(dumps.directory.names("quarantine") == [])
-    // Root works there with the owner's rights: what is advised helps, and nothing less.
+    // Root works in this database with the rights of the database's owner, so the conversion fails until the owner may
+    // read the dump.
     let refused = try processIntermediateDumps(database: dumps.path)
     #expect(refused.map(\.reportID) == [foreign])
     #expect(refused.first?.outcome != .complete)

@@ -150,7 +150,7 @@ struct PlaceTests {
   @Test func twoContainersOfOneVolumeLeaveEachOtherAlone() throws {
     let first = try Racer(processingItself: "wait-and-abort", database: database, inNamespace: true)
     #expect(try first.line(with: "started") == "started 1")
-    // Its process ID is 1 too, and it processes at its start, and crashes.
+    // The second program also has process ID 1. It processes dumps when it starts, and crashes.
     let second = try Racer(
       processingItself: "wait-and-abort", database: database, inNamespace: true)
     #expect(try second.line(with: "started") == "started 1")

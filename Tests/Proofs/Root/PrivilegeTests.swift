@@ -31,7 +31,7 @@ struct PrivilegeTests {
     let reports = try ReportDirectory(database)
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let snapshot = try #require(reports.snapshots.first)
-    // Threads are stopped and read as before, modules found, stacks copied.
+    // Under these conditions too, the handler stops and reads threads, finds modules and copies stacks.
     #expect(snapshot.threads.count > scene.sleepers)
     #expect(snapshot.threads.allSatisfy { $0.context != nil && !$0.stack.isEmpty })
     #expect(snapshot.modules.contains { $0.path == victim })

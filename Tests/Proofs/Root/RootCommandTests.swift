@@ -36,7 +36,7 @@ struct RootCommandTests {
     try await run([try BuiltProducts.besideTests("postmortem")] + words)
   }
 
-  /// A program of the user's that crashes, and processes what its earlier runs have left.
+  /// Runs a program of the unprivileged user, which crashes, and first processes the dumps of its earlier runs.
   private func victim(_ deed: String, asRoot: Bool = false) async throws -> ChildProcess {
     try await run(
       (asRoot ? [] : Self.asUser) + [

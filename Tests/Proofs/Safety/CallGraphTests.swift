@@ -17,9 +17,9 @@ import Testing
     ]
     let sections = Section.allCases.map(\.symbol)
     let others = disassembly.symbols.filter {
-      // They surround the sections.
+      // These functions are not sections; they run before and after the sections.
       $0.hasPrefix("pm_write_") && !sections.contains($0)
-        // They call the program's handlers, where they are not inlined.
+        // These functions, unless they are inlined, call the program's handlers.
         || $0 == "pm_run_previous_handler" || $0 == "pm_run_first_chance_handler"
     }
     // Without optimisation the wrappers of system calls stand as functions, pm_write among them.

@@ -33,7 +33,7 @@ final class PoisonedVictim: Sendable {
       [kind], ["--on", place, "--threads", "3"], name: "\(kind)-\(place)", isPoisoned: isPoisoned)
   }
 
-  /// One scene of a program that had handlers of its own, in a database of its own.
+  /// Runs one scene of a program that had installed signal handlers before ours, with a separate database.
   func play(_ scene: String, isPoisoned: Bool) async throws -> Death {
     try await run(["chain", scene], [], name: scene, isPoisoned: isPoisoned)
   }

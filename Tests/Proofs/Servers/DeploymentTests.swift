@@ -11,7 +11,7 @@ struct DeploymentTests {
   @Test func theUnitIsOneThatSystemdAccepts() async throws {
     let directory = try SharedDirectory()
     let unit = try String(contentsOfFile: Self.examples + "/server.service", encoding: .utf8)
-    // The programs are not installed here.
+    // The programs that the unit names are not installed on this machine.
     let installed = unit.replacing("/usr/local/bin/postmortem", with: "/bin/true")
     try installed.write(
       toFile: directory.path + "/server.service", atomically: false, encoding: .utf8)

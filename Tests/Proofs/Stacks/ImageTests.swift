@@ -126,7 +126,7 @@ struct ImageTests {
     #expect(report.cause?.kind == "stack-overflow")
     let thread = try #require(snapshot.crashedThread)
     let stack = try #require(thread.stackRange)
-    // One of the three, and not all.
+    // The range is that of one of the three stacks, and not of all three.
     #expect(stack.byteCount == 1 << 20)
     #expect(thread.stackBytesOmitted == 0)
     let others = snapshot.threads.filter { $0.id != thread.id }.compactMap(\.stackRange)

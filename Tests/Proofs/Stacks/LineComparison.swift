@@ -3,9 +3,10 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Functions, files, lines and inlined calls at the addresses of gdb's frames, ours against gdb's.
+/// Compares this package's functions, files, lines and inlined calls at the addresses of gdb's frames with those of
+/// gdb.
 ///
-/// Address by address, so that it is symbols that are compared and not unwinding.
+/// Each address is looked up separately, so symbols are compared and not unwinding.
 struct LineComparison: CustomStringConvertible {
   /// Frames that are compared, without inlined ones.
   private(set) var frameCount = 0

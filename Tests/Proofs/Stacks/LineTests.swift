@@ -7,8 +7,8 @@ import Testing
 
 /// Functions, files, lines and inlined calls of the crashing thread, against gdb on the core file of the same crash.
 ///
-/// Address by address, so that it is symbols that are compared and not unwinding. On a task only the kinds that
-/// debuggers look at elsewhere too; with `POSTMORTEM_LINES=all` every kind, which doubles the minutes that gdb takes.
+/// Each address is looked up separately, so symbols are compared and not unwinding. On tasks, only the kinds of crashes
+/// in `KnownCrash.debugged` are compared; with `POSTMORTEM_LINES=all`, all kinds, for which gdb takes twice as long.
 @Suite struct LineTests {
   private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_LINES"] == "all"
 

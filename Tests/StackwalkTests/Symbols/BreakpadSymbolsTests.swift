@@ -15,8 +15,8 @@ import Testing
     return note.bytes
   }
 
-  /// Rules for 0x1100 to 0x1140: a saved frame pointer, a CFA that has no expression, the outermost
-  /// function, and a frame pointer that is restored.
+  /// Rules for 0x1100 to 0x1140: a saved frame pointer, a CFA that Breakpad's format cannot express, the outermost
+  /// function, and a restored frame pointer.
   private static var frames: [UInt8] {
     var section = CFIBytes(section: .debugFrame)
     section.cie([1, 0, 1, 0x78, 16, 0x0C, 7, 8, 0x90, 1])

@@ -24,7 +24,7 @@ struct DebugBytes {
 
 /// An ELF file of one executable segment, 0x1000 to 0x2000, and any sections.
 enum HandmadeELF {
-  /// Puts it together.
+  /// Composes the file.
   ///
   /// - Parameter note: a segment of notes; empty for none.
   static func bytes(

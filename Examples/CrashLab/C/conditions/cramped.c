@@ -69,7 +69,7 @@ static void *in_handler_on_8k(void *argument) {
   return NULL;
 }
 
-// Without an alternate stack, at the end of its own.
+// Runs on a thread without an alternate signal stack, near the end of the thread's stack.
 static void *on_used_stack(void *argument) {
   stack_t none = {.ss_flags = SS_DISABLE};
   sigaltstack(&none, NULL);

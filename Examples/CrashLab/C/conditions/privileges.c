@@ -40,7 +40,7 @@ void condition_change_root(void) {
 
 void condition_not_dumpable(void) { check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl"); }
 
-// What the handler can forgo, by the names of `CallGroup`.
+// System calls without which the handler still works, by the names of `CallGroup`.
 enum { CALLS_IN_GROUP = 28 };
 static const struct call_group {
   const char *name;

@@ -99,7 +99,8 @@ void crashlab_run_java(const char *_Nonnull scene);
 bool (*_Nonnull crashlab_java_first_chance(void))(int, void *_Nullable, void *_Nullable);
 int crashlab_java_faults(void);
 
-// Gives a signal to another handler; whether it has one.
+// `crashlab_take_signal` installs another handler for a signal; `crashlab_is_caught` returns whether the signal has a
+// handler.
 void crashlab_take_signal(int signal);
 bool crashlab_is_caught(int signal);
 

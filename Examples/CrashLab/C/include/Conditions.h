@@ -31,11 +31,12 @@ void condition_in_thread_start(crashlab_body _Nonnull body, void *_Nullable cont
 void condition_in_thread_end(crashlab_body _Nonnull body, void *_Nullable context);
 // In a constructor of the module that the environment's CRASHLAB_MODULE names.
 void condition_in_constructor(crashlab_body _Nonnull body, void *_Nullable context);
-// In the resolver of an indirect function, by which the loader links the module that CRASHLAB_RESOLVER_MODULE names.
+// In the resolver of an indirect function, which the loader calls when it links the module that
+// CRASHLAB_RESOLVER_MODULE names.
 void condition_in_resolver(crashlab_body _Nonnull body, void *_Nullable context);
 // In the destructor of a static object of C++.
 void condition_in_static_destructor(crashlab_body _Nonnull body, void *_Nullable context);
-// From here on the body runs in whatever next waits for the disk on this thread.
+// After this call, the body runs in the next function that waits for the disk on this thread.
 void condition_trap_syncs(crashlab_body _Nonnull body, void *_Nullable context);
 
 // Threads beside the crashing one.
@@ -113,7 +114,7 @@ void condition_converted_elsewhere(const char *_Nullable database);
 void condition_converted_in_another_time(const char *_Nullable database);
 void condition_taken_for_dead(const char *_Nullable database);
 
-// Children. What a child's end was, as waitpid(2) tells it, goes to standard output.
+// Conditions with child processes, which write the status of waitpid(2) for each child to standard output.
 
 void condition_in_child(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_in_child_then_parent(crashlab_body _Nonnull body, void *_Nullable context);

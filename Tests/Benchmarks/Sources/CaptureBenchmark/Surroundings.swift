@@ -27,7 +27,8 @@ struct Surroundings {
     "beside \(busy) busy threads, \(mappings) mappings, \(modules) modules"
   }
 
-  /// Takes an option and its value out of the arguments, if one is there; false for a wrong value.
+  /// Removes an option and its value from the arguments, if the arguments contain one; returns false if the value is
+  /// invalid.
   mutating func take(from arguments: inout [String]) -> Bool {
     let options: [(String, WritableKeyPath<Surroundings, Int32>)] = [
       ("--busy", \.busy), ("--mappings", \.mappings), ("--modules", \.modules),

@@ -23,9 +23,9 @@ struct Dumps {
     identifier = String(name[..<at])
   }
 
-  /// Makes a database of `count` dumps with the memory of so many MiB in each.
+  /// Makes a database of `count` dumps, each with `mebibytes` MiB of memory.
   ///
-  /// - Returns: the bytes of all.
+  /// - Returns: the size of all dumps in bytes.
   func makeDatabase(at path: String, count: Int, mebibytes: Int = 0) throws -> Int {
     let pending = path + "/pending-serialized-dumps"
     try FileManager.default.createDirectory(
@@ -81,11 +81,11 @@ struct Dumps {
 
 /// One run of a program to its end.
 struct Run {
-  /// Of the clock on the wall.
+  /// The elapsed time in seconds.
   let seconds: Double
-  /// User and system, in seconds.
+  /// The CPU time in user mode and in the kernel, in seconds.
   let processorSeconds: Double
-  /// The most anonymous memory that was seen, in bytes.
+  /// The maximum amount of anonymous memory that was measured, in bytes.
   let anonymous: Int
 
   init(_ program: String, _ arguments: [String], mayDie: Bool = false) throws {

@@ -58,9 +58,9 @@ func childTime() -> Double {
 
 /// One run of the server.
 struct Measurement {
-  /// Answers a second.
+  /// The number of answers per second.
   var throughput = 0.0
-  /// CPU time of the server for one answer, in microseconds, its start included.
+  /// The server's CPU time for one answer in microseconds, including the server's start.
   var cost = 0.0
 }
 

@@ -36,7 +36,7 @@ static void check(int succeeds, const char *what) {
   exit(1);
 }
 
-// The descriptor of a new file.
+// Creates a file and returns its descriptor.
 static int create(int directory, const char *name) {
   int file = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   check(file >= 0, name);
