@@ -24,8 +24,9 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     return remainder < 0 ? quotient &- 1 : quotient
   }
 
-  /// The release date of Swift 6.0. This package needs a later version, so no program with this package can have run
-  /// before this date.
+  /// The release date of Swift 6.0.
+  ///
+  /// This package needs a later version, so no program with this package can have run before this date.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
   /// How far in the future a date may be, in nanoseconds.
   ///

@@ -3,8 +3,10 @@ import CrashTestSupport
 import Foundation
 import IntermediateDump
 
-/// A database of any number of reports. Their minidumps are hard links of a few real ones, but each report has
-/// different facts (time, host, version, annotations, memory).
+/// A database of any number of reports.
+///
+/// Their minidumps are hard links of a few real ones, but each report has different facts (time, host, version,
+/// annotations, memory).
 ///
 /// The facts of a report follow from its number, so the right answers to queries are known.
 struct FleetDatabase {

@@ -73,8 +73,10 @@ struct ARM64Tests {
     #expect(text == "2336 checks, 0 failed\n", "\(text)")
   }
 
-  /// The modules, in the order of their imports. The other modules need Dispatch or Foundation, for which the toolchain
-  /// has no textual interface; they have no code for a particular architecture.
+  /// The modules, in the order of their imports.
+  ///
+  /// The other modules need Dispatch or Foundation, for which the toolchain has no textual interface; they have no code
+  /// for a particular architecture.
   private static let modules = [
     "IntermediateDump", "PendingDumps", "CrashHandler", "ProcessSnapshot", "DumpInspection",
     "Minidump", "Stackwalk", "CrashReport", "CrashReportDatabase", "CrashConverter",
