@@ -33,7 +33,8 @@ public struct ClientInformation: Sendable, Equatable {
   public var contextsOmitted: UInt64?
   /// The number of bytes of extra memory that were left out because of the limit.
   public var memoryBytesOmitted: UInt64?
-  /// The number of breadcrumbs that the program ever left, including those that newer ones have replaced.
+  /// The number of breadcrumbs that the program has written since its start, including breadcrumbs that newer ones have
+  /// replaced.
   public var breadcrumbsLeft: UInt64?
   /// The number of breadcrumbs, among the last 128, that are missing because the program was writing them when it
   /// crashed.

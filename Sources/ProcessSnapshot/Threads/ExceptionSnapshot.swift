@@ -111,8 +111,7 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// True for a signal that a process, a timer or another event sent, because the code of such a signal is zero or
-  /// negative.
+  /// True if a process, a timer or another event sent the signal; the code of such a signal is zero or negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
   /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.
