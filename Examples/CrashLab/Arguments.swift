@@ -65,7 +65,7 @@ struct Arguments {
     return choice
   }
 
-  /// - Throws: where it is missing.
+  /// - Throws: if it is missing.
   var database: String {
     get throws(UsageError) {
       guard let database = options["--database"], !database.isEmpty else {
@@ -77,7 +77,7 @@ struct Arguments {
 
   /// Nil for no handler of ours.
   ///
-  /// - Throws: where neither `--database` nor `--no-handler` is given.
+  /// - Throws: if neither `--database` nor `--no-handler` is given.
   var databaseOfHandler: String? {
     get throws(UsageError) { has("--no-handler") ? nil : try database }
   }

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Glibc
 
 extension CrashPlace {
-  /// Called before the handler starts; nil where no thread has to be there.
+  /// Called before the handler starts; nil if no thread has to be there.
   func prepare(stackSize: Int?) -> EarlierThread? {
     switch self {
     case .earlierThread: EarlierThread(stackSize: stackSize, isWorker: false)

@@ -9,7 +9,7 @@ enum Secrets {
   @TaskLocal private static var session = ""
   private static let query = Annotation<String>("query", capacity: 64)
 
-  /// The text of `fatalError`; nil where none is planted.
+  /// The text of `fatalError`; nil if none is planted.
   static var message: String? {
     CommandLine.arguments.contains("--plant") ? "cannot log in with zQ9-fatal-Xw4Kp7" : nil
   }

@@ -24,7 +24,7 @@ enum Sleepers {
     }
   }
 
-  /// True if the kernel says that a thread is in no system call; false where the kernel does not say it.
+  /// True if the kernel says that a thread is in no system call; false if the kernel does not say it.
   ///
   /// Source: proc_pid_syscall(5).
   private static func isRunning(_ thread: Int32) -> Bool {

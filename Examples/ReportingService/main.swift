@@ -42,7 +42,7 @@ do {
     uploader = started
   }
 } catch {
-  // A service goes on without its crash handler.
+  // A service continues without its crash handler.
   print("crash reports: \(error)")
 }
 

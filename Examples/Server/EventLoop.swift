@@ -37,7 +37,7 @@ final class EventLoop {
       if ready.contains(listener) { acceptAll() }
       serve(ready)
     }
-    // Whoever is connected already is served, and told that it was the last time.
+    // Serve the clients that are already connected, and tell them that the connection ends.
     acceptAll()
     shutdown.loopStoppedAccepting()
     let end = ContinuousClock.now + Self.timeOfShutdown
@@ -117,7 +117,7 @@ final class Connection {
     }
   }
 
-  /// The next whole request; `.some(nil)` for what is none, nil where more bytes are needed.
+  /// The next whole request; `.some(nil)` for what is none, nil if more bytes are needed.
   func nextRequest() -> Request?? {
     switch Request.parse(received) {
     case .incomplete: return nil

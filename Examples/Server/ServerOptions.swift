@@ -9,7 +9,7 @@ struct ServerOptions {
   /// Off to compare the server with one without crash reports: no handler, no context, no breadcrumbs.
   var hasHandler = true
 
-  /// Ends the process where the words make no sense.
+  /// Ends the process if the words make no sense.
   init(_ words: ArraySlice<String>) {
     var rest = words
     var operands: [String] = []

@@ -8,7 +8,7 @@ struct Listener {
   let descriptor: Int32
   let port: UInt16
 
-  /// Ends the process where the port cannot be had.
+  /// Ends the process if the port is not available.
   init(port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     makeNonblocking(descriptor)

@@ -20,7 +20,7 @@ if options.hasHandler {
       } catch { note("crash reports stay unprocessed: \(error)") }
     }
   } catch {
-    // A server goes on without its crash handler.
+    // A server continues without its crash handler.
     note("no crash reports from this run: \(error)")
   }
 }

@@ -56,7 +56,7 @@ public struct CatalogueCase: Sendable, CustomStringConvertible {
       + (database.map { ["--database", $0 + condition.databaseSuffix] } ?? ["--no-handler"])
   }
 
-  /// What crash-lab is told, but for the database.
+  /// The arguments of crash-lab, except for the database.
   public var arguments: [String] {
     let threads = condition.arguments.contains("--threads") ? [] : ["--threads", "3"]
     return [death.kind, "--on", place.rawValue] + threads + condition.arguments

@@ -185,7 +185,7 @@ extension CatalogueCase {
 }
 
 extension CrashCondition {
-  /// False where this machine or user cannot make it.
+  /// False if this machine or user cannot make it.
   public var canBeHad: Bool {
     if needsRoot, geteuid() != 0 { return false }
     // -1 where the C library does not tell it.

@@ -43,7 +43,7 @@ public struct KillSoak {
   private let threads: Int
   private let directory: SharedDirectory
   private var generator: SeededGenerator
-  /// Nanoseconds from the announcement to the end of a run that nobody kills.
+  /// The number of nanoseconds from the announcement to the end of a run that is not killed.
   private var duration: UInt64 = 0
   public private(set) var tally = Tally()
 

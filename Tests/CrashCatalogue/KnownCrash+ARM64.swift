@@ -2,7 +2,7 @@ extension KnownCrash {
   /// The bytes of a signal's frame on arm64, without SVE.
   static let signalFrameOfARM64 = 4720
 
-  /// The same crash on arm64; nil where there is none.
+  /// The same crash on arm64; nil if there is none.
   ///
   /// Source: Linux arch/arm64/kernel/traps.c and debug-monitors.c.
   public var onARM64: KnownCrash? {

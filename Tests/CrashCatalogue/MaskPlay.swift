@@ -9,7 +9,7 @@ public struct MaskPlay: Sendable, CustomTestStringConvertible {
   public let scene: String
   /// The signal that ends it, and of which there is a report; nil for one that ends by itself.
   let signal: Int32?
-  /// True where glibc 2.41 or newer aborts inside itself in a thread that was sent a SIGABRT that it
+  /// True if glibc 2.41 or newer aborts inside itself in a thread that was sent a SIGABRT that it
   /// blocks: a limit.
   let isLostInNewGlibc: Bool
 

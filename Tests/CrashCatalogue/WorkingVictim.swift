@@ -18,7 +18,7 @@ package final class WorkingVictim: Sendable {
     directory = try TemporaryDirectory()
   }
 
-  /// The reports and ledger that a run left behind.
+  /// The reports and the ledger that a run left.
   package struct Run: Sendable {
     package let snapshot: ProcessSnapshot
     /// Requests that were done before the crash.

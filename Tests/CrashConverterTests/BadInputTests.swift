@@ -6,7 +6,7 @@ import Glibc
 import IntermediateDump
 import Testing
 
-/// What may lie in a pending directory that nobody has put there with care.
+/// Files that may be in a pending directory although no part of this package put them there.
 @Suite struct BadInputTests {
   private let dumps: PendingDatabase
 

@@ -17,7 +17,7 @@ import Testing
     dumps = try PendingDatabase()
   }
 
-  /// A dump whose converter, which nobody sees any more, ended in an attempt at it.
+  /// A dump whose converter ended during its attempt, and is no longer visible.
   private func putClaimed(attempt: UInt32, thread: UInt32) throws -> ReportID {
     let id = ReportID()
     let role = PendingDumpName.Role.claimed(

@@ -237,7 +237,7 @@ enum Mappings {
 
   static var count: Int { lines.count }
 
-  /// Such as "rw-p"; empty where nothing is mapped.
+  /// Such as "rw-p"; empty if nothing is mapped.
   static func protection(at address: UInt) -> String {
     for line in lines {
       let fields = line.split(separator: " ")

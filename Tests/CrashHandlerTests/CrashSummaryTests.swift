@@ -158,7 +158,7 @@ import Testing
     #expect(try IntermediateDumpDocument(parsing: directory.onlyDump()).isComplete)
   }
 
-  /// The kernel says that there is room, and the write raises SIGPIPE all the same.
+  /// The kernel reports that there is room, but the write still raises SIGPIPE.
   @Test func aSocketThatNobodyReadsAnyMoreDoesNotChangeTheEnd() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database

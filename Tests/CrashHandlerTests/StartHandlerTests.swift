@@ -46,7 +46,7 @@ import Testing
       #expect(owner.unsigned(.ownerProcessID) == UInt64(getpid()))
       let stat = try String(contentsOfFile: "/proc/self/stat", encoding: .utf8)
       let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
-      // The state is field 3 of proc_pid_stat(5), and the first one behind the name.
+      // The state is field 3 of proc_pid_stat(5), which is the first field after the name.
       #expect(owner.unsigned(.ownerStartTime) == UInt64(fields[22 - 3]))
       #expect(owner.unsigned(.ownerStackStart) == UInt64(fields[28 - 3]))
       let boot = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A pthread that runs a closure and gives its result to whoever joins it.
+/// A pthread that runs a closure and returns the result when it is joined.
 final class TestThread<Result: Sendable>: Sendable {
   private let result = Mutex<Result?>(nil)
   private let body: @Sendable () -> Result

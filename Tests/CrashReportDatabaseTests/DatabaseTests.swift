@@ -137,7 +137,7 @@ import Testing
     try finish(id, in: database)
     #expect(try database.report(id)?.state == .pending)
     #expect(directory.bytes("pending/\(id).dmp") == Array("minidump".utf8))
-    // Left behind for more than three days: removed. The other one may still be written.
+    // A file that is older than three days is removed. The other one may still be written.
     #expect(directory.names("new") == ["\(id).dmp"])
     let old = Date(timeIntervalSinceNow: -4 * 24 * 3600)
     try FileManager.default.setAttributes(

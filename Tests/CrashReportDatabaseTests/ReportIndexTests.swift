@@ -128,7 +128,7 @@ import Testing
         let index = try index()
         #expect(index.facts(of: reports[0]) == Self.facts(0), "\(position) \(isCut)")
         #expect(index.facts(of: reports[1]) == nil, "\(position) \(isCut)")
-        // Behind a damaged head nobody knows where the next record begins.
+        // After a damaged head, the start of the next record is not known.
         let isFollowed = !isCut && position >= 8
         #expect(
           index.facts(of: reports[2]) == (isFollowed ? Self.facts(2) : nil), "\(position) \(isCut)")

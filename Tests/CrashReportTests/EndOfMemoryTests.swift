@@ -89,7 +89,7 @@ import Testing
     let memory = try #require(report.snapshot.memoryExcerpts.first { $0.about == "fault" })
     #expect(memory.target == .highest)
     #expect(memory.bytes.count == 64)
-    // There is no number for what lies behind the last byte.
+    // No number can express the address after the last byte.
     let mappings = try #require(try report.jsonObject["mappings"] as? [[String: Any]])
     #expect(mappings.last?["end"] as? String == "0xffffffffffffffff")
   }

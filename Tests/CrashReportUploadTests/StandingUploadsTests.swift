@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashReportUpload
 
-/// Time that stands still but for the test.
+/// A clock that advances only when the test advances it.
 private final class HandClock: Sendable {
   let seconds = Mutex<Int64>(1_800_000_000)
   /// Sleeps that were begun.

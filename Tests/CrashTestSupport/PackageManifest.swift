@@ -22,7 +22,7 @@ public struct PackageManifest: Decodable, Sendable {
 
   public struct Dependency: Decodable, Sendable {
     public let name: String
-    /// True where a trait leaves it out: such a module is linked for its symbols, and not imported.
+    /// True if a trait leaves it out: such a module is linked for its symbols, and not imported.
     public let isConditional: Bool
 
     private enum Key: CodingKey { case byName, target }

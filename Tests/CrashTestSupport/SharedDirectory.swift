@@ -30,12 +30,12 @@ public final class SharedDirectory: Sendable {
   /// Absolute and without a trailing slash.
   public var path: String { directory.path }
 
-  /// The sorted names in a directory below; none where there is no such directory.
+  /// The sorted names in a directory below; none if there is no such directory.
   public func names(_ directory: String = "") -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: path + "/" + directory)) ?? []).sorted()
   }
 
-  /// The bytes of a file; nil where there is none.
+  /// The bytes of a file; nil if there is none.
   public func bytes(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: path + "/" + name).map(Array.init)
   }

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// The shell ends at once; the sleep would go on for ten minutes.
+  /// The shell ends immediately; the sleep would last ten minutes.
   @Test func whatAChildHasLeftBehindInAGroupOfItsOwnIsNamedAndGone() async throws {
     let directory = try TemporaryDirectory()
     let child = try await ChildProcess.run(
@@ -51,7 +51,7 @@ import Testing
     #expect(child.leftBehind == ["sleep"])
     let processID = try #require(
       pid_t(child.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)))
-    // It ends when the kernel gets to it, and whoever adopted it buries it.
+    // The process ends when the kernel schedules it, and the process that adopted it waits for it.
     let path = "/proc/\(processID)/stat"
     while let text = try? String(contentsOfFile: path, encoding: .utf8),
       text.split(separator: ")").last?.hasPrefix(" Z") == false

@@ -7,7 +7,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// `postmortem capture` on a real process, which goes on.
+/// `postmortem capture` on a real process, which continues afterward.
 ///
 /// `swift run proofs live-dumps` has the processes that give no answer.
 @Suite struct CaptureTests {
@@ -109,7 +109,8 @@ import Testing
     try victim.ask("alive")
   }
 
-  /// The kernel gives a signal for the process to whoever waits for it, and shows it as not blocked there.
+  /// The kernel delivers a signal for the process to a thread that waits for it, and shows the signal as not blocked in
+  /// this thread.
   @Test func aThreadThatWaitsForSignalsDoesNotGetTheRequest() async throws {
     let waiting = try victim("waiting")
     let refused = try await tool("capture", "\(waiting.processID)", "--timeout", "1")

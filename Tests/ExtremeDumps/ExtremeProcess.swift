@@ -162,7 +162,7 @@ struct ExtremeProcess {
     var stack = [Piece(address: pieceStart, bytes: frames(at: pieceStart, count, &numbers))]
     var end = pieceStart &+ UInt64(count)
     if numbers.chance(30) {
-      // A second part behind a gap: what is between them is not in the dump.
+      // A second part after a gap; the memory between the two parts is not in the dump.
       let gap = numbers.chance(50) ? numbers.number() & ~7 : 0x10_0000
       let second = end &+ gap
       stack.append(Piece(address: second, bytes: frames(at: second, 256, &numbers)))

@@ -219,7 +219,7 @@ int trace(pid_t process, const char *executable, const struct plan *the_plan) {
     if (signal == (SIGTRAP | 0x80)) {
       stopped_at_call(thread);
     } else if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) {
-      // A stop of the whole process, which goes on when it is told to.
+      // The whole process was stopped, so this thread stays stopped until SIGCONT.
       ptrace(PTRACE_LISTEN, id, 0, 0);
       continue;
     } else if (event == 0) {

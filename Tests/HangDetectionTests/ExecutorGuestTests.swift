@@ -20,7 +20,7 @@ import Testing
   /// Every idle event loop was told to hang, because the question did not come to it.
   @Test func runWhileTheGlobalPoolIsBlocked() async {
     await #expect(processExitsWith: .success) {
-      // Ends the process where the answer does not come.
+      // Ends the process if the answer does not come.
       alarm(30)
       let (entered, never) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let threads = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

@@ -38,7 +38,7 @@ import Testing
     }.map(String.init)
   }
 
-  /// The modules that write or read dumps, but for that of the format.
+  /// The modules that write or read dumps, except for the module of the format.
   private static let others = [
     "CoreFile", "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
     "CrashReportUpload", "DumpInspection", "HangDetection", "Minidump", "PendingDumps",

@@ -105,7 +105,7 @@ struct DeclarationScan {
     }
     let head = tokens[start..<position].map(\.text)
     guard let kind else {
-      // Nothing known; never stand still.
+      // If no declaration was recognized, skip one token, so that the scan always advances.
       if position == start { position += 1 }
       return
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// An error of a read is no end of what is read.
 @Suite struct ReadErrorTests {
-  /// A file of which the last bytes are missing behind the reader's back.
+  /// A file that is truncated while it is being read.
   private func shortenedFile(_ bytes: [UInt8], by count: Int) throws -> IntermediateDump.DumpBytes {
     let path = NSTemporaryDirectory() + "/read-error-" + UUID().uuidString
     try Data(bytes).write(to: URL(fileURLWithPath: path))

@@ -64,7 +64,7 @@ import Testing
     var bytes = try Self.small()
     let dump = DumpBytes(bytes)
     let index = try #require(dump.streamTypes.firstIndex(of: 4))
-    // The module list now reaches past the end. Ours has the modules all the same.
+    // The module list now reaches past the end. This package's own stream still contains the modules.
     bytes[32 + index * 12 + 7] = 0x7F
     #expect(try MinidumpReader.snapshot(of: bytes).modules.count == 2)
     let read = try MinidumpReader.snapshot(of: DumpBytes(bytes).hiding(0x504D_0003))

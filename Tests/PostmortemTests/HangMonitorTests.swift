@@ -52,7 +52,7 @@ import Testing
     let database = directory.path + "/database"
     await #expect(processExitsWith: .success) {
       [database = database as String, isActor = isActor as Bool] in
-      // Ends the process where no answer comes.
+      // Ends the process if no answer comes.
       alarm(60)
       try startHandler(database: database)
       let loop = Loop()

@@ -120,7 +120,7 @@ import Testing
     #expect(missing.end.exitCode == 1 && missing.standardError.contains("/none: "), "\(missing)")
   }
 
-  /// The others are done all the same.
+  /// The other core files are processed anyway.
   @Test func aCoreFileThatCannotBeReadIsNamed() async throws {
     let cores = try directory.subdirectory("unreadable")
     try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))

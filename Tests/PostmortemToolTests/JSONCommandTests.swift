@@ -58,7 +58,7 @@ import Testing
       #expect(failure.exitStatus == status && child.end.exitCode == status, "\(words)")
       #expect(!failure.error.isEmpty && child.standardOutput.isEmpty, "\(words)")
     }
-    // Behind `--` it is another program's.
+    // After `--`, the word belongs to another program.
     let other = try await run("run", "--", "/nonexistent", "--json")
     #expect(other.standardError.hasPrefix("postmortem: "))
   }
@@ -128,7 +128,7 @@ import Testing
     _ = try await run("process", database)
     let enabled = try await run("upload", database, "--enable", "--json")
     #expect(try decoded([String: Bool].self, enabled.standardOutput) == ["uploadsEnabled": true])
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     let child = try await run("upload", database, "--url", "http://127.0.0.1:1/", "--json")
     let entry = try decoded(UploadCommand.Entry.self, child.standardOutput)
     #expect(entry.event == "delayed" && entry.reportID != nil && entry.reason?.isEmpty == false)

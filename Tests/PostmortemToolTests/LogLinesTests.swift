@@ -182,7 +182,7 @@ import Testing
       }
     }
     expectBoth(zip(log("web"), log("api")).flatMap { $0 + $1 }, "export")
-    // Without the empty line behind the last entry.
+    // Without the empty line after the last entry.
     #expect(summaries(in: Array(log("web").joined().dropLast())).found.first?.isWhole == true)
   }
 

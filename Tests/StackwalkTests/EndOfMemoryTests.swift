@@ -32,7 +32,7 @@ import Testing
       .trace(of: snapshot.threads[0], head: 100, tail: 10)
   }
 
-  /// The caller's stack pointer would lie behind the end: there is no such frame.
+  /// The caller's stack pointer would be past the end, so there is no such frame.
   @Test func walksAStackAtTheVeryEnd() {
     // A record right at the end, and one that leads out of it.
     let end = UInt64.max - 15

@@ -20,7 +20,7 @@ struct HandmadeProcess {
 
   func address(ofWord index: Int) -> UInt64 { Self.stack &+ UInt64(bitPattern: Int64(index) * 8) }
 
-  /// Puts `call rel32` right before an offset and returns the address behind it.
+  /// Puts `call rel32` right before an offset, and returns the address after the call.
   mutating func call(endingAt offset: Int) -> UInt64 {
     codeBytes.replaceSubrange(offset - 5..<offset, with: [0xE8, 1, 2, 3, 4])
     return Self.code + UInt64(offset)

@@ -16,7 +16,7 @@ import Testing
   /// A thread behind a system call at `library` + 0x100, with a frame record that leads on to `library` + 0x400.
   ///
   /// - Parameters:
-  ///   - code: what comes next; nil where the dump has no code.
+  ///   - code: what comes next; nil if the dump has no code.
   ///   - link: what the link register holds.
   ///   - call: the kernel's words on the system call that the thread is in.
   private func frames(_ code: [UInt32]?, link: UInt64, call: String? = nil) -> [StackFrame] {

@@ -17,7 +17,7 @@ import Testing
     // call 0x1700, from 0x1800.
     let call: [UInt8] = [0xE8, 0xFB, 0xFE, 0xFF, 0xFF]
     #expect(TailJump.callTarget(call, at: 0x1800, .x86_64) == 0x1700)
-    // call *%rax behind three other bytes.
+    // call *%rax after three other bytes.
     #expect(TailJump.callTarget([0, 0, 0, 0xFF, 0xD0], at: 0x1800, .x86_64) == nil)
     #expect(TailJump.callTarget([0xE8, 0], at: 0x1800, .x86_64) == nil)
     // bl -0x100, at 0x1801; blr x8.
@@ -31,7 +31,7 @@ import Testing
     #expect(jumps([0xE9, 0xFB, 0xFE, 0xFF, 0xFF]) == [0x1700])
     #expect(jumps([0x0F, 0x84, 0xFA, 0xFE, 0xFF, 0xFF]) == [0x1700])
     #expect(jumps([0xEB, 0xF2]) == [0x17F4])
-    // A call is none, nor is its operand; the jump behind it is.
+    // A call is not a jump, and neither is its operand; the jump after the call is one.
     #expect(jumps([0xE8, 0xEB, 0xFE, 0xFF, 0xFF, 0x66, 0x90, 0xEB, 0xFE]) == [0x1807])
     // jne 0x1816.
     #expect(jumps([0x75, 0x14]) == [0x1816])

@@ -285,7 +285,7 @@ import Testing
 
   @Test(
     arguments: [
-      // hlt behind the call in _start; mov rdi, rax; mov eax, 60; syscall behind that in clone3.
+      // After the call, _start has hlt, and clone3 has mov rdi, rax; mov eax, 60; syscall.
       [0xF4], [0x48, 0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05],
       [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05],
     ] as [[UInt8]])

@@ -421,7 +421,7 @@ static void run_threads(void) {
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
-// Two threads that nobody saves.
+// Two threads that no handler rescues.
 static void *die_in_lane(void *argument) {
   pthread_barrier_wait(&barrier);
   if (argument) crash_null_call();
@@ -435,8 +435,8 @@ static void run_deaths(void) {
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
-// Threads that nobody saves, each in another way. The kernel has no room for a real-time signal to stop them by, so that those
-// which come second are not stopped where they wait.
+// Threads that no handler rescues; each crashes in a different way. The kernel has no room for a real-time signal to
+// stop them by, so that those which come second are not stopped where they wait.
 static void *die_of_kind(void *argument) {
   int kind = (int)(intptr_t)argument % 4;
   pthread_barrier_wait(&barrier);

@@ -23,8 +23,9 @@ static int put(const char *directory, const char *name, const char *text) {
   return count == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-// Outside the group, and removes it when nobody is left in it. Another program: with a forked child this process would share
-// pages, and the kernel copies each shared page that a dump reads (Linux mm/gup.c, gup_must_unshare).
+// Runs outside the group, and removes the group when no process is left in it. Another program: with a forked child
+// this process would share pages, and the kernel copies each shared page that a dump reads (Linux mm/gup.c,
+// gup_must_unshare).
 static int remove_when_empty(const char *directory, pid_t parent) {
   char script[512];
   snprintf(script, sizeof script,

@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// Threads beside the crashing one.
+// Threads other than the crashing one.
 
 extension Condition {
   static let threadConditions: [Condition] = [

@@ -3,7 +3,7 @@ internal import Postmortem
 
 /// Two threads that write to one variable without order, and then a death by SIGABRT.
 ///
-/// A program that cannot start the handler says why and goes on, as a service does.
+/// A program that cannot start the handler prints the reason and continues, as a service does.
 struct DataRace: Subcommand {
   nonisolated(unsafe) private static var counter = 0
 

@@ -8,7 +8,7 @@ struct JavaMachine: Subcommand {
   private enum Order: String, CaseIterable {
     /// As Docs/Reference/Handler.md says.
     case machineFirst = "machine-first"
-    /// The same, but nobody is asked before a crash is captured.
+    /// The same, but no first-chance handler is called before a crash is captured.
     case machineFirstUnasked = "machine-first-unasked"
     case handlerFirst = "handler-first"
   }

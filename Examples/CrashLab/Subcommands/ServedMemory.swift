@@ -4,7 +4,7 @@ internal import Postmortem
 
 /// A crash, or a dump without one, of a process that has memory whose pages one of its threads brings.
 ///
-/// Whoever reads such a page waits for that thread, which a crash has stopped.
+/// A thread that reads such a page waits for that thread, which a crash has stopped.
 struct ServedMemory: Subcommand {
   private enum Server: String, CaseIterable {
     /// userfaultfd, for pages that are missing.

@@ -2,7 +2,7 @@
 protocol Subcommand: Sendable {
   init(_ arguments: Arguments) throws(UsageError)
 
-  /// Does it; the process exits with 0 where this comes back.
+  /// Does it; the process exits with 0 if this comes back.
   func run() throws
 }
 

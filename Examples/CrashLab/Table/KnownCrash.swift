@@ -38,7 +38,7 @@ public struct KnownCrash: Sendable {
   public var address: Address
   /// A part of the name of the victim's function that crashed.
   public let function: String
-  /// What the Swift runtime or libc said; nil where nothing is said, or not in every build.
+  /// What the Swift runtime or libc said; nil if nothing is said, or not in every build.
   public var message: String?
   /// A part of the report's explanation.
   public var explanation: String?

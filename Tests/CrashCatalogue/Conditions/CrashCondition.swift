@@ -31,23 +31,23 @@ public struct CrashCondition: Sendable {
   var crashes = 1
   /// Dumps that are pending when the program starts.
   var dumpsBefore = 0
-  /// True where it happens on a thread that the condition makes.
+  /// True if it happens on a thread that the condition makes.
   var isOnOtherThread = false
-  /// True where the crashing thread first calls into the condition: then an error thrown out of main is none any more.
+  /// True if the crashing thread first calls into the condition: then an error thrown out of main is none any more.
   var surroundsCrash = false
-  /// True where the process that the test sees does not end by the crash's own signal.
+  /// True if the process that the test sees does not end by the crash's own signal.
   public var endsOtherwise = false
-  /// False where the output is a debugger's, or another handler's that has no stack without ours.
+  /// False if the output is a debugger's, or another handler's that has no stack without ours.
   var comparesOutput = true
-  /// False where a dump has no mappings: then nothing is explained by them.
+  /// False if a dump has no mappings; the report then contains no explanation that needs them.
   var knowsMappings = true
-  /// False where a dump has registers alone: no function is named.
+  /// False if a dump has only registers; the report then names no function.
   var readsMemory = true
-  /// True where a dump is cut off behind what was preallocated for it: the stack of an overflow is larger.
+  /// True if a dump is cut off at its preallocated size, because the stack of an overflow is larger.
   var cutsLargeDumps = false
-  /// True where the kernel has no room for who sent a signal: it then says SI_USER, of nobody.
+  /// True if the kernel has no room for the data of the sender; the signal then has the code SI_USER and no sender.
   var losesSenders = false
-  /// True where signals come at any moment that run on the thread's own stack.
+  /// True if signals come at any moment that run on the thread's own stack.
   var interrupts = false
   /// True if a run takes seconds; then only one kind of crash of each sort is run.
   var isSlow = false
@@ -65,7 +65,7 @@ public struct CrashCondition: Sendable {
   /// Whether what it leaves takes long to convert and to read.
   var isHeavy: Bool { takesTime || dumpsBefore > 0 }
 
-  /// Why a kind cannot be had under this condition; nil where it can.
+  /// The reason why a kind of crash is impossible under this condition; nil if it is possible.
   public func obstacle(_ crash: KnownCrash) -> String? {
     if let reason = excluded[crash.kind] { return reason }
     if isSlow, !CrashCondition.representatives.contains(crash.kind) {

@@ -212,7 +212,7 @@ import Testing
     #expect(offset(list, String(repeating: "n", count: 256), 8) == 0)
   }
 
-  /// The number of an annotation as the capture reads it; nil where there is none.
+  /// The number of an annotation as the capture reads it; nil if there is none.
   private func number(_ list: AnnotationList, _ offset: UInt32) -> UInt64? {
     var place: UInt64 = 0
     guard let reading = list.node(offset).flatMap({ unsafe $0.read(into: &place) }),

@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// Reading behind the end of a mapped file raises SIGBUS.
+  /// Reading past the end of a mapped file raises SIGBUS.
   @Test func aFileThatWasCutUnderItsMappingIsAbsent() throws {
     let directory = try TemporaryDirectory()
     let descriptor = unsafe open(directory.path + "/cut", O_RDWR | O_CREAT, 0o600)

@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// A text that would be markup, wherever it stands, changes no tag of the page.
+  /// A text that would be markup changes no tag of the page, wherever the text occurs.
   @Test(
     .needs(.python3),
     arguments: [

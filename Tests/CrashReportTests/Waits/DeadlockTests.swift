@@ -24,7 +24,7 @@ import Testing
     let waits = circle(of: threads).waits
     let deadlock = try #require(waits.deadlocks.first)
     #expect(waits.deadlocks.count == 1 && deadlock.isCertain)
-    // Begins at the first place, whoever came first.
+    // The sequence begins at the first place, no matter which thread came first.
     #expect(deadlock.waits.map(\.threadID).first == 7)
     #expect(Set(deadlock.waits.map(\.threadID)) == Set(threads))
     for (wait, next) in zip(deadlock.waits, deadlock.waits.dropFirst() + deadlock.waits.prefix(1)) {

@@ -46,7 +46,7 @@ public final class RunningServer {
     let watchdog = DispatchWorkItem { [processID] in _ = Glibc.kill(processID, SIGKILL) }
     DispatchQueue.global().asyncAfter(
       deadline: .now() + .seconds(ChildProcess.patience), execute: watchdog)
-    // Not collected yet, so that the process ID is nobody else's while it may be killed.
+    // The child has not been waited for, so no other process can have its process ID while it may be killed.
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) < 0, errno == EINTR
     {}

@@ -2,7 +2,7 @@
 public struct DebuggerView: Sendable {
   public struct Frame: Sendable, Equatable {
     public var address: UInt64
-    /// The linkage name of the function, without offset; nil where the debugger knows none.
+    /// The linkage name of the function, without the offset; nil if the debugger does not know it.
     public var function: String?
   }
 
@@ -14,7 +14,7 @@ public struct DebuggerView: Sendable {
     public var isReturnAddress: Bool
     /// The linkage name, where the debug information has one.
     public var function: String
-    /// Nil where the debugger knows no line.
+    /// Nil if the debugger knows no line.
     public var file: String?
     public var line: Int
   }

@@ -113,7 +113,7 @@ public enum GDB {
           address: address, function: words[3] == "-" ? nil : words[3])
         if words[0] == "frame" { view.stacks[id, default: []].append(frame) }
         view.stacksWithTailCalls[id, default: []].append(frame)
-      // What was interrupted comes behind the frame that the handler returns to.
+      // The interrupted function follows the frame to which the handler returns.
       case ("handler", 2):
         guard let id = UInt32(words[1]) else { continue }
         view.stacks[id] = []

@@ -59,7 +59,7 @@ public enum LLVMSymbolizer {
     return answers
   }
 
-  /// Two lines a frame, an empty one behind each address.
+  /// Each frame has two lines, and an empty line follows each address.
   static func parse(_ output: String) -> [[Frame]] {
     var answers: [[Frame]] = []
     var frames: [Frame] = []

@@ -33,7 +33,7 @@ public enum OutsideTool: String, Sendable {
   /// A file system without FIFOs, links and modes, and what makes one.
   case exfatMount = "mount.exfat-fuse"
   case exfatMake = "mkfs.exfat"
-  /// Compiles a class for the Java virtual machine beside it.
+  /// Compiles a class for the Java virtual machine into the same directory.
   case javac
   /// Libraries to be preloaded.
   case jemalloc = "libjemalloc.so.2"
@@ -82,12 +82,12 @@ public enum OutsideTool: String, Sendable {
     }
   }
 
-  /// True where a missing tool must fail a test, not skip it.
+  /// True if a missing tool must fail a test, not skip it.
   public static var mustBeThere: Bool { ProcessInfo.processInfo.environment["CI"] == "true" }
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips a test where a program is missing, naming the Debian package; with CI=true the test runs and fails.
+  /// Skips a test if a program is missing, naming the Debian package; with CI=true the test runs and fails.
   public static func needs(_ tool: OutsideTool) -> Self {
     .enabled("apt-get install \(tool.package)") {
       if tool.isDebugger { try Door.requireProofs(tool.rawValue) }

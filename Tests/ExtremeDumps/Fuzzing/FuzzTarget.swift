@@ -16,7 +16,7 @@ enum FuzzTarget: String, CaseIterable {
   case tokens
   /// Minidumps.
   case minidump
-  /// The small files beside them: run records, metadata, settings, names.
+  /// The small files next to the dumps: run records, metadata, settings and names.
   case files
   /// Crash summaries in logs.
   case summary

@@ -6,7 +6,7 @@ import Foundation
 struct ARM64Machine: Sendable {
   struct Case: Sendable {
     let testCase: CatalogueCase
-    /// False where the signal of the end is known, and the time is not there.
+    /// False if the signal of the end is known, and the time is not there.
     let runsAlone: Bool
     let wantsCore: Bool
   }
@@ -16,7 +16,7 @@ struct ARM64Machine: Sendable {
     let testCase: CatalogueCase
     let directory: String
     let wantsCore: Bool
-    /// As a shell says it: 128 and the signal's number; nil where it was not run alone.
+    /// The exit code as a shell reports it, which is 128 plus the signal's number; nil if the case was not run alone.
     let endAlone: Int?
     let end: Int
 
@@ -49,7 +49,7 @@ struct ARM64Machine: Sendable {
     try scenes.map { "\($0) \($1.joined(separator: " "))\n" }.sorted().joined().write(
       toFile: directory + "/scenes", atomically: false, encoding: .utf8)
     let image = directory + "/image.cpio"
-    // Two archives, one behind the other, are one image.
+    // Two archives, one after the other, form one image.
     try await shell(
       """
       cd '\(programs.tree)' && find . | cpio -o -H newc --quiet > '\(image)' && cd '\(directory)' &&

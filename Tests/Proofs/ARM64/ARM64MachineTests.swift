@@ -252,7 +252,7 @@
       }
     }
 
-    /// The programs and the kernel of a machine; skips the test where a package cannot be had, but for `--full`.
+    /// The programs and the kernel of a machine; skips the test if a package cannot be had, but for `--full`.
     func system(_ machine: Machine) async throws -> (ARM64System.Programs, String) {
       do {
         return (

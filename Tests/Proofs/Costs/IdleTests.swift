@@ -16,7 +16,7 @@ struct IdleTests {
     /// Milliseconds of processor time, and wake-ups, that the process may use.
     let time: Int
     let wakes: Int
-    /// True where Dispatch's pool of threads has run something: its own timer wakes the process each
+    /// True if Dispatch's pool of threads has run something: its own timer wakes the process each
     /// second, with or without us.
     var usesPool = true
   }

@@ -30,7 +30,7 @@ struct CrampedThreadTests {
     let threads = try Victim.snapshot(of: report).threads
     let found = threads.compactMap(\.name)
     #expect(Self.names.allSatisfy(found.contains), "\(found)")
-    // Those that have room stand still.
+    // The threads whose stacks have room are stopped.
     let sleepers = threads.filter { $0.name?.hasPrefix("sleeper") == true }
     #expect(
       sleepers.count == Victim.sleepers && sleepers.allSatisfy { $0.captureMethod == .stopped })

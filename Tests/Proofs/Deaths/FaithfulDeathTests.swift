@@ -49,7 +49,7 @@ import Testing
     #expect(lldb.crashedThread == snapshot.exception?.threadID)
 
     if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
-      // Only this part needs a core file; the reason is printed beside the test.
+      // Only this part needs a core file; the reason is printed with the test.
       print("\(crash.kind), \(scene.testDescription): not compared with gdb: \(obstacle)")
       return
     }

@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// Threads that stand still in our handler are shown as they are without it.
+  /// Threads that are stopped in our handler are shown as they would be without the handler.
   @Test func theBacktracerShowsTheOtherThreadsStacksAsWithoutUs() async throws {
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone("null-read", on: .pthread, backtracer: true)

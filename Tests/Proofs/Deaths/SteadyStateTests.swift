@@ -33,7 +33,7 @@ import Testing
     let file = try victim.directory("unusable") + "/file"
     try "not a directory".write(toFile: file, atomically: true, encoding: .utf8)
     let child = try await victim.run(["abort", "--database", file], in: "unusable")
-    // EX_CANTCREAT: crash-lab reports the error and does not go on.
+    // EX_CANTCREAT: crash-lab reports the error and exits.
     #expect(child.end.exitCode == 73)
     #expect(child.standardError.contains(file))
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "not a directory")

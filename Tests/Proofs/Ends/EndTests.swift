@@ -32,7 +32,7 @@ import Testing
     #expect(directory.pending == [])
     let ends = try directory.ends()
     try #require(ends.count == 1)
-    // Never uploaded unless somebody asks.
+    // Such a report is never uploaded unless an upload is requested.
     #expect(ends[0].state == .completed)
     #expect(ends[0].snapshot.process.product == "CrashLab")
     #expect(ends[0].snapshot.process.executablePath?.hasSuffix("/crash-lab") == true)
@@ -89,7 +89,7 @@ import Testing
     let victim = try EndingVictim(
       directory.database, "wait", through: ["/usr/bin/nohup"])
     try #require(victim.waitForLine("waiting"))
-    // Both are there when it goes on: HUP, were it not ignored, would be taken first.
+    // Both signals are pending when the process continues. If SIGHUP were not ignored, it would be delivered first.
     victim.signal(SIGSTOP)
     victim.signal(SIGHUP)
     victim.signal(SIGTERM)
@@ -125,7 +125,7 @@ import Testing
     kill(daemon, SIGKILL)
     try #require(EndingVictim.waitForEnd(of: daemon))
     let end = try verdict()
-    // Whoever collects orphans may have asked for it already.
+    // The process that adopts orphans may have waited for it already.
     #expect([.killed, .unexplained].contains(end.kind))
     #expect(try directory.ends()[0].snapshot.process.processID == UInt32(daemon))
   }

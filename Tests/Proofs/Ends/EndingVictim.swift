@@ -55,7 +55,7 @@ final class EndingVictim {
     return String(decoding: text, as: UTF8.self).split(separator: "\n")
   }
 
-  /// The process that goes on after daemon(3); nil if none said so in a minute.
+  /// The process that continues after daemon(3); nil if none reported itself within a minute.
   func daemonProcessID() -> pid_t? {
     for _ in 0..<6000 {
       let line = lines.first { $0.hasPrefix("daemon ") }

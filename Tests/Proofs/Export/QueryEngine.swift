@@ -16,7 +16,7 @@ enum QueryEngine: String, Sendable, CaseIterable {
   /// The module's name, as on PyPI.
   private var module: String { self == .duckDB ? "duckdb" : "chdb" }
 
-  /// Skips a test where the engine is missing; with CI=true it runs and fails.
+  /// Skips a test if the engine is missing; with CI=true it runs and fails.
   var isNeeded: ConditionTrait {
     let isThere = self == .duckDB ? DumpReaders.hasDuckDB : DumpReaders.hasClickHouse
     return .enabled(if: DumpReaders.isWanted(isThere), "needs PyPI's \(module)")

@@ -11,7 +11,7 @@ enum Disturbance: Sendable, CustomStringConvertible {
   case command(InjectorReport.Role, Int, String)
   /// The process is killed before the first call of one system call.
   case killFirst(InjectorReport.Role, number: Int)
-  /// The process is stopped at a call, and goes on after so many milliseconds.
+  /// The process is stopped at a call, and continues after this number of milliseconds.
   case stop(InjectorReport.Role, Int, milliseconds: Int)
   /// A function faults after so many instructions, and then another one, and so on.
   case faults([(symbol: String, steps: Int)])

@@ -4,7 +4,7 @@ import Testing
 struct Scene: Sendable, Hashable, CustomTestStringConvertible {
   let kind: String
   var place = "main"
-  /// Threads beside the crashing one.
+  /// Threads other than the crashing one.
   var sleepers = 3
   /// What crash-lab is told beside these.
   var more: [String] = []

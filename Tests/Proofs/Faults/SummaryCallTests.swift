@@ -2,7 +2,7 @@ import CrashReport
 import CrashTestSupport
 import Testing
 
-/// Where nobody is to read them, nothing is done for the summary.
+/// If descriptor 2 is not the standard error from the start of the program, the handler does no work for the summary.
 @Suite struct SummaryCallTests {
   /// The calls of the crashing thread.
   private func allCalls(

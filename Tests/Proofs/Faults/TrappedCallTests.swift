@@ -45,7 +45,7 @@ import Testing
       let database = directory.path + "/" + call.name
       let alone = try await die(
         kind, "calls-filtered", filter: filter, ["--no-handler"], in: directory)
-      // After an error libc's code goes on with whatever lies behind it.
+      // After an error, libc's code continues with the instructions that follow.
       if call.name == "rt_sigreturn" && answer == "error" { continue }
       // The crash is made by a filter, which needs one of them.
       guard alone.signal != nil else { continue }

@@ -3,7 +3,7 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// A disk that gives one report's file no more: `list`, `prune` and `upload` name it and go on.
+/// A disk that gives one report's file no more: `list`, `prune` and `upload` name the report and continue.
 @Suite(.needs(.strace))
 struct UnreadableFileTests {
   /// Calls that fail with EIO, and the ending of the file's name.

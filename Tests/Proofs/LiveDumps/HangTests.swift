@@ -15,7 +15,7 @@ import Testing
     let victim = try await LiveVictim()
     let child = try victim.start("hang", target, manner, "killed")
     _ = try await victim.waitForFile(endingIn: ".hang")
-    // Nobody takes it while the process lives.
+    // No converter processes the dump while the process is alive.
     let left = try await victim.process()
     #expect(left.count == 1 && left[0].contains(": left for now: its owner may still write"))
     try await Task.sleep(for: .seconds(1))

@@ -50,7 +50,7 @@
       }
     }
 
-    /// Skips the test where one of its packages cannot be had.
+    /// Skips the test if one of its packages is not available.
     func root(_ system: String) async throws -> CatalogueRoot? {
       do {
         return try await DebianRoot.made(system)

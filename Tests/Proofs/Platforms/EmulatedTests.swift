@@ -35,7 +35,7 @@
       let snapshot = try #require(processed.snapshots.first)
       #expect(snapshot.exception?.signal == signal)
       #expect(snapshot.capture.sectionsAbandoned ?? 0 == 0)
-      // The entry for stops too: the sleepers stand still.
+      // The entry for stops works too: the sleeping threads are stopped.
       #expect(snapshot.capture.threadsStopped ?? 0 >= 3)
     }
 

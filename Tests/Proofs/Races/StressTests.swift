@@ -91,7 +91,7 @@ import Testing
       let locks = try FileLocks.lines(naming: database)
       if !locks.isEmpty { tally.withLock { $0.problems += locks } }
     }
-    // What is left is nobody's any more.
+    // All crashed processes have ended, so the remaining dumps can be converted.
     _ = try processIntermediateDumps(database: database, storingSymbols: false)
     let result = tally.withLock { $0 }
     #expect(result.problems == [], "seed \(seed)")

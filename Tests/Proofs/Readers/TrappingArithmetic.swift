@@ -19,7 +19,7 @@ struct TrappingArithmetic {
   struct Module: Sendable, CustomStringConvertible {
     let name: String
     var directories: [String] = []
-    /// False where there are many conversions, of constants of the C library.
+    /// False if there are many conversions, of constants of the C library.
     var checksConversions = true
     var description: String { name }
   }

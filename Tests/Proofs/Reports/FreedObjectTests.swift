@@ -97,7 +97,7 @@ private struct PlantedRun {
   let allocator: Allocator
   let number: Int
 
-  /// The words that an explanation of this crash has; empty where the memory tells nothing.
+  /// The words that an explanation of this crash has; empty if the memory tells nothing.
   func told(by output: String) -> [String] {
     switch scene {
     case "unowned-after-free": return ["outlived was a Node."]

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Errors that nobody catches, in real crashes: the report says where they were thrown.
+/// Uncaught errors in real crashes: the report shows where they were thrown.
 @Suite(.serialized)
 struct ThrowReportTests {
   struct Report: Decodable {

@@ -14,7 +14,7 @@ struct VerdictTests {
   private struct Death {
     let crash: String
     let cause: String
-    /// A part of the message that its runtime writes; nil where none does.
+    /// A part of the message that the runtime writes; nil if the runtime writes none.
     let message: String?
     /// A part of the name of the function that dies.
     let function: String

@@ -26,12 +26,12 @@ struct FirstProcessTests {
     let snapshot = try Victim.snapshot(of: report)
     #expect(snapshot.process.processID == 1)
     #expect(snapshot.capture.isComplete)
-    // abort() goes on until it is the end, whatever the kernel discards.
+    // abort() continues until the process ends, even if the kernel discards the signal.
     let isSurvived = kind == "sent-segv" || kind == "sent-abort"
     #expect(snapshot.survival?.outcome == (isSurvived ? .discarded : nil))
   }
 
-  /// A handler for SIGABRT that returns: abort() goes on behind it.
+  /// A handler for SIGABRT that returns; abort() then continues.
   @Test(arguments: [false, true])
   func anAbortThatAHandlerReturnedFromOrThatSwiftsBacktracerDid(_ backtracer: Bool) async throws {
     let victim = try await Victim(.asTested)

@@ -8,7 +8,7 @@ import Testing
 /// the same end as alone and a complete dump, which lacks nothing but that memory.
 @Suite(.enabled("needs root, for userfaultfd and mount") { geteuid() == 0 })
 struct ServedMemoryTests {
-  /// Whoever waits for the thread waits for ever.
+  /// A thread that waits for this thread waits forever.
   private static let patience = 30
 
   private func check(_ server: String, _ place: String, signal: Int32?) async throws {

@@ -5,7 +5,7 @@ import Foundation
 enum Toolchain {
   /// The path of one of its programs.
   ///
-  /// - Throws: `OutsideToolError` if it is not beside `swift`.
+  /// - Throws: `OutsideToolError` if it is not in the directory of `swift`.
   static func path(of tool: String) throws -> String {
     let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     for directory in directories {

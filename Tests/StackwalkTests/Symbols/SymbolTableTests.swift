@@ -49,7 +49,7 @@ import Testing
       Symbol(name: "$x", info: 0, address: 0x1100), Symbol(name: "$d", info: 0, address: 0x1120),
       Symbol(name: "$x.7", info: 0, address: 0x1130),
       Symbol(name: "first", info: 0x12, address: 0x1100, size: 0x40),
-      // Behind the function, where no function is.
+      // An address after the function, where there is no function.
       Symbol(name: "$d", info: 0, address: 0x1180),
       // A label of assembly, whatever it begins with.
       Symbol(name: "$start", info: 0, address: 0x1200),
@@ -64,7 +64,7 @@ import Testing
     #expect(try names([symbol], machine: 62, at: [0x1104]) == ["$x"])
   }
 
-  /// glibc 2.41 has one behind the instruction of a system call.
+  /// glibc 2.41 has a label after a system call instruction.
   @Test(arguments: [62, 183])
   func aLabelInAFunctionWhoseSizeIsKnownIsNotItsName(_ machine: UInt64) throws {
     var symbols = [

@@ -110,8 +110,8 @@ void crash_seccomp(void);
 // Joins a new cgroup of 64 MiB and allocates more; comes back where no group can be made.
 void crash_out_of_memory(void);
 
-// Maps memory whose pages a thread of this process brings when they are wanted, see served_memory.c. Exits with 99 where that
-// cannot be had.
+// Maps memory whose pages a thread of this process provides on demand; see served_memory.c. Exits with 99 if the kernel
+// does not allow this.
 enum {
   CRASHLAB_MISSING_PAGES,
   CRASHLAB_MINOR_FAULTS,

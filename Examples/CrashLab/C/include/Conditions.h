@@ -39,7 +39,7 @@ void condition_in_static_destructor(crashlab_body _Nonnull body, void *_Nullable
 // After this call, the body runs in the next function that waits for the disk on this thread.
 void condition_trap_syncs(crashlab_body _Nonnull body, void *_Nullable context);
 
-// Threads beside the crashing one.
+// Threads other than the crashing one.
 
 void condition_at_once(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_second_crash(crashlab_body _Nonnull body, void *_Nullable context);
@@ -87,7 +87,7 @@ void condition_in_moved_module(crashlab_body _Nonnull body, void *_Nullable cont
 void condition_moved_code(void);
 void condition_on_guarded_stack(crashlab_body _Nonnull body, void *_Nullable context);
 
-// What the process has run out of, or lost. The database's directory is null where no handler runs.
+// What the process has run out of, or lost. The database's directory is null if no handler runs.
 
 // In a mount namespace of this process' own, before the handler starts: Swift reads the program's arguments from /proc.
 void condition_no_proc(void);
@@ -108,7 +108,7 @@ void condition_full_signal_queue(void);
 void condition_prepare_end_of_first_thread(void);
 void condition_end_first_thread(void);
 
-// Converters that judge this process while it lives. The database's directory is null where no handler runs.
+// Converters that judge this process while it lives. The database's directory is null if no handler runs.
 
 void condition_converted_elsewhere(const char *_Nullable database);
 void condition_converted_in_another_time(const char *_Nullable database);

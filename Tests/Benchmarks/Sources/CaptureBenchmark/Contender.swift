@@ -2,7 +2,7 @@ import Foundation
 
 /// Who takes the crash.
 enum Contender: String, CaseIterable {
-  /// Nobody: what the kernel needs to end the process.
+  /// No code of ours: this is the time that the kernel needs to end the process.
   case none
   /// This package.
   case postmortem
@@ -39,7 +39,7 @@ extension Contender {
 struct Measurement {
   /// From the instant before the fault until the process was reaped, in microseconds; nil for the limit.
   var untilReaped: Double?
-  /// What the capture itself took, in microseconds; nil where nobody tells.
+  /// The duration of the capture itself in microseconds; nil if it is not reported.
   var capture: Double?
   /// Bytes of the dump, the core file or the text.
   var bytes: Int64
