@@ -8,8 +8,9 @@ struct OwnMaps {
   /// The maximum number of bytes that are read from a file in `/proc`, rounded up to 64 KiB.
   private static let textLimit = 16 << 20
 
-  /// The ranges to search for tasks: private, anonymous and writable. The smallest come first, because the heap
-  /// consists of small ranges.
+  /// The private, anonymous, writable ranges, which are searched for tasks.
+  ///
+  /// The smallest come first, because the heap consists of small ranges.
   let searched: [Range<UInt64>]
   /// Executable ranges, sorted by address.
   let code: [Range<UInt64>]
