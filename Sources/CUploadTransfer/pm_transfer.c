@@ -162,8 +162,7 @@ static int bind(void *library) {
   return 1;
 }
 
-// Handlers of `exit` run in reverse order of their registration. The handler is registered twice, because an exit may
-// come before OpenSSL has registered its own handler.
+// Initializes OpenSSL without its cleanup at exit, if libcurl uses OpenSSL.
 static void keep_open_ssl(void *library) {
   enum { OPENSSL_INIT_NO_ATEXIT = 0x80000 };
   int (*init)(uint64_t, const void *);
@@ -187,6 +186,9 @@ static void find_library(void) {
   keep_open_ssl(library);
   // 3 is CURL_GLOBAL_ALL. libcurl counts these calls, so the program may have made the same call before.
   has_library = curl.global_init(3) == 0;
+  // Handlers of `exit` run in reverse order of their registration, so this second registration makes `end_transfers`
+  // run before OpenSSL's handler. The first registration is for an exit that comes before OpenSSL has registered its
+  // handler.
   atexit(end_transfers);
 }
 
