@@ -23,7 +23,7 @@ package struct RunRecord: Sendable {
   package var processNamespace: UInt64?
   /// The inode of the time namespace, because start times of different time namespaces cannot be compared.
   ///
-  /// This is nil if the namespace was not known, and in records from versions that did not write it.
+  /// The value is nil if the namespace was not known, and in records from versions that did not write it.
   package var timeNamespace: UInt64?
   /// True if the owner keeps the record mapped as long as it runs, and checked at launch that the kernel then refuses
   /// a lease.

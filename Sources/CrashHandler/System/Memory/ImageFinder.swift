@@ -191,8 +191,8 @@ struct ImageFinder {
 
   /// The path of an image's file; empty if it is not known.
   ///
-  /// This is the path that the kernel shows for a mapping of the image, otherwise the path in the dynamic linker's
-  /// list.
+  /// The result is the path that the kernel shows for a mapping of the image, otherwise the path in the dynamic
+  /// linker's list.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)
