@@ -24,7 +24,7 @@ struct ImageFinder {
   fileprivate let memory: SafeMemory
   fileprivate let scratch: Scratch
 
-  // The properties below record how far `next` has got.
+  // The properties below record the position of `next` in the lists of images and mappings.
   /// The index of the image that was found last.
   fileprivate(set) var current = -1
   fileprivate var listed = 0
