@@ -1,4 +1,4 @@
-// Takes and gives back the entries of the table of open contexts, without locks.
+// Takes and releases the entries of the table of open contexts, without locks.
 #include <pthread.h>
 
 #include "CSignalSafe.h"
@@ -35,7 +35,7 @@ static void use(uint64_t row) {
   }
 }
 
-// Gives back all entries; called in a forked child, which lacks its parent's other threads.
+// Releases all entries; called in a forked child, which lacks its parent's other threads.
 static void clear(void) {
   for (int shard = 0; shard < SHARDS; shard++) {
     __atomic_store_n(&table()->shards[shard].taken, 0, __ATOMIC_RELAXED);
@@ -53,7 +53,7 @@ static uint32_t choose_shard(void) {
 }
 
 int64_t pm_claim_open_context(_Bool is_nested) {
-  // The thread's shard and 1; 0 as long as the thread has none.
+  // The number of the thread's shard plus 1; 0 until the thread has a shard.
   static _Thread_local uint32_t own_shard;
   if (own_shard == 0) own_shard = 1 + choose_shard();
   uint32_t shard = own_shard - 1;

@@ -162,8 +162,7 @@ static int bind(void *library) {
   return 1;
 }
 
-// Handlers of `exit` run in reverse order of their registration. The handler is registered twice, because an exit may
-// come before OpenSSL has registered its own handler.
+// Initializes OpenSSL without its cleanup at exit, if libcurl uses OpenSSL.
 static void keep_open_ssl(void *library) {
   enum { OPENSSL_INIT_NO_ATEXIT = 0x80000 };
   int (*init)(uint64_t, const void *);
@@ -187,6 +186,9 @@ static void find_library(void) {
   keep_open_ssl(library);
   // 3 is CURL_GLOBAL_ALL. libcurl counts these calls, so the program may have made the same call before.
   has_library = curl.global_init(3) == 0;
+  // Handlers of `exit` run in reverse order of their registration, so this second registration makes `end_transfers`
+  // run before OpenSSL's handler. The first registration is for an exit that comes before OpenSSL has registered its
+  // handler.
   atexit(end_transfers);
 }
 
@@ -203,7 +205,7 @@ struct pm_transfer {
   void *easy;
   void *lines;
   int body;
-  // For a download, the descriptor of the file that receives the answer's body; otherwise -1.
+  // For a download, the descriptor of the file that receives the response's body; otherwise -1.
   int file;
   int64_t left, taken;
   void (*moved)(void *, int64_t);
@@ -238,7 +240,7 @@ static size_t take_body(char *buffer, size_t one, size_t capacity, void *data) {
   return (size_t)count;
 }
 
-// libcurl calls this function when it repeats a request because the connection was closed or a proxy answered.
+// libcurl calls this function when it repeats a request because the connection was closed or a proxy responded.
 static int seek_body(void *data, int64_t offset, int whence) {
   pm_transfer *transfer = data;
   if (whence != SEEK_SET || lseek(transfer->body, offset, SEEK_SET) != offset) return 1;
@@ -258,7 +260,7 @@ static size_t take_header(char *bytes, size_t one, size_t count, void *data) {
   pm_transfer *transfer = data;
   count *= one;
   transfer->last = milliseconds();
-  // This header begins another answer, which follows an interim answer or the answer of a proxy.
+  // This header begins another response, which follows an interim response or the response of a proxy.
   if (count > 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->headers_size = 0;
   transfer->headers_seen += count;
   if (transfer->headers_seen > PM_TRANSFER_MOST_HEADERS) return 0;
@@ -396,7 +398,7 @@ static int prepare(pm_transfer *transfer, const char *url, int64_t size) {
     curl.easy_setopt(easy, OPT_READDATA, transfer);
     curl.easy_setopt(easy, OPT_SEEKFUNCTION, seek_body);
     curl.easy_setopt(easy, OPT_SEEKDATA, transfer);
-    // All encodings that libcurl can decode are accepted, because an answer that cannot be decoded does not confirm
+    // All encodings that libcurl can decode are accepted, because a response that cannot be decoded does not confirm
     // the upload.
     curl.easy_setopt(easy, OPT_ACCEPT_ENCODING, "");
   }

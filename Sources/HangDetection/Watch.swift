@@ -120,8 +120,8 @@ final class Watch: Sendable {
   /// True once the watch was stopped and there is nothing left to check.
   var isOver: Bool { state.withLock { $0.isStopped && $0.dump == nil } }
 
-  /// True if the watch begins only with the first answer: a program may never serve its main queue, or not yet run
-  /// its loop.
+  /// True if the watch begins only with the first answer, because the program may never serve its main queue, or may
+  /// not have started its loop yet.
   private var beginsWithAnswer: Bool { target == .mainThread || target == .heartbeat }
 
   private func lookAtHang(_ state: inout State) {
@@ -191,7 +191,7 @@ struct ThreadActivity {
     self.init(statText: text[...], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
   }
 
-  /// Parses the text of a thread's file in `/proc`; nil if the text has another form.
+  /// Parses the text of a thread's file in `/proc`; nil if the text does not have that file's format.
   init?(statText text: ArraySlice<UInt8>, ticksPerSecond: UInt64) {
     // Field 2, the name, may contain blanks and parentheses; no later field does.
     guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }

@@ -14,7 +14,7 @@ public struct OutcomeCounters: Sendable, Equatable {
   public package(set) var complete = 0
   /// Reports created from truncated dumps.
   public package(set) var torn = 0
-  /// Reports on how a process ended that left no dump.
+  /// Reports on processes that ended without leaving a dump.
   public package(set) var ended = 0
   /// Failed attempts to convert a dump; the conversion will be tried again.
   public package(set) var failed = 0

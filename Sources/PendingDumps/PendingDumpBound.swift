@@ -13,7 +13,7 @@ package import IntermediateDump
 package struct PendingDumpBound {
   /// The maximum number of bytes of finished dumps that are kept, counted over all programs.
   ///
-  /// The newest dumps are kept. The newest of all is kept even if it alone is larger than the limit.
+  /// The oldest dumps are removed first. The newest dump is kept even if it alone is larger than the limit.
   static let maximumSize: Int64 = 128 << 20
   /// The number of this program's newest empty locked files that are kept even if their owners are dead.
   ///

@@ -23,8 +23,8 @@ int64_t pm_claim_open_context(_Bool is_nested);
 // Returns the memory of an entry.
 void *_Nonnull pm_open_context(int64_t index);
 
-// Gives back what pm_claim_open_context returned. `seal` is the first word of the entry. An entry with another first
-// word is left alone, because it has got another owner since this process was forked.
+// Releases an entry that pm_claim_open_context returned. `seal` is the first word of the entry. An entry whose first
+// word differs is not released, because another call in a forked child has taken it.
 void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested);
 
 #endif

@@ -11,8 +11,8 @@
 
 enum {
   PM_TOLD_STACKS = 8192,
-  // The number of table entries that may hold a thread with a given ID. Collisions are rare, because the kernel
-  // assigns consecutive IDs.
+  // The number of table entries in which a thread with a given ID may be recorded. Collisions are rare, because the
+  // kernel assigns consecutive IDs.
   PM_TOLD_PLACES = 16,
   // Alternate stacks below this size in bytes count as small. A signal frame takes up to 11 KiB, and a handler needs
   // stack in addition.

@@ -1,4 +1,4 @@
-// Makes one HTTP request with libcurl, within limits on the time and on the size of the answer.
+// Makes one HTTP request with libcurl, within limits on the time and on the size of the response.
 //
 // libcurl is loaded when the first request is made, so neither linking nor starting a program needs libcurl.
 #ifndef PM_TRANSFER_H
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The maximum numbers of bytes that are kept from an answer's headers and from its body.
+// The maximum numbers of bytes that are kept from a response's headers and from its body.
 enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
-// The maximum numbers of bytes that a transfer receives: in headers (including those of interim answers), and in the
+// The maximum numbers of bytes that a transfer receives: in headers (including those of interim responses), and in the
 // body.
 enum { PM_TRANSFER_MOST_HEADERS = 64 << 10, PM_TRANSFER_MOST_BODY = PM_TRANSFER_BODY };
 
@@ -30,7 +30,7 @@ typedef struct pm_transfer pm_transfer;
 typedef struct pm_transfer_answer {
   pm_transfer_result result;
   int status;
-  // The headers of the last answer, beginning with its first line, cut to the maximum size.
+  // The headers of the last response, beginning with its first line, cut to the maximum size.
   const uint8_t *_Nonnull headers;
   size_t headers_size;
   const uint8_t *_Nonnull body;
@@ -49,15 +49,15 @@ pm_transfer *_Nullable pm_transfer_make(uint64_t blocked);
 // Adds a header line, "Name: value".
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);
 
-// Posts bytes from the start of a file to a URL, and waits for the answer; redirects are not followed. `sent` is
-// called with the number of bytes sent so far. Times are in milliseconds. The answer's memory is valid as long as the
+// Posts bytes from the start of a file to a URL, and waits for the response; redirects are not followed. `sent` is
+// called with the number of bytes sent so far. Times are in milliseconds. The result's memory is valid as long as the
 // transfer exists.
 pm_transfer_answer pm_transfer_run(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int body, int64_t size, int64_t idle, int64_t most,
     void (*_Nonnull sent)(void *_Nullable context, int64_t bytes), void *_Nullable context);
 
 // Downloads a URL into an open file, and follows up to five redirects. `taken` is called with the number of bytes
-// written so far. A file of more than `capacity` bytes is an error. Only the body of an answer with status 200 is
+// written so far. A file of more than `capacity` bytes is an error. Only the body of a response with status 200 is
 // written; `body` has the start of any other body.
 pm_transfer_answer pm_transfer_fetch(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int file, int64_t capacity, int64_t idle, int64_t most,

@@ -19,7 +19,8 @@ extension DeliveredSignal {
 ///
 /// The thread that gets the signal takes the dump in the stop handler, as the capturing thread. The dump uses the
 /// crash handler's stack and tables, but a separate file and separate names. The request is dropped if another thread
-/// is capturing, or if this thread is already taking a dump. The sender then waits in vain until its deadline.
+/// is capturing, if this thread is already taking a dump, if the process is ending, or if the memory cgroup has no room
+/// for a dump. The sender then waits in vain until its deadline.
 ///
 /// RUNS-DURING-CRASH. `LiveDump` does the same in ordinary code; see Docs/Decisions/19-dumps-without-a-crash.md.
 extension Capture {

@@ -16,8 +16,8 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse
 /// allocations and locks; the audit of the linked program checks calls that the compiler cannot see.
 package enum Section: UInt8, CaseIterable, Sendable {
-  // These sections run before the threads are stopped, because stopping takes up to 250 ms, and the process may be
-  // killed meanwhile. The exception includes the last messages of the Swift runtime and glibc.
+  // These sections run before the threads are stopped, because stopping may take 250 ms or more, and the process may
+  // be killed during that time. The exception includes the last messages of the Swift runtime and glibc.
   case writeException, writeCrashingThreadTop
   // These two sections write nothing. All later sections need the mappings, which running threads would change.
   case stopThreads, readMappings

@@ -3,30 +3,32 @@ internal import CSignalSafe
 /// An entry in the table of the `withContext` calls that have begun and not ended.
 ///
 /// An entry has 128 bytes. Its first 120 bytes are a `ContextValue` with room for 96 bytes of text, which has only the
-/// values of this call. The last word is the time of the beginning by CLOCK_BOOTTIME, with the highest bit set if the
-/// call was inside another. The checksum in word 0 also covers the last word. It is set last and removed first, so an
-/// entry that is being written or was overwritten while it was copied is not used.
+/// values of this call. The last word is the time at which the call began, from CLOCK_BOOTTIME; the word's highest bit
+/// is set if the call is inside another. The checksum in word 0 also covers the last word. The checksum is set last and
+/// removed first, so readers recognize an entry that is incomplete, or that was overwritten while it was copied.
 ///
-/// The table is fixed, and a call for which there is no entry is only counted: so the oldest calls keep their entries.
+/// The size of the table is fixed. A call for which no entry is free is only counted, so the oldest calls keep their
+/// entries.
 struct OpenContext {
   static let textCapacity = 96
-  /// The number of bytes to which values are cut before values are left out.
+  /// If an entry has too little room, values are first cut to this number of bytes; only then are values left out.
   private static let leastValue = 16
   static let timeOffset = 120
   static let nestedBit: UInt64 = 1 << 63
-  /// The factor with which the last word enters the checksum.
+  /// The factor by which the last word is multiplied for the checksum.
   private static let timeFactor: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   private let index: Int64
   private let seal: UInt64
   private let isNested: Bool
 
-  /// Enters a call.
+  /// Adds a call to the table.
   ///
   /// - Parameters:
-  ///   - context: the sealed record with the values of the call and of those around it.
-  ///   - mark: the offset in the record's text of the call's own values.
+  ///   - context: the values of the call and of the calls around it, with a valid checksum.
+  ///   - mark: the offset, in the text of `context`, at which the call's own values begin.
   ///   - isNested: true if the call is inside another.
+  ///   - uptime: the time from CLOCK_BOOTTIME, in nanoseconds.
   init(_ context: ContextValue, from mark: Int, isNested: Bool, uptime: UInt64) {
     self.isNested = isNested
     index = pm_claim_open_context(isNested)
@@ -39,7 +41,7 @@ struct OpenContext {
     let time = uptime & ~Self.nestedBit | (isNested ? Self.nestedBit : 0)
     entry.set(time, at: Self.timeOffset)
     if mark == 0, context.textCount <= Self.textCapacity {
-      // The entry is the same record, so it has the same checksum.
+      // The entry is a copy of `context`, so both have the same checksum.
       unsafe pm_copy_text(entry.base + 8, context.base + 8, context.byteCountInUse &- 8)
       seal = Self.seal(context.word(0), time)
     } else {
@@ -62,7 +64,7 @@ struct OpenContext {
     return sum == 0 ? 1 : sum
   }
 
-  /// An entry that was copied from the table; nil if it is not whole.
+  /// Returns an entry that was copied from the table; nil if the entry is incomplete or was overwritten.
   static func context(at entry: UnsafeMutableRawPointer) -> ContextValue? {
     let context = unsafe ContextValue(entry)
     guard context.word(16) &>> 32 == 0, context.textCount <= textCapacity,

@@ -15,7 +15,7 @@ internal import PendingDumps
 /// first shows the value of the request that crashed, and then the values on other threads. The value is inherited
 /// like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`. `Task.detached`,
 /// closures passed to Dispatch or to a thread, and callbacks of an event loop's future do not inherit the value; call
-/// `withContext` inside these, or take the context along with `WorkContext`. Contexts can be nested; the innermost of
+/// `withContext` inside these, or pass the context to them with `WorkContext`. Contexts can be nested; the innermost of
 /// several contexts with the same name is used.
 ///
 /// A call takes about 130 nanoseconds, does not lock except in the process's first call, and can be made before
@@ -100,7 +100,7 @@ package struct ContextScope {
       byteCount: 2 &* ContextValue.byteCount, alignment: 16
     ) { memory in
       guard !values.isEmpty, let base = memory.baseAddress else { return (false, nil) }
-      // Each value is added to a copy of the values so far.
+      // Each value is added to a copy of the record that holds the previous values.
       var context = unsafe ContextValue(base)
       var last = unsafe ContextValue(base + ContextValue.byteCount)
       var (around, mark) = (outer, outer?.textCount ?? 0)
@@ -113,7 +113,7 @@ package struct ContextScope {
     }
   }
 
-  /// Begins a context that was taken along from elsewhere, instead of the caller's.
+  /// Makes a context from `WorkContext.capture` the current context, instead of the caller's.
   @inline(never)
   package init(_ taken: WorkContext) {
     let isInContext = unsafe pm_work_value() != nil
@@ -128,7 +128,7 @@ package struct ContextScope {
       if let record = taken.record {
         unsafe base.storeBytes(of: record, as: ContextStorage.self)
       } else {
-        // The operation must not get the values of the work that happens to run here.
+        // The captured context has no values, so the operation must not get the values of the calling task or thread.
         context.start(work: ownWork)
       }
       return context.push(from: 0, isNested: false)
@@ -176,10 +176,10 @@ extension ContextValue {
     }
   }
 
-  /// Makes this record the caller's context, and enters it in the table of open contexts.
+  /// Makes this record the caller's context, and adds it to the table of open contexts.
   ///
-  /// - Parameter mark: the offset in the text of the values that are not those of the contexts around.
-  /// - Returns: whether the record is stored, and its entry.
+  /// - Parameter mark: the offset in the text at which the call's own values begin; outer contexts precede them.
+  /// - Returns: whether the record is stored, and its entry in the table.
   fileprivate func push(from mark: Int, isNested: Bool) -> (Bool, OpenContext?) {
     seal()
     guard unsafe pm_push_work(base, ContextStorage.type) else { return (false, nil) }

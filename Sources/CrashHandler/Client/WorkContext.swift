@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// The values of `withContext` that were in effect at one place, to be used at another.
+/// A copy of the `withContext` values that are in effect where `capture` is called, for use in other code.
 ///
-/// A callback of an event loop, a closure passed to Dispatch and a `Task.detached` do not inherit the context. With
-/// this type, the context can be taken along:
+/// A callback of an event loop, a closure passed to Dispatch and a `Task.detached` do not inherit the context. Use
+/// this type to pass the context to them:
 ///
 /// ```swift
 /// let context = WorkContext.capture()
@@ -17,7 +17,7 @@ internal import CSignalSafe
 public struct WorkContext: Sendable {
   let record: ContextStorage?
 
-  /// Takes the caller's context along.
+  /// Copies the caller's context.
   ///
   /// - Returns: all values that are in effect; an empty context outside of `withContext`.
   public static func capture() -> WorkContext {

@@ -113,8 +113,8 @@ struct AlternateStack {
   func use(isFirst: Bool, thread: Int32? = nil) -> Bool {
     let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
     guard let place = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return false }
-    // `sigaltstack` is not called here. This package replaces that function in the program, and the replacement would
-    // record this stack as one that the program set.
+    // `sigaltstack` is not called here, because this package's replacement for `sigaltstack` would record this stack as
+    // one that the program set.
     let result = unsafe pm_set_signal_stack(place, size)
     guard result == 0 else {
       errno = Int32(-result)

@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// The program's file may be unavailable during a crash, because of a network failure, a removed overlay or a lazy
 /// unmount.
 ///
-/// Ordinary code.
+/// Not crash code.
 enum CrashCode {
   /// The number of bytes that are loaded around functions and strings with known addresses.
   ///

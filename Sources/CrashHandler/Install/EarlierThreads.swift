@@ -27,8 +27,8 @@ struct EarlierThreads {
   private var stacks: [AlternateStack] = []
   private var profile = Shared.TakenAction()
 
-  /// Offers a stack to each thread; returns when each thread has answered, blocks both signals, or has not answered
-  /// in time.
+  /// Offers a stack to each thread that can be sent a signal; returns when each of these threads has answered or
+  /// ended, or has not answered in time.
   static func giveStacks(_ capture: Capture) {
     // Without a stop signal, no handler that would set the stack is installed for either signal.
     guard capture.installed.signals.stop != 0 else { return }
@@ -212,8 +212,8 @@ struct EarlierThreads {
   }
 
   private static let account = Mutex(Account())
-  /// True if stacks were offered to threads that existed when the handler started; false if there was only one
-  /// thread.
+  /// True if `giveStacks` has offered stacks to threads; false, for example, if the process had only one thread when
+  /// the handler started.
   ///
   /// If this is false, new threads do not touch `account`, because its first use allocates metadata.
   private static let hasGiven = Atomic<Bool>(false)

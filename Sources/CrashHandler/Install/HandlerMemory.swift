@@ -3,8 +3,8 @@ internal import Glibc
 
 /// One block of anonymous memory for everything that the handler needs in a crash.
 ///
-/// Most of the block is touched only in a crash, so until then it takes address space but no memory. If the process
-/// has a memory limit, 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The
+/// Most of the block is touched only in a crash, so until then it takes address space but no memory. If the process's
+/// memory cgroup has a limit, 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The
 /// block is excluded from core files, because it contains none of the program's data. The block is never freed after
 /// the handler has been installed. The block lies between two inaccessible zones, because the kernel may place it
 /// directly below a thread's stack. Without the zones, an overflow of that stack with frames larger than its guard

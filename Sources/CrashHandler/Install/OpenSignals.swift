@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Keeps crash signals unblocked, even in threads that ask to block them; this needs the target CSignalMasks in the
 /// program.
 ///
-/// Ordinary code.
+/// Not crash code.
 enum OpenSignals {
   /// The signals that are kept unblocked: those that an instruction raises, and SIGABRT.
   static let all = HandledSignals.faults.union(.abort).rawValue

@@ -82,8 +82,8 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether a report on an error that left `main`, or on which `try!` trapped, shows where the error was thrown.
   ///
   /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
-  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the first `throw` allocates 102
-  /// KiB of memory. Rethrowing costs nothing. The record leaves out callers that cannot be found through frame
+  /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the records take up to 102 KiB of
+  /// memory. Rethrowing costs nothing. The record leaves out callers that cannot be found through frame
   /// pointers, and callers that are not on the thread's normal stack.
   public var recordsThrowSites = false
 

@@ -1,19 +1,21 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// The ranges of the process's memory in which tasks, and the code of tasks, may be.
+/// The ranges of the process's memory that may contain Swift tasks, and the ranges that contain code.
 ///
 /// Not crash code. Source: proc_pid_maps(5).
 struct OwnMaps {
-  /// The maximum size of the text in bytes.
+  /// The maximum number of bytes that are read from a file in `/proc`, rounded up to 64 KiB.
   private static let textLimit = 16 << 20
 
-  /// Private anonymous writable ranges, the smallest first, because the heap consists of small ranges.
+  /// The private, anonymous, writable ranges, which are searched for tasks.
+  ///
+  /// The smallest come first, because the heap consists of small ranges.
   let searched: [Range<UInt64>]
   /// Executable ranges, sorted by address.
   let code: [Range<UInt64>]
 
-  /// Nil if the file cannot be read.
+  /// Reads `/proc/self/maps`; nil if the file cannot be read.
   init?() {
     guard let text = Self.text(of: "/proc/self/maps") else { return nil }
     var (searched, code): ([Range<UInt64>], [Range<UInt64>]) = ([], [])
@@ -26,7 +28,8 @@ struct OwnMaps {
       let range = ends[0]..<ends[1]
       let rights = Array(words[1])
       if rights[2] == UInt8(ascii: "x") { code.append(range) }
-      // Stacks and the kernel's own ranges have other names; a file has an inode.
+      // The main thread's stack and the kernel's own ranges have other names. A mapping of a file has an inode that is
+      // not 0.
       let name = words.count > 5 ? words[5].drop { $0 == UInt8(ascii: " ") } : []
       if rights == Array("rw-p".utf8), words[4] == [UInt8(ascii: "0")],
         name.isEmpty || name.starts(with: "[heap]".utf8) || name.starts(with: "[anon".utf8)
@@ -51,7 +54,7 @@ struct OwnMaps {
     UInt64(String(decoding: digits, as: UTF8.self), radix: 16)
   }
 
-  /// The size of the process's private memory that is not swapped out; 0 if it is not known.
+  /// The number of bytes of anonymous memory that are resident (not in swap); 0 if the number is not known.
   static var residentBytes: UInt64 {
     let words = (text(of: "/proc/self/statm") ?? []).split(separator: UInt8(ascii: " "))
     let pages = words.compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }

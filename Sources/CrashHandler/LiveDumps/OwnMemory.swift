@@ -2,28 +2,28 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// The process's own memory, read through the kernel, and only where the page map calls a page present.
+/// Reads the process's own memory with process_vm_readv, and only pages that the page map marks as present.
 ///
 /// Not crash code. Source: process_vm_readv(2), Linux Documentation/admin-guide/mm/pagemap.rst.
 @safe
 final class OwnMemory: TaskMemory {
   private static let pageSize: UInt64 = 4096
-  /// How many pages are read at once, and how many pages are cached for single words.
+  /// The maximum number of pages that `forEachPart` reads at once, and the number of pages that `word(at:)` caches.
   private static let (partPages, cachedPages) = (16, 256)
   private static let isPresent: UInt64 = 1 << 63
 
   private let maps: OwnMaps
   private let pageMap: Int32
-  /// The pages that are read at once, followed by the cached pages.
+  /// Memory for the pages that are read at once, followed by the cached pages.
   ///
-  /// They are in a mapping that is made after `maps` was read, so they are not searched: they contain copies of tasks.
+  /// This memory is mapped after `maps` was read, so the search does not find the copies of tasks in it.
   private let buffer: UnsafeMutableRawPointer
   private var tags: [UInt64]
   private static var bufferSize: Int { (partPages + cachedPages) * Int(pageSize) }
 
-  /// Nil if the kernel does not show the page map, or has no memory.
+  /// Opens the page map; nil if pages do not have 4 KiB, the page map cannot be opened, or no memory is left.
   init?(_ maps: OwnMaps) {
-    // With larger pages, an entry of the page map stands for more bytes.
+    // With larger pages, each entry of the page map would cover more than 4 KiB.
     guard sysconf(Int32(_SC_PAGESIZE)) == Int(Self.pageSize) else { return nil }
     let pageMap = unsafe open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)
     guard pageMap >= 0 else { return nil }
@@ -54,7 +54,7 @@ final class OwnMemory: TaskMemory {
     return unsafe page.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
-  /// A copy of a page; nil if the page is not in memory.
+  /// Returns a copy of a page; nil if the page is not in memory.
   private func page(_ number: UInt64) -> UnsafeMutableRawPointer? {
     let slot = Int(number % UInt64(Self.cachedPages))
     let place = unsafe buffer + (Self.partPages + slot) * Int(Self.pageSize)
@@ -74,7 +74,10 @@ final class OwnMemory: TaskMemory {
     return unsafe pm_copy_memory(getpid(), place, from, size) == size
   }
 
-  /// For each page from a number on, true if it is in memory; fewer if the page map cannot be read.
+  /// Returns, for `count` consecutive pages, whether each is in memory.
+  ///
+  /// - Parameter page: the number of the first page.
+  /// - Returns: fewer elements if the page map ends or cannot be read.
   private func states(of page: UInt64, count: Int) -> [Bool] {
     unsafe [Bool](unsafeUninitializedCapacity: count) { states, filled in
       unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: count) { entries in
@@ -88,12 +91,12 @@ final class OwnMemory: TaskMemory {
     }
   }
 
-  /// Passes the bytes of a range that are in memory to a closure, with the address of the first byte.
+  /// Passes the parts of a range that are in memory to a closure, each with the address of its first byte.
   ///
   /// - Parameters:
-  ///   - limit: the number of bytes after which nothing more is read.
-  ///   - deadline: the CPU time of the thread after which nothing more is read.
-  ///   - found: its counts of bytes are increased.
+  ///   - limit: reading stops once `found.bytesSeen` has reached this number.
+  ///   - deadline: reading stops once the thread's CPU time, in nanoseconds, has reached this value.
+  ///   - found: the collection whose counts of bytes this method increases.
   func forEachPart(
     of range: Range<UInt64>, limit: UInt64, deadline: UInt64, noting found: inout TaskCollection,
     _ body: (UnsafeRawBufferPointer, UInt64) -> Void
@@ -102,7 +105,7 @@ final class OwnMemory: TaskMemory {
     var page = range.lowerBound / Self.pageSize
     while page < end {
       guard found.bytesSeen < limit, OwnTaskSearch.processorTime < deadline else {
-        // How many of these pages are in memory is not known.
+        // The remaining pages all count as unseen, because it is not known which of them are in memory.
         found.bytesUnseen = found.bytesUnseen.clampedAdding((end - page) * Self.pageSize)
         return
       }

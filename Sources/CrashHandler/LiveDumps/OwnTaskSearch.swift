@@ -4,33 +4,33 @@ internal import IntermediateDump
 
 /// A search for all tasks of Swift concurrency in the process's own memory.
 ///
-/// The search runs before the dump is taken, while no thread is stopped. Tasks change meanwhile, so a task that is
-/// being changed while it is read may be missing. Not crash code.
+/// The search runs before the dump is taken, while no thread is stopped. A task that another thread changes during the
+/// search may be missing. Not crash code.
 ///
-/// Only pages that the page map calls present are read, through the kernel, and only of ranges that are private,
-/// anonymous and writable. So no FUSE file system is asked, and nothing is brought into memory.
+/// The search reads only private, anonymous, writable ranges, and only pages that the page map marks as present. So
+/// reading never waits for a FUSE file system, and loads no pages into memory.
 struct OwnTaskSearch {
-  /// How much memory and CPU time a search may take.
+  /// How much memory a search may read, and how much CPU time it may take.
   struct Limits {
     let bytes: UInt64
-    /// In nanoseconds.
+    /// The maximum CPU time in nanoseconds.
     let time: UInt64
 
-    /// The monitor's thread has time.
+    /// The limits for a hang's dump; they are high, because only the hang monitors' own thread waits for the search.
     static let hang = Limits(bytes: 256 << 20, time: 200_000_000)
-    /// The program's thread waits for the dump.
+    /// The limits for `dumpWithoutCrash`; they are lower, because one of the program's threads waits for the search.
     static let program = Limits(bytes: 64 << 20, time: 50_000_000)
   }
 
   /// The maximum number of bytes of the tokens, so that they fit into the writer's buffer together with annotations.
   private static let tokenLimit = 160 << 10
-  /// The maximum number of places where a task may be; together, such tasks take less than 20 MiB of memory.
+  /// The maximum number of addresses at which a task may be; the tasks at these addresses take less than 20 MiB.
   private static let candidateLimit = 1 << 16
 
   private let runtime: TaskRuntime
   private let limits: Limits
 
-  /// Nil if the process does not use Swift concurrency, or its runtime has another memory layout.
+  /// Creates a search; nil if the process does not use Swift concurrency, or its runtime has an unknown task layout.
   init?(_ facts: pm_task_facts, _ limits: Limits) {
     guard facts.task_metadata != 0, UInt64(facts.layout_version) == TaskRuntime.knownLayout else {
       return nil
@@ -42,14 +42,14 @@ struct OwnTaskSearch {
     self.limits = limits
   }
 
-  /// The tasks that were found; nil if the kernel refuses to show the process's memory.
+  /// Searches for the tasks; nil if the process's mappings or its page map cannot be read.
   func tasks() -> TaskCollection? {
     guard let maps = OwnMaps(), let memory = OwnMemory(maps) else { return nil }
     var found = TaskCollection()
     var candidates: [UInt64] = []
     var dropped: UInt64 = 0
     let start = Self.processorTime
-    // The rest of the time is for the tasks that are found.
+    // Half of the time is for the search; the other half is for reading the tasks that were found.
     let deadline = start + limits.time / 2
     for range in maps.searched {
       unsafe memory.forEachPart(
@@ -64,7 +64,7 @@ struct OwnTaskSearch {
         }
       }
     }
-    // A range can be much larger than its part in memory.
+    // Most pages of a large range may not be in memory, so at most the process's resident memory counts as unseen.
     let rest = OwnMaps.residentBytes.clampedSubtracting(found.bytesSeen)
     found.bytesUnseen = min(found.bytesUnseen, rest) + dropped
     let reader = TaskReader(runtime, memory)

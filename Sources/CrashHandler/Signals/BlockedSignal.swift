@@ -47,8 +47,8 @@ extension Capture {
 
   /// True if the thread asked to block the signal and this package keeps it unblocked.
   ///
-  /// This is false if the mask in the context also blocks the signal, because in that case `ppoll` or `sigsuspend`
-  /// had unblocked the signal for one call.
+  /// The result is false if the mask in the context also blocks the signal, because in that case `ppoll` or
+  /// `sigsuspend` had unblocked the signal for one call.
   private func isAskedToBeBlocked(_ number: Int32, _ context: SignalContext) -> Bool {
     var mask = pm_thread_mask()
     guard SignalMask.has(pm_kept_open(), number), !SignalMask.has(context.signalMask, number),

@@ -54,7 +54,7 @@ extension Capture {
     restoreAndReraise(signal)
   }
 
-  /// Calls the previous handler; if it returns, notes the return in the dump.
+  /// Calls the previous handler; if it returns after a sent signal, notes in the dump that the process continued.
   ///
   /// - Parameters:
   ///   - crash: the number of this crash; if it is still the latest number when the handler returns, there was no

@@ -25,7 +25,8 @@ extension Capture {
   ///
   /// Such a signal ends the process if an instruction raises it, but the kernel discards it if the handler queues it.
   ///
-  /// This is false for a signal that a process sent, which the kernel would have discarded even without this handler.
+  /// The result is false for a signal that a process sent, which the kernel would have discarded even without this
+  /// handler.
   @_noLocks
   func mustEndFirstProcess(by signal: DeliveredSignal) -> Bool {
     let number = signal.number

@@ -2,11 +2,11 @@ internal import CSignalSafe
 
 /// Ends a process that continues even though `endProcess` has run.
 ///
-/// This happens if the faulting instruction succeeds when it runs again, because another thread has changed a
+/// The process continues if the faulting instruction succeeds when it runs again, because another thread has changed a
 /// mapping.
 ///
-/// All other threads are stopped then. Without this code, the process would hang, or continue with only one thread.
-/// This was seen in a test in which 64 threads mapped, unmapped and read pages at the same time.
+/// All other threads are still stopped at that time. Without this code, the process would hang, or continue with only
+/// one thread, as in a test in which 64 threads mapped, unmapped and read pages at the same time.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
@@ -14,11 +14,11 @@ extension Capture {
   ///
   /// The signal can then arrive even after the handler has returned.
   ///
-  /// This is called only if the kernel called this handler, because the process should then end as soon as this
-  /// handler returns. If another handler called this one, that other handler may still run for any length of time.
+  /// This function is called only if the kernel called this handler, because the process should then end as soon as
+  /// this handler returns. If another handler called this one, that other handler may still run for any length of time.
   ///
-  /// Writing a core file may take longer than the timer's time. That does no harm, because the kernel delivers only
-  /// SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
+  /// Writing a core file may take longer than the timer's time. The timer does no harm then, because the kernel
+  /// delivers only SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks
   func prepareLateEnd(_ context: SignalContext?) {
     context?.signalMask &= ~SignalMask.bit(installed.signals.watchdog)

@@ -3,8 +3,9 @@ internal import IntermediateDump
 
 /// Prepares the handler for another crash, because the process may survive the crash whose dump is now finished.
 ///
-/// This is done before the previous handler is called, because that handler may leave through siglongjmp and never
-/// return. Swift's backtracer always returns, so the handler is rearmed after the backtracer (`runBacktracer`).
+/// The handler is rearmed before the previous handler is called, because the previous handler may leave through
+/// siglongjmp and never return. Swift's backtracer always returns, so the handler is rearmed after the backtracer
+/// (`runBacktracer`).
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {
@@ -31,7 +32,7 @@ extension Capture {
 
   /// Stores this crash as the last survived crash, with the name of the dump and the address of the signal frame.
   ///
-  /// This does nothing if the crash's dump has no byte for the outcome.
+  /// This function does nothing if the crash's dump has no byte for the outcome.
   private func rememberCrash() {
     guard session.exception.outcomeOffset > 0 else { return }
     shared.survived.count &+= 1

@@ -28,7 +28,7 @@ extension Capture {
     let count = session.threads.count
     while index < count, rounds < 250 {
       let record = session.threads[index]
-      // This is true for a thread that is stopped or waits in this handler.
+      // `isOurs` is true for a thread that is stopped or waits in this handler.
       let isOurs = record.status.isStill
       if isOurs { status.readBlockedSignals(record) }
       if !isOurs || !record.fields.knowsAllSignals || isReadyStandIn(record.fields.blockedSignals) {
@@ -54,7 +54,7 @@ extension Capture {
   /// - Parameter context: the registers that the backtracer should record for this thread.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // These are the signals, except faults, that a thread in this handler leaves unblocked.
+    // The blocked signals are those, except faults, that a thread in this handler leaves unblocked.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))

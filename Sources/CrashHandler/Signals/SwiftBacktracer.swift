@@ -23,8 +23,9 @@ extension Capture {
 
   /// False if the backtracer would not have run without this handler.
   ///
-  /// This is the case after a stack overflow on a thread whose only alternate stack comes from this package. Without
-  /// that stack, the kernel would have found no stack for any handler, and would have ended the process.
+  /// The backtracer would not have run after a stack overflow on a thread whose only alternate stack comes from this
+  /// package. Without that stack, the kernel would have found no stack for any handler, and would have ended the
+  /// process.
   @_noLocks
   func hasStackForBacktracer(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS
@@ -63,7 +64,7 @@ extension Capture {
 
   /// Records that the previous handler has returned after the last recorded crash.
   ///
-  /// This is called while the calling thread is still the capturing thread.
+  /// This function is called while the calling thread is still the capturing thread.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,

@@ -20,6 +20,6 @@ struct CapturedException {
 
   /// True if the handler is prepared for the next crash immediately after the dump.
   ///
-  /// This is the case if the process may continue and Swift's backtracer does not run first.
+  /// The handler is prepared immediately if the process may continue and Swift's backtracer does not run first.
   var rearmsAtOnce: Bool { @_noLocks get { !outcome.isEnd && !isBacktraced } }
 }

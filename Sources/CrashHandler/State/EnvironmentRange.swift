@@ -5,7 +5,7 @@ struct EnvironmentRange {
   ///
   /// The number of arguments is at this address, and all frames of the main thread are below it.
   ///
-  /// This is 0 if the kernel does not show the address.
+  /// The value is 0 if the kernel does not show the address.
   let start: UInt64
   /// The end of the stack's mapping.
   let end: UInt64

@@ -12,8 +12,8 @@ struct Installed: ~Copyable {
   let timeLimit: Int
   /// The maximum time, in milliseconds, that a thread waits for another thread's capture to end.
   ///
-  /// This is three times the time limit of a dump, but at least 10 seconds. The time starts again with each watchdog
-  /// tick of the capture (`WaitingBound`).
+  /// The maximum is three times the time limit of a dump, but at least 10 seconds. The wait starts again with each
+  /// watchdog tick of the capture (`WaitingBound`).
   var patience: Int {
     @_noLocks get {
       let (limits, overflow) = timeLimit.multipliedReportingOverflow(by: 3)

@@ -9,7 +9,7 @@ struct InstalledSignals {
   let crashes: UInt64
   /// The signals that a thread never blocks while it runs the handler or takes a dump.
   ///
-  /// These are the faults, the stop signals and the watchdog's signal.
+  /// The set consists of the faults, the stop signals and the watchdog's signal.
   let open: UInt64
   /// The real-time signal that stops threads; 0 if every real-time signal was in use.
   let stop: Int32

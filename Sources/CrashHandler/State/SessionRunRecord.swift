@@ -5,7 +5,7 @@
 struct SessionRunRecord {
   /// True if the process notes in the run record how it ends, so that a report can be created about that end.
   ///
-  /// This is false after a crash that the process may survive, because that crash has its own report.
+  /// The value is false after a crash that the process may survive, because that crash has its own report.
   var isFollowed = false
   /// The signal that asked the process to end, if one was noted; otherwise 0.
   var termination: Int32 = 0

@@ -62,7 +62,7 @@ struct Shared: ~Copyable {
 
   /// True if this state belongs to the calling process.
   ///
-  /// This is false in a forked child that has not called `becomeOwnProcess`, and in a process that runs in another
+  /// The value is false in a forked child that has not called `becomeOwnProcess`, and in a process that runs in another
   /// process's memory.
   var isOwnProcess: Bool {
     @_noLocks get {

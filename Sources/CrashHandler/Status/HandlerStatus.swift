@@ -27,7 +27,7 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, but the Swift runtime has no hook for throws.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
-      /// Threads were created that have no alternate signal stack.
+      /// Some threads got no alternate signal stack, because memory or keys for thread-specific data were used up.
       ///
       /// A stack overflow on such a thread kills the process, and no handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Waits for the threads that were sent a stop signal.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread.
+/// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension ThreadStopper {
   /// Waits for the threads that were sent a stop signal; gives up when no thread has stopped for a while.
   @_noLocks

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// Finds all threads, stops them, and resumes them.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread. Source: proc(5), tgkill(2).
+/// RUNS-DURING-CRASH, on the thread that takes the dump. Source: proc(5), tgkill(2).
 @safe
 struct ThreadStopper {
   let capture: Capture

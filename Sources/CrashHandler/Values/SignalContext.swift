@@ -55,7 +55,7 @@ struct SignalContext {
   }
   /// The memory of the extended state in the signal frame.
   ///
-  /// This is nil for a context that the program has copied elsewhere.
+  /// The result is nil for a context that the program has copied elsewhere.
   var floatingPointInFrame: Bytes? {
     @_noLocks get {
       let state = unsafe pm_context_floating_point(address)
@@ -100,7 +100,8 @@ struct SignalContext {
 
   /// True if the stack pointer is on the alternate stack, below this context.
   ///
-  /// This is the case in the handler that was called with this context, and in a handler that interrupted that handler.
+  /// The result is true in the handler that was called with this context, and in a handler that interrupted that
+  /// handler.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
     stackPointer < number && stackPointer &- signalStack.base < signalStack.size

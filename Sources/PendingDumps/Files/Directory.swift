@@ -102,7 +102,7 @@ package struct Directory: ~Copyable, Sendable {
   /// Returns the status of a file; for a link, the status of the link itself.
   ///
   /// - Returns: nil only if no file has this name.
-  /// - Throws: if the system does not show whether the file exists.
+  /// - Throws: if the status cannot be read for any other reason.
   package func status(of name: String) throws(CrashReportDatabaseError) -> FileStatus? {
     var status = stat()
     while unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 {

@@ -14,7 +14,7 @@ package enum FileDate {
   /// Sets the status change time (ctime) and the access time of a file to now, but keeps the modification time of its
   /// contents.
   ///
-  /// This does nothing while the clock is not set. A file that cannot be changed keeps its dates.
+  /// This function does nothing while the clock is not set. A file that cannot be changed keeps its dates.
   ///
   /// - Parameter directory: the descriptor of the file's directory.
   ///

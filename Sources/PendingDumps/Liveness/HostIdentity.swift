@@ -12,7 +12,7 @@ package struct HostIdentity: Sendable, Equatable {
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///
-  /// This is false if a process has entered a PID namespace without mounting that namespace's `/proc`.
+  /// The value is false if a process has entered a PID namespace without mounting that namespace's `/proc`.
   package var isProcOurs: Bool
   package var processID: UInt32
   /// The start time of this process; nil if `/proc` does not show it.

@@ -1,10 +1,11 @@
 /// The evidence about whether the owner of a locked file, or the converter that a claim names, is alive.
 ///
 /// `verdict` applies the following rules, in this order. The converter, `PendingDumpBound` and the `postmortem`
-/// command use `verdict`.
+/// command use `verdict`. "The process" is the owner or the converter, and "the asking process" is the one that calls
+/// `verdict`.
 ///
-/// - Rule 1: The asking process has the same boot and PID namespace, and no process, or only a zombie, has the ID:
-///   dead. This rule comes before the FIFO, because a child of the dead process may hold the FIFO open.
+/// - Rule 1: The asking process has the same boot and PID namespace, and no process, or only a zombie, has the
+///   process's ID: dead. This rule comes before the FIFO, because a child of the dead process may hold the FIFO open.
 /// - Rule 2: The FIFO has a reader, or a process maps the run record: alive. This rule comes before the start time,
 ///   because a process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
 /// - Rule 3: The asking process has the same boot and PID namespace: dead if the start time or the start of the stack

@@ -107,8 +107,8 @@ package struct MemoryCgroup {
     }
   }
 
-  /// Returns how many processes in a memory cgroup the kernel killed when memory ran out; nil if the cgroup is gone
-  /// or cannot be seen from here.
+  /// Returns how many processes in a memory cgroup the kernel killed when memory ran out; nil if the cgroup no longer
+  /// exists or is not visible to this process.
   package static func kills(of path: String) -> UInt64? {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]

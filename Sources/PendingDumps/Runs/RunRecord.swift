@@ -23,7 +23,7 @@ package struct RunRecord: Sendable {
   package var processNamespace: UInt64?
   /// The inode of the time namespace, because start times of different time namespaces cannot be compared.
   ///
-  /// This is nil if the namespace was not known, and in records from versions that did not write it.
+  /// The value is nil if the namespace was not known, and in records from versions that did not write it.
   package var timeNamespace: UInt64?
   /// True if the owner keeps the record mapped as long as it runs, and checked at launch that the kernel then refuses
   /// a lease.
@@ -41,7 +41,7 @@ package struct RunRecord: Sendable {
   package var launchTime: Int64?
   /// The handler's signals; nil if they were not known.
   package var signals: OwnerSignals?
-  /// How the process has run so far; nil if the program turned off reports on how processes end.
+  /// The facts for a report on how the process ended; nil if the program turned off such reports.
   package var course: RunCourse?
 
   package init(
@@ -112,7 +112,7 @@ package struct RunRecord: Sendable {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()
       writer.startMap(.owner)
-      // The course is written first, because its notes and its heartbeat are later overwritten in place.
+      // `course` is written first, because its notes and its heartbeat are later overwritten at fixed offsets.
       course?.encode(to: &writer)
       // The text ends in a NUL, so that even an empty text has an address.
       unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
@@ -158,7 +158,7 @@ package struct RunCourse: Sendable {
 
   package init() {}
 
-  /// Creates the course for the calling process when its handler starts.
+  /// Reads the facts about the calling process when its handler starts.
   package static func current(
     executablePath: String?, product: String?, version: String?, environment: String?,
     cgroup: MemoryCgroupFiles, statistics: ProcessStatistics?
@@ -173,12 +173,12 @@ package struct RunCourse: Sendable {
     return course
   }
 
-  /// Encodes the tokens of the course alone, for the record that a forked child writes.
+  /// Encodes the tokens of this value alone, for the run record that a forked child writes.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { encode(to: &$0) }
   }
 
-  /// Writes the course of the run at the start of the record's `owner` map.
+  /// Writes this value at the start of the record's `owner` map.
   func encode(to writer: inout IntermediateDumpWriter) {
     writer.bytes(.ownerNotes, notes.bytes)
     writer.bytes(

@@ -27,8 +27,8 @@ struct TaskFinder {
   private let scratch: Scratch
   private let stage: MemoryStage
 
-  /// - Parameter scratch: scratch memory; the finder uses word 8, 4 KiB from offset 8,192, and everything from 16,384
-  ///   on.
+  /// - Parameter scratch: scratch memory; the finder uses the word at offset 8, 4 KiB from offset 8,192, and everything
+  ///   from 16,384 on.
   @_noLocks
   init(_ facts: pm_task_facts, memory: SafeMemory, scratch: Scratch) {
     self.facts = facts

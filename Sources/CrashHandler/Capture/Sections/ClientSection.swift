@@ -16,7 +16,7 @@ func pm_write_client(_ argument: UnsafeMutableRawPointer) {
   capture.writeAnnotations()
   capture.writeBreadcrumbs()
   capture.writeAttachments()
-  // Other threads may change the table meanwhile; readers recognize entries that are not whole.
+  // Other threads may change the table meanwhile; readers recognize incomplete entries.
   let used = pm_open_contexts_used()
   if used > 0 { unsafe capture.writer.property(.openContexts, pm_open_contexts(), count: used) }
 }

@@ -6,7 +6,7 @@ internal import CSignalSafe
 /// unmapped memory. The next mapping above the stack pointer may then not be the stack. But the frame pointer, which
 /// is set before the stack pointer moves, still points into the stack.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread.
+/// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
   /// Returns the lowest address to capture: the stack pointer, or the beginning of the thread's stack.
   ///

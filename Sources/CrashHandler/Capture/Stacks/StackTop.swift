@@ -5,7 +5,7 @@ internal import IntermediateDump
 /// The top is 64 KiB, which is enough for 64 frames of 1 KiB each. The top is found from the registers alone, because
 /// mappings that are read while threads still run may soon be outdated, and reading many mappings takes a long time.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread.
+/// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
   /// Writes the memory at the stack pointer, and the memory at the frame pointer if that is not already included.
   ///

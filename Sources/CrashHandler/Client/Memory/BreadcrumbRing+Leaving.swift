@@ -30,7 +30,7 @@ extension BreadcrumbRing {
   }
 
   /// Takes the next number, and marks its slot as incomplete; returns nil if another thread is still writing to that
-  /// slot.
+  /// slot, or has already stored a later breadcrumb there.
   @_noLocks
   func take() -> UInt64? {
     let number = unsafe pm_atomic_add_64(next, 1)

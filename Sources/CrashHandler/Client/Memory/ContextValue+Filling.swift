@@ -3,8 +3,9 @@ internal import CSignalSafe
 /// Fills a context value for the program; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The number of bytes that a value has room for even if there are many contexts; other values are cut to this
-  /// size, and outer contexts are left out if that is not enough.
+  /// The number of bytes that a new value has room for even if there are many contexts.
+  ///
+  /// Values of outer contexts are cut to this size to make room; if that is not enough, outer contexts are left out.
   private static var leastValue: Int { 32 }
 
   /// Starts this record without contexts.
@@ -33,7 +34,7 @@ extension ContextValue {
       mark: mark)
   }
 
-  /// Appends contexts of another record so that the text has at most a number of bytes.
+  /// Appends contexts of another record; cuts values and leaves out contexts so that the text fits into `capacity`.
   ///
   /// - Parameters:
   ///   - start: the offset of the first context to be appended.
@@ -48,7 +49,7 @@ extension ContextValue {
     replacing name: Bytes? = nil, mark: Int = .max
   ) -> Int {
     var excess = textCount &+ other.textCount &- start &- capacity
-    // How many bytes can be saved by cutting values.
+    // The number of bytes that can be saved by cutting values to `leastValue`.
     var spare = 0
     var offset = start
     while let entry = other.entry(offset) {
@@ -128,7 +129,7 @@ extension ContextValue {
     set(expectedSeal, at: 0)
   }
 
-  /// Fills the last word of the text with zeros, so that the checksum of the text is always the same.
+  /// Fills the unused bytes of the text's last word with zeros, because the checksum covers whole words.
   @_noLocks
   func pad() {
     var offset = textCount
@@ -138,7 +139,7 @@ extension ContextValue {
     }
   }
 
-  /// Makes the value invalid, so that no reader uses its remains in memory.
+  /// Makes the value invalid, so that no reader uses it after its memory was released or reused.
   @_noLocks
   func breakSeal() { set(0 as UInt64, at: 0) }
 
@@ -153,7 +154,7 @@ extension ContextValue {
 }
 
 extension ContextValue.Entry {
-  /// By how many bytes the value can be cut without getting shorter than `least`.
+  /// Returns the number of bytes that can be cut from the value so that `least` bytes remain.
   @_noLocks
   fileprivate func spare(_ least: Int) -> Int {
     value.count > least ? value.count &- least : 0
@@ -166,7 +167,7 @@ extension Bytes {
     unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
   }
 
-  /// The first bytes of a text, without a part of a character at the end.
+  /// Returns the first `limit` bytes of a text, or fewer if the limit is inside a character.
   @_noLocks
   fileprivate func cut(to limit: Int) -> Bytes {
     var end = limit

@@ -126,7 +126,8 @@ struct AnnotationNode {
 /// first. If many threads set the same number at the same time, a read would wait for the cache line that another
 /// thread has just written, but stores are queued.
 ///
-/// RUNS-DURING-CRASH; set by the program. Decision 17.
+/// RUNS-DURING-CRASH; set by the program. See
+/// Docs/Decisions/17-what-the-program-tells.md.
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }

@@ -9,7 +9,8 @@ internal import CSignalSafe
 /// recognize an incomplete slot. If a slower thread is still writing the slot's previous breadcrumb, the new
 /// breadcrumb is dropped.
 ///
-/// The program's ring is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 17.
+/// The program's ring is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. See
+/// Docs/Decisions/17-what-the-program-tells.md.
 @safe
 struct BreadcrumbRing {
   /// The number of breadcrumbs that the process's ring holds.

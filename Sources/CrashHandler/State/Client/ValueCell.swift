@@ -10,7 +10,8 @@ internal import IntermediateDump
 /// value that is swapped in last remains. If all three other buffers are in use, the new value is dropped, and the
 /// old value is marked as stale. Setting never waits and never allocates.
 ///
-/// The cell is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 17.
+/// The cell is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. See
+/// Docs/Decisions/17-what-the-program-tells.md.
 @safe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }

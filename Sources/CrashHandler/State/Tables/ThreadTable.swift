@@ -9,7 +9,7 @@ struct ThreadTable {
   static var stride: Int { @_noLocks get { 320 } }
   /// The maximum number of bytes of a thread name.
   ///
-  /// This is more than enough: a name has at most 15 bytes, each of which takes at most 2 bytes when escaped.
+  /// The limit is never reached, because the kernel limits the name of a program's thread to 15 bytes.
   static var nameCapacity: Int { @_noLocks get { 64 } }
 
   /// The maximum number of bytes of a system call's text: nine numbers of up to 18 characters, separated by spaces.

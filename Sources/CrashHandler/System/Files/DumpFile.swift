@@ -25,7 +25,7 @@ enum DumpFile {
 /// missing files are opened or created again, and nothing is written to a descriptor that no longer refers to the
 /// handler's file. This code also creates the next file after a crash that the process has survived.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread.
+/// RUNS-DURING-CRASH, on the thread that takes the dump, and in a forked child after daemon(3).
 extension Capture {
   /// Gives the writer a file to write to.
   ///
@@ -97,9 +97,9 @@ extension Capture {
     _ = pm_truncate(session.files.dump.descriptor, size)
   }
 
-  /// Removes an incomplete dump.
+  /// Removes an incomplete dump, its run record and its FIFO.
   ///
-  /// The file is emptied first, because a process that has changed its user may be unable to remove a name from the
+  /// The dump is emptied first, because a process that has changed its user may be unable to remove a name from the
   /// directory. An empty dump is never converted to a crash report.
   @_noLocks
   func discardDump() {

@@ -13,7 +13,7 @@ internal import IntermediateDump
 /// descriptor changes between a check and the flush, or before a write in the middle of a section, bytes may still
 /// reach one of the program's files.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
+/// RUNS-DURING-CRASH, on the thread that takes the dump. Source: unshare(2), CLONE_FILES.
 extension Capture {
   /// Unshares the descriptor table if the default action follows the dump, because that action uses no descriptors.
   ///

@@ -4,7 +4,7 @@ internal import PendingDumps
 
 /// Writes notes into the run record: that the process exits, or which signal asks the process to end.
 ///
-/// Each note is one write in the middle of the file. A forked child writes no note until it has its own run record,
+/// Each note is one write at a fixed offset in the file. A forked child writes no note until it has its own run record,
 /// because the record that it inherits belongs to its parent.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` write notes, and `_exit` may be called in a child of vfork.

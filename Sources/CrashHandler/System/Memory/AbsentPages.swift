@@ -45,7 +45,8 @@ struct AbsentPages {
 
   /// True if a mapping's file may be on a file system that another process serves.
   ///
-  /// This is the case if the file is on FUSE or 9P, or on a file system that is not in the list of mounts.
+  /// Another process may serve the file if the file is on FUSE or 9P, or on a file system that is not in the list of
+  /// mounts.
   private func isServed(_ mapping: Mapping) -> Bool {
     var device = mappings.device(of: mapping)
     let major = device.hexadecimal()

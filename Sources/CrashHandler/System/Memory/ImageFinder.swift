@@ -24,7 +24,7 @@ struct ImageFinder {
   fileprivate let memory: SafeMemory
   fileprivate let scratch: Scratch
 
-  // The properties below record how far `next` has got.
+  // The properties below record the position of `next` in the lists of images and mappings.
   /// The index of the image that was found last.
   fileprivate(set) var current = -1
   fileprivate var listed = 0
@@ -191,8 +191,8 @@ struct ImageFinder {
 
   /// The path of an image's file; empty if it is not known.
   ///
-  /// This is the path that the kernel shows for a mapping of the image, otherwise the path in the dynamic linker's
-  /// list.
+  /// The result is the path that the kernel shows for a mapping of the image, otherwise the path in the dynamic
+  /// linker's list.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)

@@ -13,13 +13,13 @@ struct SafeMemory {
   let processID: Int32
   /// The start of the arguments; nothing is read from this address up to `environmentEnd`.
   ///
-  /// This is 0 if the address is not known.
+  /// The value is 0 if the address is not known.
   let environmentStart: UInt64
   /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
   /// The recovery point for copies with plain loads, which are used if process_vm_readv cannot be called.
   ///
-  /// This is nil if the handler could not recover from a fault.
+  /// The value is nil if the handler could not recover from a fault.
   let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
   /// True if process_vm_readv may be called.
   var usesSystemCall = true
@@ -159,7 +159,7 @@ struct SafeMemory {
 
   /// Copies ranges into one buffer with one system call; returns the number of bytes that were copied.
   ///
-  /// These are the bytes before the first byte that cannot be read; 0 if the system call is not allowed.
+  /// The copy ends before the first byte that cannot be read; the result is 0 if the system call is not allowed.
   ///
   /// - Parameters:
   ///   - ranges: ranges of `Scratch.setRange`, all of them in memory.
