@@ -54,7 +54,7 @@ package struct HTMLWriter {
   /// Adds constant text of this program, never text from a dump.
   package mutating func addVerbatim(_ content: StaticString) { text += "\(content)" }
 
-  /// Adds the elements with which the page forbids scripts and requests.
+  /// Adds the meta elements, including the Content-Security-Policy that forbids scripts and requests.
   package mutating func addPolicy() {
     open("meta", ["charset": "utf-8"])
     open("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])

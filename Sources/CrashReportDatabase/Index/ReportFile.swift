@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// A report without its metadata, for a walk through a database.
+/// A report without its metadata, which `forEachReport` passes to its caller.
 package struct ReportFile: Sendable {
   package let id: ReportID
   package let state: StoredReport.State

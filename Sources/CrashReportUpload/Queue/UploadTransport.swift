@@ -42,7 +42,7 @@ package struct UploadResponse: Sendable, Equatable {
 package protocol UploadTransport: Sendable {
   /// Sends a request with its body from disk, without following redirects.
   ///
-  /// Returns soon after the task is cancelled, whatever the server does.
+  /// Returns soon after the task is canceled, whatever the server does.
   ///
   /// - Throws: `UploadError` of the codes `noAnswer` and `cancelled` only.
   func send(

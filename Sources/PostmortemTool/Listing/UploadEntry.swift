@@ -33,8 +33,8 @@ struct UploadEntry: Codable {
     note = upload.note.isEmpty ? nil : upload.note
   }
 
-  /// The last part of a report's line in a list, about the upload; empty if there is nothing to tell, as before the
-  /// first attempt.
+  /// The last part of a report's line in a list, about the upload; empty if there is nothing to show, for example
+  /// before the first attempt.
   var text: String {
     // A report can have the state "completed" from the beginning, without any attempt to upload it.
     if state == "skipped", note == nil { return "" }
