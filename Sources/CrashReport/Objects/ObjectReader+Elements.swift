@@ -7,8 +7,9 @@ internal import ProcessSnapshot
 extension ObjectReader {
   /// The maximum number of elements that are shown.
   private static let elementLimit = 4
-  /// The largest binary logarithm of a number of buckets; larger storages are not read. The bitmap of 2^12 buckets
-  /// takes 512 bytes.
+  /// The largest binary logarithm of a number of buckets; larger storages are not read.
+  ///
+  /// The bitmap of 2^12 buckets takes 512 bytes.
   private static let largestScale: UInt64 = 12
 
   /// The first elements of an array; empty if the elements are of another type than `String`.

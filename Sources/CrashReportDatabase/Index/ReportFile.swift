@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// A report without its metadata, which `forEachReport` passes to its caller.
+/// A report, without its metadata, as `forEachReport` passes it to its caller.
 package struct ReportFile: Sendable {
   package let id: ReportID
   package let state: StoredReport.State
