@@ -75,8 +75,8 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// - Parameter id: the report's ID, which is the same for each conversion of a dump.
   /// - Returns: the report, with an empty file to write the minidump to.
-  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. It is
-  ///   not an error if another process is writing the report, or ended while it was writing it.
+  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. It is not
+  ///   an error if another process is writing the report, or ended before the report was finished.
   package func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     try NewReport.make(id, in: open())
   }

@@ -198,7 +198,7 @@ struct PendingDirectory: ~Copyable {
     guard result == .done else { return .gone }
     var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
     do throws(CrashReportDatabaseError) {
-      // The files of a dead run are read only now, after the attempt was counted in the file's name.
+      // The files of a dead run are read only after the rename, which counts the attempt in the file's name.
       guard file.name.role != .finished, !claim.isSetAside,
         try directory.status(of: claimed.description)?.size == 0
       else { return .taken(claim) }

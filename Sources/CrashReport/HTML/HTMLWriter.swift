@@ -91,7 +91,7 @@ package struct HTMLWriter {
 
   /// Escapes text for content and for quoted attributes.
   ///
-  /// Control characters and marks of text direction are written in the same form as on a terminal.
+  /// Control characters and marks of text direction are escaped by the rules of `escapedForTerminal`.
   static func escaped(_ text: String) -> String {
     if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
     let isLong = text.utf8.count > maximumLength

@@ -44,7 +44,7 @@ package protocol UploadTransport: Sendable {
   ///
   /// Returns soon after the task is canceled, whatever the server does.
   ///
-  /// - Throws: `UploadError` of the codes `noAnswer` and `cancelled` only.
+  /// - Throws: `UploadError` with the code `noAnswer` or `cancelled`.
   func send(
     _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
   ) async throws(UploadError) -> UploadResponse

@@ -12,7 +12,8 @@ struct ReportSelection {
     let id: ReportID
     let path: String
     let time: Timestamp
-    /// The kind of event; read from the minidump if the index does not contain the report, and nil if that fails.
+    /// The kind of event, from the index or, if the index does not contain the report, from the minidump; nil if the
+    /// minidump cannot be read.
     let kind: () -> ReportDetails.Kind?
     var program: String?
     var executable: String?

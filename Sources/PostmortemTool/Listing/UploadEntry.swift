@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The state of a report's upload, in the form in which `list` prints it.
+/// The state of a report's upload, as `list` prints it.
 struct UploadEntry: Codable {
   /// One of "pending", "uploading", "uploaded" and "skipped".
   let state: String
