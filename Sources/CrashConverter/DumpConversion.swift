@@ -65,16 +65,17 @@ struct DumpConversion: ~Copyable {
     if !found.isReported {
       captured.addedAnnotations = annotations
       // Secrets are removed first, because names, analysis and index must match the report. For a report without
-      // memory, the stack walk is limited by work and not by time. So the result does not depend on the load of the
-      // machine.
+      // memory, this step also walks the stacks; the limit of a walk is a number of steps and not a time, so that the
+      // result does not depend on the load of the machine.
       let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
         privacy, symbols: claim.isHarmless ? SymbolSource() : nil)
-      // This step is skipped if the previous attempt ended its converter, because the report is more important than
-      // the names in it.
+      // If the converter ended during the previous attempt, names are not searched for, because the report is more
+      // important than the names in it.
       if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-      // If the system refused to open or read a file, this attempt fails, so that the next one can find the names.
-      // The cause can also be a damaged symbol file.
+      // If a file of a module could not be read for a temporary reason, this attempt fails, so that the next attempt
+      // can find the names. The failure counts toward the dump's attempts, because the cause can also be a damaged
+      // symbol file.
       if claim.isHarmless, claim.attempt < PendingDirectory.maximumAttempts,
         let errno = refusals.refusalSince
       {
@@ -217,8 +218,8 @@ struct DumpConversion: ~Copyable {
     do throws(MinidumpError) {
       try MinidumpWriter.write(snapshot, to: report.descriptor)
     } catch {
-      // An error number means that the system refused, for example because the disk is full, so the dump is not to
-      // blame.
+      // An error number means that a system call failed, for example because the disk is full, so the dump is not the
+      // cause.
       try dump?.checkReads()
       throw Failure(reason: "\(error)", isOfDump: error.errno == 0)
     }

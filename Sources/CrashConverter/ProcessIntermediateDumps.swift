@@ -3,8 +3,8 @@ public import CrashReportDatabase
 public import IntermediateDump
 internal import PendingDumps
 
-/// Makes reports from the dumps in a database, and reports on runs that were killed or cut off before they could
-/// leave a dump.
+/// Makes reports from the dumps in a database, and reports on runs that ended before they could write a dump, for
+/// example by SIGKILL or a reboot.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
 /// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once
@@ -29,8 +29,8 @@ internal import PendingDumps
 ///   - userStreams: the sources of streams that are added to every report.
 ///   - pruning: which reports are removed from the database between and after the conversions, whatever their program
 ///     is and whether they were uploaded or not. Nothing is removed if there was no dump to convert.
-///   - privacy: the secrets that reports may contain; secrets that the handler has left out stay left out. Only full
-///     reports contain streams of `userStreams` and attachments.
+///   - privacy: the privacy level, which determines the secrets that reports may contain; secrets that the handler has
+///     left out stay left out. Only full reports contain streams of `userStreams` and attachments.
 ///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
 ///     dumps. Other converters may take some of these dumps.
 /// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
@@ -101,7 +101,7 @@ package func processIntermediateDumps(
   }
 }
 
-/// Reports that cannot be pruned now are pruned the next time.
+/// Removes the reports that exceed the limits; a report that cannot be removed now is removed at the next pruning.
 private func prune(_ database: CrashReportDatabase, _ condition: PruneCondition) {
   _ = try? database.prune(condition)
 }

@@ -11,8 +11,8 @@ internal import ProcessSnapshot
 ///   - path: the database's directory.
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
-/// - Returns: the outcome, or the reason why the dump is left for now; nil if the dump is not there, for example
-///   because another converter took it.
+/// - Returns: the outcome, or the reason why the dump is left for now; nil if the directory has no such dump, for
+///   example because another converter took the dump.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],

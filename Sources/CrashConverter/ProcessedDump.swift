@@ -6,14 +6,14 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   public struct Outcome: Sendable, Equatable {
     /// The kind of outcome; later versions may add more kinds.
     ///
-    /// The raw value is the word that stands for the outcome in JSON.
+    /// The raw value is the word for the outcome in JSON.
     public struct Kind: RawRepresentable, Sendable, Hashable {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }
 
       /// The dump was complete, and the database has its report.
       public static let complete = Kind(rawValue: "complete")
-      /// The report contains what was written before the dump was cut off.
+      /// The dump was truncated, and the report contains the facts that the dump still had.
       public static let torn = Kind(rawValue: "torn")
       /// The run left no dump, and the report says how the run ended.
       public static let ended = Kind(rawValue: "ended")
@@ -55,7 +55,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
   /// The main facts of a crash, for a program that acts on them or logs them.
   ///
-  /// If the previous attempt to convert the dump ended its converter, the report is not analyzed, and the cause,
+  /// If the converter ended during the previous attempt to convert the dump, the report is not analyzed, and the cause,
   /// message, signature and place are nil.
   public struct Summary: Sendable, Equatable {
     /// The product's name or, without a product, the executable's name; nil if a truncated dump lacks both.

@@ -38,7 +38,7 @@ extension CrashReportDatabase {
   /// three days.
   ///
   /// - Parameters:
-  ///   - path: an absolute path. The last part of the path must not be a symbolic link, because someone could
+  ///   - path: an absolute path. The last part of the path must not be a symbolic link, because another process could
   ///     replace the link.
   ///   - name: one of `StoredAttachment.names`.
   ///   - limit: the maximum number of bytes. If the file is longer, its last bytes are copied, because the end of a

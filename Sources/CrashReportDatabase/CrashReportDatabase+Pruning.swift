@@ -89,7 +89,7 @@ extension CrashReportDatabase {
   /// The removal survives a power failure. If the report's dump is still pending, the report is made again.
   ///
   /// - Returns: false if the database has no such report.
-  /// - Throws: `CrashReportDatabaseError` if the system refuses.
+  /// - Throws: `CrashReportDatabaseError` if a file cannot be examined or removed.
   @discardableResult
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()

@@ -21,8 +21,8 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// - Parameter path: the directory; a relative path is resolved now.
   /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, or this user cannot write to
-  ///   it. The same error is thrown if other users can write to the directory or, unless this process is root, if it
-  ///   belongs to another user of this user namespace than this one and root.
+  ///   it. The same error is thrown if other users can write to the directory. Unless this process is root, the error
+  ///   is also thrown if the directory belongs to a user of this user namespace who is neither this user nor root.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     let database = try DatabasePath.open(self.path, creating: true)
@@ -75,8 +75,8 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// - Parameter id: the report's ID, which is the same for each conversion of a dump.
   /// - Returns: the report, with an empty file to write the minidump to.
-  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. It is
-  ///   not an error if another process is writing the report, or ended while it was writing it.
+  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. It is not
+  ///   an error if another process is writing the report, or ended before the report was finished.
   package func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     try NewReport.make(id, in: open())
   }

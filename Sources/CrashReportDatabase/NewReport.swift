@@ -84,7 +84,7 @@ package struct NewReport: ~Copyable, Sendable {
   ) throws(CrashReportDatabaseError) {
     let (id, fileName, own) = report
     let name = StoredReport.fileName(id)
-    // The metadata is moved before the minidump, because Crashpad's tools delete a minidump that has no
+    // The metadata is written before the minidump is moved, because Crashpad's tools delete a minidump that has no
     // metadata.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)

@@ -7,7 +7,7 @@ extension CrashReportDatabase {
   /// A skipped report becomes pending again. An uploader in any process that uses the database sends the report.
   ///
   /// - Returns: false if the database has no such report, or the server already has it.
-  /// - Throws: `CrashReportDatabaseError` if the system refuses.
+  /// - Throws: `CrashReportDatabaseError` if the report cannot be read or changed.
   ///
   /// Source: Crashpad `client/crash_report_database_generic.cc`, RequestUpload.
   @discardableResult

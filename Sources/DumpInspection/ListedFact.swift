@@ -2,7 +2,8 @@ package import IntermediateDump
 
 /// The names that the index of a database and an export give to a fact of a dump.
 ///
-/// To make the index and exports contain a fact, no code is needed except the row with these names.
+/// To make the index and exports contain a fact, add these names to the fact's row in
+/// `IntermediateDumpKey+Definitions.swift`; no other code is needed.
 package struct ListedFact: Sendable {
   /// A column of `postmortem export`.
   package struct Column: Sendable {

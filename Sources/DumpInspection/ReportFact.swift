@@ -2,8 +2,8 @@ package import IntermediateDump
 
 /// The parts of a report that show a fact unchanged, and the names of the fact in these parts.
 ///
-/// To make reports (JSON, text and page) and the JSON schema contain a fact, no code is needed except the row with
-/// these names.
+/// To make reports (JSON, text and page) and the JSON schema contain a fact, add these names to the fact's row in
+/// `IntermediateDumpKey+Definitions.swift`; no other code is needed.
 package struct ReportFact: Sendable {
   /// A part of a report; the raw value is the name of its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {

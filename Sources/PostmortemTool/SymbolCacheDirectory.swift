@@ -16,7 +16,8 @@ final class SymbolCacheDirectory: SymbolStore {
   /// Opens the directory; creates it, accessible only by this user, if it is missing.
   ///
   /// - Parameters:
-  ///   - environment: the environment, of which `XDG_CACHE_HOME` is used, or `HOME` for `~/.cache`.
+  ///   - environment: the environment, whose `XDG_CACHE_HOME` is the parent directory; without this variable, the
+  ///     parent directory is `.cache` in `HOME`.
   ///   - maximumSize: the maximum number of bytes of all files.
   /// - Returns: nil if the cache is turned off, belongs to another user or cannot be created.
   init?(
@@ -77,8 +78,8 @@ final class SymbolCacheDirectory: SymbolStore {
     }
   }
 
-  /// Removes the oldest files until the rest is small enough; a file that another process removes meanwhile counts as
-  /// removed.
+  /// Removes the oldest files until the rest is small enough; a file that another process has removed in the meantime
+  /// counts as removed.
   private func removeOldest() {
     var files = ((try? directory.names()) ?? []).compactMap { name in
       (try? directory.status(of: name)).map { (name: name, status: $0) }

@@ -4,10 +4,10 @@ internal import ProcessSnapshot
 
 /// The user whose permissions apply when files named in a dump are opened.
 ///
-/// The owner of a dump can write any path into the dump, and must not make another user read files for the owner. So
-/// if a user other than the converter's owns the dump, none of the files that the dump names is copied. A dump that
-/// root owns may come from a program that gave up root's permissions after `startHandler`. The files of such a dump
-/// are opened with the permissions of the user that the program became.
+/// The owner of a dump can write any path into the dump. The converter must not copy a file that this owner may not
+/// read. So if a user other than the converter's owns the dump, the converter copies none of the files that the dump
+/// names. A dump that root owns may come from a program that gave up root's permissions after `startHandler`. The files
+/// of such a dump are opened with the permissions of the effective user that the program had at the crash.
 struct AttachmentReader {
   /// The user whose permissions apply, or nil for the converter's own user; a failure says why no file is opened.
   private let rights: Result<DatabaseOwner?, CrashReportDatabaseError>
@@ -46,7 +46,7 @@ struct AttachmentReader {
 
   /// The effective user or group ID in a line of `/proc/self/status`.
   ///
-  /// Source: proc_pid_status(5): real, effective, saved, of the file system.
+  /// Source: proc_pid_status(5), `Uid` and `Gid`: the real, the effective, the saved set and the file system ID.
   private static func identity(_ label: String, in text: [UInt8]?) -> UInt32? {
     let line = text.map { String(decoding: $0, as: UTF8.self) }?.split(whereSeparator: \.isNewline)
       .first { $0.hasPrefix(label) }

@@ -12,8 +12,8 @@ struct EndEvidence: Sendable {
     case none
     /// The process has the same ID and start time, but runs another program.
     case replaced(by: String?)
-    /// The process has ended, and its wait status is known: this program waited for it, or nobody has waited for it
-    /// yet and the kernel shows the status.
+    /// The process has ended, and its wait status is known: either this program waited for the process, or the process
+    /// is a zombie whose status the kernel shows.
     case ended(waitStatus: Int32)
   }
 
@@ -23,22 +23,22 @@ struct EndEvidence: Sendable {
   var bootID: String?
   /// When this machine was started, in nanoseconds since 1970.
   var bootTime: Int64?
-  /// The number of processes that the machine's kernel has killed by now because memory ran out.
+  /// The number of processes that the machine's kernel has killed since the boot because memory ran out.
   var machineKills: UInt64?
   /// The number of processes in the run's cgroup that were killed because memory ran out; nil if the cgroup no longer
-  /// exists or cannot be seen from here.
+  /// exists or is not visible to this process.
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed because memory ran out.
   var isInKernelLog = false
   /// True if a later run of the same process is known.
   var hasLaterRun = false
 
-  /// The longest time in nanoseconds from the last heartbeat to the boot of the machine that permits the verdict
-  /// `rebooted`.
+  /// The maximum time in nanoseconds between the last heartbeat and the machine's boot for the verdict `rebooted`.
   ///
   /// After a longer time, the process may have ended before the reboot.
   static let rebootSlack: Int64 = 300_000_000_000
-  /// The shortest time in nanoseconds from a stop signal to the last heartbeat that makes a stop timeout likely.
+  /// The minimum time in nanoseconds between a stop signal and the last heartbeat for a stop timeout to count as
+  /// likely.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
   /// How the run ended.
@@ -51,8 +51,9 @@ struct EndEvidence: Sendable {
       return nil
     }
     if case .ended(let status) = process {
-      // The wait status is certain evidence, and a status without a signal means that the process exited. SIGHUP,
-      // SIGINT, SIGPIPE and SIGTERM ask the program to end, so an end by them is not reported.
+      // The wait status is certain evidence, and a status without a signal means that the process exited. An end by
+      // SIGHUP, SIGINT or SIGTERM was requested, and SIGPIPE ends a program whose reader has exited, so none of these
+      // ends is reported.
       let signal = status & 0x7F
       return [0, 1, 2, 13, 15].contains(signal) ? nil : killed(course, by: signal)
     }
@@ -115,7 +116,8 @@ struct EndEvidence: Sendable {
     if group > 0, seen.memoryLimit != nil, isNearGroupLimit || seen.groupProcesses == 1 {
       return make(.outOfMemory, .likely, course)
     }
-    // If the run's container was removed, the counter of its cgroup is gone, and only the machine's counter is left.
+    // If the run's container was removed, its cgroup and the cgroup's counter no longer exist, and only the machine's
+    // counter is left.
     if machine > 0, course.heartbeat != nil {
       if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
       if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }

@@ -41,7 +41,7 @@ public func recentCrashes(
 private enum CrashHistory {
   /// The maximum number of bytes that are read from a dump.
   ///
-  /// By default, these bytes contain everything before the threads that did not crash.
+  /// With the handler's default options, these bytes contain all sections that precede the threads that did not crash.
   static let prefixSize = 4 << 20
   /// The maximum number of reports that are read, newest first, including reports of other programs.
   static let reportLimit = 1000

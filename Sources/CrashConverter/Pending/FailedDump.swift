@@ -4,11 +4,12 @@ internal import PendingDumps
 
 /// Keeps a dump that could not be converted, for another attempt or for examination.
 extension PendingDirectory {
-  /// The maximum number of attempts to convert a dump, without those that `maximumInterruptions` limits.
+  /// The maximum number of attempts to convert a dump; `maximumInterruptions` applies instead if the converter of the
+  /// previous attempt crashed on another thread.
   ///
-  /// The dump goes to quarantine when the last attempt fails. If the attempt before the last one ended its converter,
-  /// the last attempt does not parse the dump. It removes the dump if the database already has its report, and
-  /// otherwise moves it to quarantine.
+  /// The dump goes to quarantine when the last attempt fails. If the converter ended during the attempt before the last
+  /// one, the last attempt does not parse the dump. The last attempt removes the dump if the database already has its
+  /// report, and otherwise moves the dump to quarantine.
   static let maximumAttempts: UInt32 = 3
   /// The maximum number of all attempts, including those that ended because their converter crashed on another
   /// thread.
@@ -63,7 +64,8 @@ extension PendingDirectory {
       } else {
         let result = try directory.rename(
           claim.name.description, to: quarantine, target, replacing: false)
-        // Another dump already has this name, so the reason now belongs to that dump.
+        // Another dump already has this name, so the reason file now belongs to that dump, and the next number is
+        // tried.
         if result == .targetExists { continue }
         guard result == .done else {
           try quarantine.remove(reasonName)

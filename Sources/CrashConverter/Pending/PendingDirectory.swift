@@ -27,9 +27,9 @@ struct PendingDirectory: ~Copyable {
   let now: Int64
   /// The end of a process that the caller has waited for; nil if there is none.
   let observedEnd: ObservedEnd?
-  /// The error that kept the host's identity from being read; nil if it was read.
+  /// The error of reading the host's identity; nil if it was read.
   private let hostFailure: CrashReportDatabaseError?
-  /// The FIFO from which other processes can tell that this process's claims in this directory are valid.
+  /// The FIFO by which other processes detect that this process's claims in this directory are valid.
   private let witness = ClaimWitness()
 
   /// Opens the directory; creates it if it is missing.
@@ -96,9 +96,9 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// The age of a file in nanoseconds, counted from the latest of its dates.
+  /// The age of a file in nanoseconds, counted from the latest of `dates`.
   ///
-  /// If none of these dates is plausible, the file's ctime is used instead.
+  /// If none of `dates` is plausible, the file's ctime is used instead.
   ///
   /// The result is 0 if all dates come from a clock that was not set. In this case, once the clock is set,
   /// `FileDate.renew` renews the file's ctime, so that later calls count the age from then.
@@ -198,7 +198,7 @@ struct PendingDirectory: ~Copyable {
     guard result == .done else { return .gone }
     var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
     do throws(CrashReportDatabaseError) {
-      // The files of a dead run are read only now, after the attempt was counted in the file's name.
+      // The files of a dead run are read only after the rename, which counts the attempt in the file's name.
       guard file.name.role != .finished, !claim.isSetAside,
         try directory.status(of: claimed.description)?.size == 0
       else { return .taken(claim) }

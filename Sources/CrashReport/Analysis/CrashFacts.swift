@@ -4,13 +4,13 @@ package import Stackwalk
 
 /// The main facts of a report, found faster than by making the whole report.
 ///
-/// The converter, the uploader, and subcommands such as `postmortem list` use them. For a crash, only the crashing
-/// thread's stack is walked. Files of modules are read only if the caller passes a symbol source that reads them.
+/// The converter, the uploader, and subcommands such as `postmortem list` use these facts. For a crash, only the
+/// crashing thread's stack is walked. Files of modules are read only if the caller passes a symbol source that reads
+/// them.
 package struct CrashFacts: Sendable {
   /// The signal's name; nil if nothing crashed, or if a truncated dump lacks the signal.
   package let signal: String?
-  /// A word for the cause of the crash; for a hang, for its deadlock; for a run that left no dump, for how the run
-  /// ended.
+  /// A word for the cause of the crash, for the deadlock of a hang, or for how a run without a dump ended.
   package let cause: String?
   package let message: String?
   package let signature: String?

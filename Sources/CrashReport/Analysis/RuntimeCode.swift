@@ -1,7 +1,7 @@
 /// Recognizes code of Swift's libraries, of the C and C++ libraries, and of the handler, by module and function
 /// names.
 ///
-/// Most names are compared as a whole, because a program may have, for example, a `libswiftshop.so`, a
+/// Most names are compared in full and not by prefix, because a program may have, for example, a `libswiftshop.so`, a
 /// `dispatch_order` and a `pm_total`.
 enum RuntimeCode {
   // MARK: - Modules

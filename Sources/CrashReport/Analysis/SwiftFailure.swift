@@ -61,7 +61,7 @@ package enum SwiftFailure: String, Sendable {
   static func text(of message: String) -> (file: Substring?, words: Substring) {
     var words = Substring(message)
     var file: Substring?
-    // The beginning, such as "App/File.swift:12: ", has no blank except at its end.
+    // The beginning, such as "App/File.swift:12: ", has no space except at its end.
     if let end = words.firstIndex(of: " "), words[..<end].hasSuffix(":"),
       let mark = words[..<end].firstRange(of: ".swift:")
     {

@@ -4,8 +4,8 @@ internal import ProcessSnapshot
 /// A report as one HTML page that needs no network access, scripts or fonts.
 ///
 /// The most important facts come first, even on a narrow screen. The first facts are a sentence about the event, the
-/// signal with its code and sender, and the crashing thread. All text from the dump is escaped. The page's policy
-/// also forbids scripts and requests, so a missing escape could do little harm.
+/// signal with its code and sender, and the crashing thread. All text from the dump is escaped. The page's
+/// Content-Security-Policy also forbids scripts and requests, so a missing escape could do little harm.
 package struct HTMLReport: Sendable {
   /// The maximum number of bytes of HTML for the threads that did not crash; threads beyond this limit are listed
   /// without frames.

@@ -54,7 +54,7 @@ package struct HTMLWriter {
   /// Adds constant text of this program, never text from a dump.
   package mutating func addVerbatim(_ content: StaticString) { text += "\(content)" }
 
-  /// Adds the elements with which the page forbids scripts and requests.
+  /// Adds the meta elements, including the Content-Security-Policy that forbids scripts and requests.
   package mutating func addPolicy() {
     open("meta", ["charset": "utf-8"])
     open("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
@@ -91,7 +91,7 @@ package struct HTMLWriter {
 
   /// Escapes text for content and for quoted attributes.
   ///
-  /// Control characters and marks of text direction are written in the same form as on a terminal.
+  /// Control characters and marks of text direction are escaped by the rules of `escapedForTerminal`.
   static func escaped(_ text: String) -> String {
     if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
     let isLong = text.utf8.count > maximumLength

@@ -2,7 +2,8 @@ internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-// Facts that a report shows only because the schema defines a name or a label for them.
+// Facts that a report shows without separate code, because `IntermediateDumpKey+Definitions.swift` gives them a name or
+// a label.
 
 extension MapFields {
   /// Returns the facts that belong to a place in the report, each with its value; nil for an unknown value.

@@ -7,7 +7,9 @@ internal import ProcessSnapshot
 extension ObjectReader {
   /// The maximum number of elements that are shown.
   private static let elementLimit = 4
-  /// Storages with up to 2 to the power of 12 buckets, whose bitmap takes 512 bytes, are read.
+  /// The largest binary logarithm of a number of buckets; larger storages are not read.
+  ///
+  /// The bitmap of 2^12 buckets takes 512 bytes.
   private static let largestScale: UInt64 = 12
 
   /// The first elements of an array; empty if the elements are of another type than `String`.
@@ -48,10 +50,11 @@ extension ObjectReader {
     }
   }
 
-  /// The storage of a native set or dictionary: a hash table whose buckets hold keys, and values in a second array.
+  /// The storage of a native set or dictionary: a hash table whose buckets hold the keys, and a second array with the
+  /// values.
   private struct HashedStorage {
     let keys: Address
-    /// Nil for a set, and if the type of the values is not supported.
+    /// The address of the values; nil for a set, and if the type of the values is not supported.
     let values: Address?
     /// A bit for each bucket that holds an element.
     private let bitmap: [UInt64]
@@ -183,7 +186,7 @@ private struct StringValue {
       guard all[Int(truncatingIfNeeded: count)..<15].allSatisfy({ $0 == 0 }) else { return nil }
       bytes = Array(all[..<Int(truncatingIfNeeded: count)])
     case 0, 8:
-      // Bit 60 of the first word tells that the text is at a fixed offset from the address.
+      // Bit 60 of the first word means that the text is at a fixed offset from the address.
       count = first & 0xFFFF_FFFF_FFFF
       guard first >> 60 & 1 == 1, count > 0, count < 1 << 40 else { return nil }
       let start = Address(second & 0x0FFF_FFFF_FFFF_FFFF) &+ Self.nativeBias

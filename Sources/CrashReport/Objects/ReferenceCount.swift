@@ -12,7 +12,7 @@ package struct ReferenceCount: Sendable, Equatable {
     case immortal
     /// The object's deinitializer is running, or has run while unowned references still keep the memory.
     case deinitializing
-    /// The counts were left out of the report, because they may have been a secret.
+    /// The counts were left out of the report, because the word that contains them may have been a secret.
     case leftOut = "left-out"
   }
 

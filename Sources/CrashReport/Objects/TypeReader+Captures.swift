@@ -26,7 +26,8 @@ extension TypeReader {
     guard let mangled = wholeMangled(place), let name = Demangler.demangle("$s\(mangled)D"),
       name.first != "$"
     else { return nil }
-    // Types of captured functions have conventions of the compiler's intermediate language.
+    // Demangled types of captured functions contain attributes of the compiler's intermediate language (SIL), such as
+    // `@callee_guaranteed`, which are removed.
     let plain = name.replacing(#/@(?!Sendable\b)[a-z_]+ /#, with: "")
     return TypeName(qualified: plain, short: plain.withoutModules)
   }

@@ -12,7 +12,7 @@ extension TypeReader {
     else { return nil }
     var names: [Substring] = []
     if labels != 0 {
-      // Each label ends with a blank; for a member without a label, there is only the blank.
+      // Each label ends with a space; for a member without a label, there is only the space.
       guard let text = reader.name(Address(labels)) else { return nil }
       names = text.split(separator: " ", omittingEmptySubsequences: false)
     }

@@ -100,9 +100,10 @@ extension MemoryFault {
 extension MemoryFault {
   /// The evidence that the runtime was about to deinitialize an object whose metadata has no deinitializer.
   ///
-  /// The runtime either faulted when it read the deinitializer's address, or called a wrong address. The wrong
-  /// address, for example one left over in memory, is that of data or of another function. Source: swift
-  /// stdlib/public/runtime/HeapObject.cpp, `_swift_release_dealloc`.
+  /// The runtime either faulted when it read the deinitializer's address, or called a wrong address, which is the
+  /// address of data or of another function.
+  ///
+  /// Source: swift stdlib/public/runtime/HeapObject.cpp, `_swift_release_dealloc`.
   private var missingDeinitializer: Evidence? {
     let frames = trace.frames.prefix(4)
     guard let place = frames.firstIndex(where: { $0.linkageName == "_swift_release_dealloc" }),

@@ -190,7 +190,7 @@ extension WordPattern {
     }
   }
 
-  /// A sentence about how a pointer can have got this value; nil for a pattern that explains nothing.
+  /// A sentence that explains how a pointer may have received this value; nil for a pattern that explains nothing.
   ///
   /// - Parameter subject: the value's name, such as "The address".
   func sentence(_ subject: String) -> String? {

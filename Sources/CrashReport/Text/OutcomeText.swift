@@ -29,7 +29,7 @@ extension DumpRequest {
     let label = name.flatMap { $0.isEmpty ? nil : " \"\($0)\"" } ?? ""
     let length = hangTime.map { " for \(Self.seconds($0))" } ?? ""
     let limit = threshold.map { " (the limit is \(Self.seconds($0)))" } ?? ""
-    // The process may have ended, or the part may have answered after all and the program kept the dump.
+    // The sentence says "had not answered", because the thread, queue or executor may have answered after the dump.
     let event = "\(subject)\(label) had not answered\(length)\(limit)."
     return [event] + [activityText, evidenceText].compactMap(\.self)
   }

@@ -71,12 +71,12 @@ extension Address {
 }
 
 extension String {
-  /// The text with blanks after it, to fill a number of columns.
+  /// The text, padded with spaces at its end to a number of columns.
   func padded(to columns: Int) -> String {
     self + String(repeating: " ", count: max(0, columns - count))
   }
 
-  /// The text with blanks before it, to fill a number of columns.
+  /// The text, padded with spaces at its beginning to a number of columns.
   func indented(to columns: Int) -> String {
     String(repeating: " ", count: max(0, columns - count)) + self
   }

@@ -222,7 +222,8 @@ extension CrashReport {
     return text.isEmpty ? nil : text
   }
 
-  /// The command-line arguments without the program's name; an argument with a blank or a quote is quoted.
+  /// The command-line arguments without the program's name; an argument with a space, a quotation mark or a backslash
+  /// is quoted.
   private var argumentsText: String? {
     guard let arguments = snapshot.process.arguments, arguments.count > 1 else { return nil }
     return arguments.dropFirst().map { argument in

@@ -22,7 +22,7 @@ struct ReportSection: Sendable, Equatable {
   /// The number of rows at the beginning that the page folds.
   var foldedCount = 0
 
-  /// The title in the form that links use, without text in brackets.
+  /// The section's anchor for links: the title in lower case, with hyphens, without text in parentheses.
   var anchor: String {
     let words = title.prefix { $0 != "(" }.split(separator: " ")
     return words.joined(separator: "-").lowercased()

@@ -232,7 +232,7 @@ package struct TextReport: Sendable {
       ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  /// Wraps prose at blanks; a word that is too long stays whole, so that it can be copied.
+  /// Wraps prose at spaces; a word that is too long stays whole, so that it can be copied.
   package static func wrapped(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var line = ""

@@ -43,7 +43,8 @@ struct LockWords {
       // and for elision.
       kind & ~0x3F3 == 0
     else { return nil }
-    // Robust mutexes, and mutexes with priority inheritance, contain the owner in the word itself.
+    // In robust mutexes, and in mutexes with priority inheritance, the futex word itself contains the owner's thread
+    // ID.
     if kind & 0x30 != 0 {
       let inWord = lock & 0x3FFF_FFFF
       return Owner(id: inWord.nonzero, hasWaiter: lock >> 31 == 1 && inWord == owner)

@@ -16,9 +16,9 @@ struct RecursiveMutex {
   /// The wait of the crashed thread, with `place` not set; nil for another crash, or if the dump does not contain the
   /// lock.
   ///
-  /// The address of the lock is in the register of `self`, which `_lockSlow` does not change. If that register has
-  /// another value meanwhile, the address may be in another register, or on the stack near the call, beside the
-  /// addresses of locks that the thread holds.
+  /// The address of the lock is in the register of `self`, which `_lockSlow` does not change. If later code has reused
+  /// that register, the address may be in another register or on the stack near the call, where addresses of locks that
+  /// the thread holds may be too.
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard snapshot.request == nil, thread.id == snapshot.exception?.threadID,
       snapshot.exception?.fatalMessage?.contains(Self.message) == true,
@@ -51,7 +51,7 @@ struct RecursiveMutex {
     return wait
   }
 
-  /// The register in which a method gets `self`, or the address of a large or immovable one.
+  /// The register that passes `self` to a method, or the address of `self` if the value is large or immovable.
   ///
   /// Source: Swift docs/ABI/RegisterUsage.md.
   private static func selfRegister(_ thread: ThreadSnapshot) -> String {

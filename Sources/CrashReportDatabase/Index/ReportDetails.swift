@@ -108,7 +108,7 @@ package struct ReportDetails: Sendable, Equatable {
   private var numbers = [UInt64?](repeating: nil, count: Number.keys.count)
   /// True if the dump was complete; false for a truncated dump.
   package var isComplete = true
-  /// True if a text was cut, or fields were left out, for lack of room.
+  /// True if a text was cut, or fields were left out, because the record had no room for them.
   package var isCut = false
   /// The innermost calls of the program's own code.
   package var ownFrames: [String] = []

@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// A report without its metadata, for a walk through a database.
+/// A report, without its metadata, as `forEachReport` passes it to its caller.
 package struct ReportFile: Sendable {
   package let id: ReportID
   package let state: StoredReport.State

@@ -59,7 +59,7 @@ package final class ReportIndex: Sendable {
       isDamaged = (try? database.status(of: Self.fileName) == nil) != true
       return
     }
-    // Records that are being appended may be incomplete.
+    // Another process may be appending a record. Reading ends before an incomplete record.
     var offset: Int64 = 0
     var piece = FilePiece()
     while offset < size, let place = Self.place(at: offset, of: file, &piece) {

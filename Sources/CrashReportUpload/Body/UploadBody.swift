@@ -16,7 +16,7 @@ struct UploadBody: ~Copyable, Sendable {
 
   static let suffix = ".upload.tmp"
 
-  /// Writes the body, and leaves out parts if the body would be larger than any server accepts.
+  /// Writes the body, and leaves out parts if the body would be larger than `largestRequest`.
   ///
   /// - Parameter now: the current time in seconds since 1970.
   init(

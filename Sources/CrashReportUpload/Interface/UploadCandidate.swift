@@ -14,8 +14,8 @@ public struct UploadCandidate: Sendable {
   public let report: StoredReport
   /// The number of this attempt, from 1.
   public let attempt: Int
-  /// The fields by name: annotations, `prod`, `ver`, `guid`, those of `UploadOptions.fields`, and some facts of this
-  /// package, such as `report_signature`.
+  /// The fields by name: annotations, `prod`, `ver`, `guid`, those of `UploadOptions.fields`, and facts that this
+  /// package derives from the report, such as `report_signature`.
   ///
   /// `report_id` and the fields about sampling, such as `report_count`, are sent in addition.
   public let fields: [String: String]
@@ -42,7 +42,7 @@ public struct UploadDecision: Sendable, Equatable {
     UploadDecision(kind: .send(fields))
   }
 
-  /// Keeps the report on this machine until someone requests its upload; the report is then reviewed again.
+  /// Keeps the report on this machine until `requestUpload` is called for it; the report is then reviewed again.
   ///
   /// - Parameter reason: a text for people, which is stored in the report's note.
   public static func hold(because reason: String) -> UploadDecision {

@@ -24,7 +24,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let alreadyStarted = Code(description: "the uploader was started already")
     /// The server did not answer; `context` contains the reason and nothing else.
     package static let noAnswer = Code(description: "no answer")
-    /// The task of the upload was cancelled.
+    /// The task of the upload was canceled.
     static let cancelled = Code(description: "cancelled")
   }
 

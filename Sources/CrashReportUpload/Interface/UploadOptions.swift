@@ -4,7 +4,8 @@ public import IntermediateDump
 public struct UploadOptions: Sendable, Equatable {
   /// Form fields that are sent with each report; they replace annotations of the same name.
   public var fields: [String: String] = [:]
-  /// The secrets that uploads may contain; the reports in the database do not change.
+  /// The privacy level, which determines the secrets that uploads may contain; the reports in the database do not
+  /// change.
   ///
   /// Attachments are sent only if `privacy` is `full`.
   public var privacy = ReportPrivacy.full
@@ -26,10 +27,10 @@ public struct UploadOptions: Sendable, Equatable {
   ///
   /// Sampling is for servers that accept a form without a minidump.
   public var sampling: UploadSampling?
-  /// The time without progress after which an upload has failed; in whole seconds, at least one.
+  /// The time without progress after which an upload fails; in whole seconds, at least one.
   public var timeout = Duration.seconds(60)
 
-  /// The time after which an upload has failed, whatever its progress; in whole seconds, at least one.
+  /// The time after which an upload fails, whatever its progress; in whole seconds, at least one.
   public var deadline = Duration.seconds(900)
 
   /// Whether Sentry makes the event from the minidump.

@@ -8,7 +8,7 @@ package final class DirectoryWatcher {
   private let events: Int32
   private let source: any DispatchSourceRead
 
-  /// Creates a watcher without directories; nil if inotify refuses, with the reason in `errno`.
+  /// Creates a watcher without directories; nil if inotify_init1(2) fails, with the reason in `errno`.
   package init?(changed: @escaping @Sendable () -> Void) {
     let events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
     guard events >= 0 else { return nil }

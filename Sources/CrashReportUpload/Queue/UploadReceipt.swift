@@ -91,7 +91,7 @@ enum UploadReceipt: Sendable, Equatable {
     "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
   ]
 
-  /// True for a body that begins with markup, as no receipt and no error message of a server does.
+  /// True for a body that begins with markup; no receipt, and no error message of a crash server, begins with markup.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
   /// The text of an answer, to be printed after its status; empty if the answer has no text.

@@ -42,9 +42,9 @@ package struct UploadResponse: Sendable, Equatable {
 package protocol UploadTransport: Sendable {
   /// Sends a request with its body from disk, without following redirects.
   ///
-  /// Returns soon after the task is cancelled, whatever the server does.
+  /// Returns soon after the task is canceled, whatever the server does.
   ///
-  /// - Throws: `UploadError` of the codes `noAnswer` and `cancelled` only.
+  /// - Throws: `UploadError` with the code `noAnswer` or `cancelled`.
   func send(
     _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
   ) async throws(UploadError) -> UploadResponse

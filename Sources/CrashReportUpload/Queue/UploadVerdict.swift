@@ -18,9 +18,9 @@ enum UploadVerdict: Sendable, Equatable {
 
   /// Judges an answer.
   ///
-  /// Only a receipt in the protocol's format proves that the server has the report. Most statuses of 4xx count as a
-  /// refusal of the report, but only without Retry-After and a web page. Proxies and portals may answer instead of
-  /// the server, with any status.
+  /// Only a receipt in the protocol's format proves that the server has the report. Most 4xx statuses count as a
+  /// refusal of the report, but not if the answer has a Retry-After header or is a web page, because a proxy or a
+  /// captive portal may answer instead of the server, with any status.
   ///
   /// - Parameters:
   ///   - size: the number of bytes that were sent.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The address of a project at Sentry, or at a server that speaks its protocol.
+/// The address of a project at Sentry, or at a server with the same protocol.
 ///
 /// Source: develop.sentry.dev, "SDK Overview", Parsing the DSN.
 package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {

@@ -6,7 +6,7 @@ enum HelpText {
   /// The column at which the texts of options begin.
   private static let indent = 22
 
-  /// Breaks each paragraph into lines of at most 80 columns; a paragraph that begins with a blank keeps its lines.
+  /// Breaks each paragraph into lines of at most 80 columns; a paragraph that begins with a space keeps its lines.
   ///
   /// - Parameter text: paragraphs separated by empty lines.
   static func paragraphs(_ text: String) -> String {

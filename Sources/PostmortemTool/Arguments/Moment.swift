@@ -73,7 +73,7 @@ extension Timestamp {
     "friday", "saturday", "sunday",
   ]
 
-  /// Reads a date, a time of day, or both, with an optional day of the week in front and an optional time zone after
+  /// Reads a date, a time of day, or both, with an optional day of the week before them and an optional time zone after
   /// them.
   private static func withoutDecoration(_ text: inout String, now: Timestamp) -> Timestamp? {
     if let end = text.firstIndex(of: " "), weekdays.contains(text[..<end].lowercased()) {

@@ -17,7 +17,7 @@ extension String {
   /// This path as the database operand of a command that a message recommends; empty if the environment names this
   /// database.
   ///
-  /// The text begins with a blank, so that it can follow the other words of the command.
+  /// The text begins with a space, so that it can follow the other words of the command.
   var asDatabaseOperand: String {
     if let known = ReportDatabase.ofEnvironment {
       let identity = InputFile.identity(of: DatabaseDirectory.place(known))
@@ -52,8 +52,8 @@ extension Arguments {
   /// The database and the report IDs of a command that changes or sends reports.
   ///
   /// - Parameter needsIDs: true for a command that does nothing without an ID.
-  /// - Throws: `ToolError` for a word that may be either a directory, as in version 1.0.0, or an ID, because no
-  ///   command may change something on a guess.
+  /// - Throws: `ToolError` for a word that may be either a directory, as in version 1.0.0, or an ID, because a command
+  ///   must not guess what to change.
   func databaseAndIDs(needsIDs: Bool) throws(ToolError) -> (path: String, ids: ArraySlice<String>) {
     guard let first = operands.first else {
       return (try requiredDatabase(), [])

@@ -10,7 +10,7 @@ internal import ProcessSnapshot
 ///
 /// The database must exist unless the user asks for a new one, because a mistyped path must not create directories.
 enum ReportDatabase {
-  /// The environment variable that can be set instead of giving DIR.
+  /// The environment variable that names the database if the command line does not.
   static let variable = "POSTMORTEM_DATABASE"
 
   /// The database that the environment names; nil if the environment names none.

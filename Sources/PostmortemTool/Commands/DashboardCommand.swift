@@ -95,7 +95,9 @@ enum DashboardCommand: Subcommand {
 
   /// The relative link to a path, for a page in the same directory.
   ///
-  /// Source: RFC 3986, 4.2; a colon in the first segment would be a scheme.
+  /// The link begins with `./`, because a colon in the first segment of a path would be read as the end of a scheme.
+  ///
+  /// Source: RFC 3986, 4.2.
   private static func relativeURL(_ path: String) -> String {
     let allowed = CharacterSet(
       charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/")

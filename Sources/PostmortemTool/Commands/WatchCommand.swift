@@ -79,8 +79,8 @@ enum WatchCommand: Subcommand {
       leftSince = Dictionary(left.map { ($0, leftSince[$0] ?? .now) }) { first, _ in first }
       for dump in dumps {
         let entry = ProcessedEntry(dump)
-        // The owner of this dump or another converter may be at work on it, and will usually have finished by the
-        // next check.
+        // The owner of this dump may still be writing it, or another converter may be converting it; both have usually
+        // finished by the next check.
         if let since = leftSince[dump.reportID], since.duration(to: .now) < .seconds(patience) {
           continue
         }

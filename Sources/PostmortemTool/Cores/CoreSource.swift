@@ -41,7 +41,7 @@ struct CoreSource {
 }
 
 extension Arguments {
-  /// The settings for a command that shows files.
+  /// The settings from the options `--symbols`, `--no-symbols` and `--spool`.
   var coreSource: CoreSource {
     CoreSource(
       symbolDirectories: values(of: "--symbols"), readsFiles: !has("--no-symbols"),

@@ -5,10 +5,11 @@ internal import IntermediateDump
 
 /// A column of `postmortem export`; a test writes `Docs/Reference/Export.md` from the columns.
 struct ExportColumn {
-  /// The type of a column's values, which the table declarations in the documentation use.
+  /// The type of a column's values, from which a test derives the column types of DuckDB and ClickHouse in
+  /// `Docs/Reference/Export.md`.
   enum Kind: String, CaseIterable {
     case text
-    /// One text of a small fixed set.
+    /// A text from a small fixed set.
     case word
     case integer
     case number

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A report in the form in which `postmortem export` writes it.
+/// A report as `postmortem export` writes it.
 struct ExportedReport {
   let id: ReportID
   let state: StoredReport.State

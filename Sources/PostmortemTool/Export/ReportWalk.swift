@@ -6,8 +6,8 @@ internal import IntermediateDump
 /// The walk visits each ID once, in arbitrary order, with one report in memory at a time.
 ///
 /// The facts come from the index. If the index lacks a report's facts or details, the report is read in a separate
-/// process, and its facts are added to the index. Memory grows by some 85 bytes for each report. These bytes hold the
-/// report's position in the index, and the report's ID, by which the walk recognizes a report that it has already
+/// process, and its facts are added to the index. The walk needs about 85 bytes of memory for each report: for the
+/// report's position in the index, and for the report's ID, by which the walk recognizes a report that it has already
 /// visited.
 struct ReportWalk {
   private let paths: [String]

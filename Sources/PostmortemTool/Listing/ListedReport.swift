@@ -161,7 +161,7 @@ struct ListedReport {
 extension Array {
   /// Moves the elements into a new order without copying them.
   ///
-  /// - Parameter sources: for each place, the index of the element that belongs there; each index occurs once.
+  /// - Parameter sources: for each new position, the index of the element to move there; each index occurs once.
   mutating func permute(_ sources: [Int]) {
     var sources = sources
     for place in indices {

@@ -47,7 +47,7 @@ extension ReportFacts {
   }
 }
 
-/// The outcome for a dump, in the form in which `process --json` and `watch --json` print it.
+/// The outcome for a dump, as `process --json` and `watch --json` print it.
 struct ProcessedEntry: Codable {
   let reportID: String
   /// The dump's name in the directory of pending dumps.

@@ -2,7 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The reports of one program with one signature, in the form in which `list --group` prints them.
+/// The reports of one program with one signature, as `list --group` prints them.
 struct ReportGroup: Codable {
   let signature: String?
   let program: String?

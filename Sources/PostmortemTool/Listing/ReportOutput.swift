@@ -20,8 +20,8 @@ struct ReportOutput {
   /// Prints reports and, on a terminal, the number of reports.
   ///
   /// - Parameters:
-  ///   - total: the number of reports before the filter, and what else the database contains; nil to print no line
-  ///     with counts.
+  ///   - total: the number of reports before the filter, and the dumps without a report; nil to print no line with
+  ///     counts.
   ///   - uploading: the report that is being sent now; nil if there is none.
   func print(
     _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,

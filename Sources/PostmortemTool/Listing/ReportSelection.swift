@@ -12,7 +12,8 @@ struct ReportSelection {
     let id: ReportID
     let path: String
     let time: Timestamp
-    /// The kind of event; read from the minidump if the index does not contain the report, and nil if that fails.
+    /// The kind of event, from the index or, if the index does not contain the report, from the minidump; nil if the
+    /// minidump cannot be read.
     let kind: () -> ReportDetails.Kind?
     var program: String?
     var executable: String?
@@ -119,8 +120,8 @@ struct ReportSelection {
   /// If there is no crash, the newest other dump is returned. If there is no such dump either, the newest report on
   /// how a run ended is returned.
   ///
-  /// A process that was stopped for a deployment must not hide an earlier crash. A report that cannot be read must
-  /// not hide an earlier crash either, because the time of its own crash is not known.
+  /// A report on a process that was killed during a deployment must not hide an earlier crash. A report that cannot be
+  /// read must not hide an earlier crash either, because the time of its own crash is not known.
   private static func newest(of candidates: [Candidate]) -> Candidate? {
     var (other, end, unreadable): (Candidate?, Candidate?, Candidate?)
     for candidate in candidates.sorted(by: { ($0.time, $0.id) > ($1.time, $1.id) }) {

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The state of a report's upload, in the form in which `list` prints it.
+/// The state of a report's upload, as `list` prints it.
 struct UploadEntry: Codable {
   /// One of "pending", "uploading", "uploaded" and "skipped".
   let state: String
@@ -33,8 +33,8 @@ struct UploadEntry: Codable {
     note = upload.note.isEmpty ? nil : upload.note
   }
 
-  /// The last part of a report's line in a list, about the upload; empty if there is nothing to tell, as before the
-  /// first attempt.
+  /// The last part of a report's line in a list, about the upload; empty if there is nothing to show, for example
+  /// before the first attempt.
   var text: String {
     // A report can have the state "completed" from the beginning, without any attempt to upload it.
     if state == "skipped", note == nil { return "" }

@@ -59,7 +59,7 @@ extension LoggedSummary {
     return text
   }
 
-  /// The message for a summary whose lines contradict each other, so that nothing of it is shown.
+  /// The message that replaces a summary whose lines contradict each other.
   fileprivate var refusal: String {
     "The lines of this summary contradict each other, so they are of several processes with one process "
       + "ID. Its stack and its facts would be of different crashes, and are left out."

@@ -6,7 +6,7 @@ internal import PendingDumps
 
 /// The processes of this machine that have a crash handler and that this user may examine.
 enum HandlerSearch {
-  /// A process in the form in which `doctor` names it.
+  /// A process with a crash handler, as `doctor` lists it.
   struct Found: Codable {
     let pid: Int32
     /// The old name of `pid`, which stays until 2.0.

@@ -36,7 +36,8 @@ struct ProcessExamination {
     if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
     let record = found.record
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
-    // Other processes see from the FIFO, or from the mapping of the run record, that the examined process still runs.
+    // Other processes detect by the FIFO, or by the mapping of the run record, that the examined process is still
+    // running.
     if !links.values.contains(fifo), record?.isMapped != true {
       let waits = "another container sees this process's end after a day at the least"
       if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {

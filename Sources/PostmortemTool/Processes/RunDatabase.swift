@@ -118,8 +118,10 @@ struct RunDatabase {
     return nil
   }
 
-  /// Prints a message if root started a command that had changed to another user by its end, and the database belongs to
-  /// root, so that this user cannot use it.
+  /// Prints a message if this process is root, the command changed to another user before its end, and the database
+  /// belongs to root.
+  ///
+  /// That user cannot use the database.
   func compare(with end: CommandEnd) {
     guard geteuid() == 0, let user = end.user, user != 0, Self.owner(of: path)?.number == 0 else {
       return

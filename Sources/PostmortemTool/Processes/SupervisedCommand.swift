@@ -124,7 +124,7 @@ struct CommandEnd {
   /// The signal that killed the command; nil if the command exited.
   private var signal: Int32? { status & 0x7F == 0 ? nil : status & 0x7F }
 
-  /// How the command ended, in the form in which a converter uses it for a run without a dump.
+  /// How the command ended, as evidence for a converter about a run without a dump.
   var observed: ObservedEnd? {
     startTime.map {
       ObservedEnd(processID: UInt32(bitPattern: processID), startTime: $0, waitStatus: status)

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Waits for asynchronous work, for a command that does nothing else meanwhile.
+/// Waits for asynchronous work, for a command that does nothing else at the same time.
 enum AwaitedTask {
   private final class Box<Value: Sendable, Failure: Error>: Sendable {
     let result = Mutex<Result<Value, Failure>?>(nil)
@@ -11,7 +11,7 @@ enum AwaitedTask {
   ///
   /// - Parameter seconds: the number of seconds after which the work is canceled; its end is awaited even then. Nil
   ///   for no limit.
-  /// - Returns: nil only if the work never ended.
+  /// - Returns: the result of the work.
   static func run<Value: Sendable, Failure: Error>(
     seconds: Int? = nil, _ work: @escaping @Sendable () async throws(Failure) -> Value
   ) throws(Failure) -> Value? {

@@ -8,7 +8,7 @@ enum InputFile {
 
   /// Reads a regular file.
   ///
-  /// The file is opened without blocking, so that a FIFO in place of a dump is refused at once.
+  /// The file is opened without blocking, so that a FIFO is refused at once instead of blocking the command.
   static func bytes(of path: String) throws(ToolError) -> [UInt8] {
     try withFile(path) { (descriptor, size) throws(ToolError) in
       try contents(of: descriptor, expected: size, named: path)

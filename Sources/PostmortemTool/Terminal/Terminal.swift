@@ -8,7 +8,7 @@ enum Terminal {
     write(text, to: 1)
   }
 
-  /// Writes a message to standard error, with the program's name in front.
+  /// Writes a message to standard error, preceded by the program's name.
   static func printError(_ text: String) {
     write("postmortem: \(text)\n", to: 2)
   }
