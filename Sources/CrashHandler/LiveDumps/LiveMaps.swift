@@ -1,10 +1,10 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// The ranges of the process's memory in which tasks, and the code of tasks, may be.
+/// The ranges of a running process's memory in which tasks, and the code of tasks, may be.
 ///
 /// Not crash code. Source: proc_pid_maps(5).
-struct OwnMaps {
+struct LiveMaps {
   /// The maximum size of the text in bytes.
   private static let textLimit = 16 << 20
 
@@ -13,9 +13,15 @@ struct OwnMaps {
   /// Executable ranges, sorted by address.
   let code: [Range<UInt64>]
 
+  /// The directory of the process in `/proc`.
+  private let directory: String
+
   /// Nil if the file cannot be read.
-  init?() {
-    guard let text = Self.text(of: "/proc/self/maps") else { return nil }
+  ///
+  /// - Parameter process: the process's ID; 0 for this process.
+  init?(of process: Int32) {
+    directory = process == 0 ? "/proc/self" : "/proc/\(process)"
+    guard let text = Self.text(of: directory + "/maps") else { return nil }
     var (searched, code): ([Range<UInt64>], [Range<UInt64>]) = ([], [])
     for line in text.split(separator: UInt8(ascii: "\n")) {
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
@@ -52,8 +58,8 @@ struct OwnMaps {
   }
 
   /// The size of the process's private memory that is not swapped out; 0 if it is not known.
-  static var residentBytes: UInt64 {
-    let words = (text(of: "/proc/self/statm") ?? []).split(separator: UInt8(ascii: " "))
+  var residentBytes: UInt64 {
+    let words = (Self.text(of: directory + "/statm") ?? []).split(separator: UInt8(ascii: " "))
     let pages = words.compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
     guard pages.count > 2 else { return 0 }
     return pages[1].clampedSubtracting(pages[2]) * UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
