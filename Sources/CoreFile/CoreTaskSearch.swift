@@ -29,6 +29,7 @@ struct CoreTaskSearch {
   ///
   /// - Parameter byteLimit: the maximum number of bytes that are read.
   func tasks(byteLimit: UInt64 = Self.byteLimit) -> AllTasks? {
+    let runtime = TaskRuntime(in: snapshot.modules, symbols) { snapshot.memory.word(at: $0) }
     guard let runtime else { return nil }
     var found = TaskCollection()
     let candidates = candidates(runtime, byteLimit: byteLimit, noting: &found)
@@ -37,31 +38,6 @@ struct CoreTaskSearch {
       if let task = reader.task(at: candidate) { found.add(task) }
     }
     return AllTasks(found, limit: Self.groupLimit, recordLimit: Self.recordLimit)
-  }
-
-  /// The values by which tasks are recognized, read from the runtime's variables.
-  private var runtime: TaskRuntime? {
-    let libraries = snapshot.modules.filter { $0.name.hasPrefix("libswift_Concurrency.so") }
-    let program = snapshot.modules.filter { $0.source == .program }
-    let names =
-      [
-        TaskRuntime.metadataName, TaskRuntime.slabMetadataName, TaskRuntime.layoutName,
-        TaskRuntime.sizeName,
-      ] + TaskRuntime.adapterNames
-    for module in libraries + program {
-      let places = symbols.addresses(of: names, in: module)
-      func word(_ name: String) -> UInt64? { places[name].flatMap { snapshot.memory.word(at: $0) } }
-      guard let metadata = word(TaskRuntime.metadataName), metadata != 0,
-        let slabMetadata = word(TaskRuntime.slabMetadataName),
-        word(TaskRuntime.layoutName).map({ $0 & 0xFFFF_FFFF }) == TaskRuntime.knownLayout
-      else { continue }
-      var runtime = TaskRuntime(
-        metadata: metadata, slabMetadata: slabMetadata,
-        adapters: TaskRuntime.adapterNames.compactMap(word))
-      if let size = word(TaskRuntime.sizeName), size <= 4096 { runtime.taskSize = size }
-      return runtime
-    }
-    return nil
   }
 
   /// The addresses of words that are equal to the first word of a task object.

@@ -33,6 +33,8 @@ struct DumpConversion: ~Copyable {
   let userStreams: UserStreams
   /// The privacy level of the reports; a dump may require a stricter level.
   var privacy = ReportPrivacy.full
+  /// Tasks that were found in the memory of the process after its dump; nil if nothing searched for them.
+  var tasks: AllTasks?
 
   /// The result of one dump's conversion.
   struct Result {
@@ -64,6 +66,7 @@ struct DumpConversion: ~Copyable {
     var summary: ProcessedDump.Summary?
     if !found.isReported {
       captured.addedAnnotations = annotations
+      if captured.allTasks == nil, captured.process.privacy == nil { captured.allTasks = tasks }
       // Secrets are removed first, because names, analysis and index must match the report. For a report without
       // memory, this step also walks the stacks; the limit of a walk is a number of steps and not a time, so that the
       // result does not depend on the load of the machine.

@@ -16,7 +16,8 @@ internal import ProcessSnapshot
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
-  storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
+  storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
+  tasks: AllTasks? = nil
 ) throws(CrashConverterError) -> ProcessedDump? {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
     let database = try openDatabase(path)
@@ -27,7 +28,7 @@ package func processIntermediateDump(
       let conversion = DumpConversion(
         database: database, annotations: annotations,
         symbols: storingSymbols ? SymbolBudget() : nil,
-        userStreams: UserStreams(sources: userStreams))
+        userStreams: UserStreams(sources: userStreams), tasks: tasks)
       return process(file, conversion, pending)
     } catch {
       throw CrashConverterError(.pendingDirectoryUnusable, error)

@@ -40,6 +40,14 @@ extension ReportDetails {
     self[.age] = process.age
     self[.residentMemory] = process.residentMemory
     self[.peakMemory] = process.peakResidentMemory
+    self[.tasks] = snapshot.allTasks?.count
+    if let open = snapshot.client.openContexts {
+      self[.inFlight] = open.count
+      let oldest = open.works.first
+      self[.oldestInFlight] = oldest.flatMap { snapshot.process.age(since: $0.uptime) }
+      inFlightValues = (oldest?.values ?? []).map { Tag(name: $0.name, value: $0.value) }
+      if oldest?.values.contains(where: \.isCut) == true { isCut = true }
+    }
     isComplete = snapshot.capture.isComplete
     ownFrames = facts?.ownFrames ?? []
     stack = facts?.stack ?? []

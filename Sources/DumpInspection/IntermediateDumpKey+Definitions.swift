@@ -702,15 +702,18 @@ extension IntermediateDumpKey {
     case .allTasks: .bytes("""
       The tasks of Swift concurrency that a search of the process's memory found, whether or not a \
       thread ran them, in numbers of 8 bytes. In dumps of hangs and of dumpWithoutCrash, and in \
-      reports of core files. Five numbers come first: the tasks that had not ended, the timers of \
+      reports of core files and of postmortem capture. Five numbers come first: the tasks that had not ended, the timers of \
       Task.sleep among other tasks, the bytes of memory that were searched and those that were not, and \
       the number of groups. Tasks of a group are in the same state and continue in the same functions; \
       the largest group comes first. Each group begins with five numbers: its state \
       (\(TaskState.list)), the number of its tasks and of those that were canceled, the number of \
       addresses, and the number of records. Up to 16 addresses follow: where the tasks and their \
-      suspended callers continue, innermost first. A record is one of the tasks with the lowest IDs, in \
-      four numbers: its ID, the ID of its parent, the ID of the task that it waits for (0 for none or an \
-      unknown one), and the runtime's flags (lower half) and status (upper half).
+      suspended callers continue, innermost first. A record is one of the tasks with the lowest IDs, or \
+      one of a circle of tasks that wait for each other, in four numbers: its ID, the ID of its parent, \
+      the ID of the task that it waits for (0 for none or an unknown one; for a task group, its only \
+      task), and the runtime's flags (lower half) and status (upper half). After the last group, units \
+      of work follow for each group: their number, and for each the ID of its oldest task and the \
+      number of the unit as in openContexts.
       """)
     case .conversion: .map("""
       Data that the converter added. This key and all following keys occur only in a minidump. The map \

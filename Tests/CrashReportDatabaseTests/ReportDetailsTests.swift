@@ -27,15 +27,25 @@ import Testing
 
   /// The keys are for ever: records of all versions lie in one file.
   @Test func keepTheirKeys() {
-    #expect(ReportDetails.Number.all.map(\.rawValue) == Array(1...12))
+    #expect(ReportDetails.Number.all.map(\.rawValue) == Array(1...15))
     #expect(ReportDetails.Text.all.map(\.rawValue) == Array(32...43))
-    #expect(ReportDetails.Number.age.rawValue == 12 && ReportDetails.Text.buildID.rawValue == 39)
+    #expect(ReportDetails.Number.age.rawValue == 12 && ReportDetails.Number.tasks.rawValue == 13)
+    #expect(ReportDetails.Text.buildID.rawValue == 39)
     #expect(
       ListedFact.all.map { "\($0.fact.field) \($0.key)" } == [
         "3 processID", "5 hangTime", "8 memoryUsed", "9 memoryLimit", "10 threadsFound",
         "11 descriptorCount", "34 requestErrorType", "35 hostName", "37 environment",
         "38 executablePath", "41 distribution", "42 kernelRelease", "43 clientID",
       ])
+  }
+
+  /// There is room for the values of the oldest work before that for annotations.
+  @Test func theValuesOfWorkAreKept() throws {
+    var details = Self.full
+    details.inFlightValues = [.init(name: "route", value: "/a"), .init(name: "route", value: "/b")]
+    details[.oldestInFlight] = 43_000_000_000
+    let found = try #require(ReportDetails(reading: details.bytes[...]))
+    #expect(found == details && found.inFlightValues.count == 2 && found.tags == Self.full.tags)
   }
 
   @Test func everyCutIsWholeOrNone() {

@@ -1,6 +1,7 @@
 import Foundation
-import IntermediateDump
 import Testing
+
+@testable import IntermediateDump
 
 /// Tasks in the layout of Swift 6.3, and memory that only looks like it.
 @Suite struct TaskReaderTests {
@@ -102,6 +103,122 @@ import Testing
     #expect(first.records.map(\.id) == [1, 20, 21, 22])
     #expect(all.groups[1].records.map(\.awaited) == [1])
     #expect(all.groups[2].cancelledCount == 1 && all.groups[2].records[0].isCancelled)
+    #expect(AllTasks(bytes: all.bytes) == all)
+  }
+
+  /// Tasks, each of which waits for the next one, and the last one for the first one.
+  private static func circle(of ids: [UInt64]) -> TaskCollection {
+    var found = TaskCollection()
+    for (index, id) in ids.enumerated() {
+      found.add(waiting(id, for: ids[(index + 1) % ids.count]))
+    }
+    return found
+  }
+
+  private static func waiting(_ id: UInt64, for awaited: UInt64) -> FoundTask {
+    FoundTask(
+      address: id << 16, id: id, flags: 0, status: 0, state: .awaitsTask, parent: 0,
+      awaited: awaited << 16, frames: [0x40_0100])
+  }
+
+  @Test func circlesAreFoundInWhatIsKept() {
+    var found = Self.circle(of: [40, 20, 30])
+    for id in 1...10 as ClosedRange<UInt64> { found.add(Self.waiting(id, for: id + 1)) }
+    for id in 100...110 as ClosedRange<UInt64> {
+      var task = Self.waiting(id, for: 20)
+      task.frames = [0x40_0200 + id]
+      found.add(task)
+    }
+    found.add(Self.waiting(50, for: 50))
+    // Of each group, one record and those of circles are kept; of one group, all but the largest are left out.
+    for (groups, records) in [(512, 256), (1, 1), (4, 1)] {
+      let all = AllTasks(found, limit: groups, recordLimit: records)
+      #expect(all.circles == [[20, 30, 40], [50]], "\(all.circles)")
+      #expect(all.groups.count == min(groups, 12) && all.groups[0].oldest == 1)
+      #expect(AllTasks(bytes: all.bytes)?.circles == all.circles)
+    }
+    // Groups of circles come before larger ones.
+    var others = TaskCollection()
+    for id in 1...10 as ClosedRange<UInt64> { others.add(Self.waiting(id, for: 0)) }
+    for id in [60, 61] as [UInt64] {
+      var task = Self.waiting(id, for: id ^ 1)
+      task.frames = []
+      others.add(task)
+    }
+    #expect(AllTasks(others, limit: 1, recordLimit: 1).circles == [[60, 61]])
+    #expect(AllTasks(others, limit: 2, recordLimit: 1).groups(atMost: 1).map(\.count) == [2])
+  }
+
+  @Test func aCircleThatChangesIsNone() {
+    let whole = Self.circle(of: [20, 30, 40])
+    let tasks = Dictionary(uniqueKeysWithValues: whole.tasks.map { ($0.address, $0) })
+    func circles(_ change: (inout [UInt64: FoundTask]) -> Void) -> [[UInt64]] {
+      var (found, now) = (whole, tasks)
+      change(&now)
+      found.confirmCircles { now[$0] }
+      return AllTasks(found, limit: 8, recordLimit: 8).circles
+    }
+    #expect(circles { _ in } == [[20, 30, 40]])
+    #expect(circles { $0[30 << 16] = nil } == [])
+    #expect(circles { $0[30 << 16]?.id = 31 } == [])
+    #expect(circles { $0[40 << 16]?.awaited = 30 << 16 } == [])
+    #expect(circles { $0[40 << 16]?.awaited = 0 } == [])
+  }
+
+  @Test func aGroupWithOneTaskIsAwaitedInItsTask() throws {
+    func circles(children: Int, bytesUnseen: UInt64 = 0) -> [[UInt64]] {
+      var memory = Memory()
+      memory.addTask(1, at: 0x1_0000, status: Self.status, subject: (0x1_0100, 3))
+      memory.words[0x1_0100] = 0
+      for index in 0..<UInt64(children) {
+        let address = 0x1_1000 + index * 0x1000
+        memory.addTask(
+          2 + index, at: address, status: Self.status, subject: (0x1_0000, 1), parent: 0x1_0000)
+        memory.words[address + 0xE0] = 0x1_0100
+      }
+      var found = TaskCollection()
+      for task in tasks(in: memory) { found.add(task) }
+      #expect(found.count == children + 1)
+      found.bytesUnseen = bytesUnseen
+      return AllTasks(found, limit: 8, recordLimit: 8).circles
+    }
+    #expect(circles(children: 1) == [[1, 2]])
+    #expect(circles(children: 2) == [])
+    #expect(circles(children: 1, bytesUnseen: 1) == [])
+  }
+
+  /// Items of a list of task-local values: a value of another key, the end of the task's own values, and a context.
+  @Test func aTaskBelongsToTheWorkOfItsContext() {
+    var runtime = Self.runtime
+    runtime.contexts = TaskRuntime.ContextPlace(key: 0x5_0000, type: 0x5_1000, head: 0x88)
+    var memory = Self.memory
+    memory.words[0x1_0088] = 0x6_0000
+    memory.add([0x6_0100, 0x5_0008, 0x5_1000, 1, 2], at: 0x6_0000)
+    memory.add([0x6_0200 | 4], at: 0x6_0100)
+    memory.add([0, 0x5_0000, 0x5_1000, 0x1234, 77], at: 0x6_0200)
+    func work() -> UInt64? { TaskReader(runtime, memory).task(at: 0x1_0000)?.work }
+    #expect(work() == 77)
+    memory.words[0x6_0210] = 0x5_1008
+    #expect(work() == 0)
+    memory.words[0x6_0210] = 0x5_1000
+    // The end of the list, and a list that ends nowhere.
+    memory.words[0x6_0100] = 0x6_0200 | 6
+    #expect(work() == 0)
+    memory.words[0x6_0100] = 0x6_0000
+    #expect(work() == 0)
+    #expect(TaskRuntime.ContextPlace(key: 1, type: 1, head: 1) == nil)
+  }
+
+  @Test func ofEachWorkTheOldestTaskIsKept() {
+    var found = TaskCollection()
+    for id in (1...30 as ClosedRange<UInt64>).reversed() {
+      var task = Self.waiting(id, for: 0)
+      task.work = id <= 4 ? 0 : id / 2
+      found.add(task)
+    }
+    let all = AllTasks(found, limit: 8, recordLimit: 2)
+    #expect(all.groups[0].works.map(\.task) == [5, 6, 8, 10, 12, 14, 16, 18])
+    #expect(all.groups[0].works.map(\.work) == Array(2...9))
     #expect(AllTasks(bytes: all.bytes) == all)
   }
 

@@ -158,6 +158,11 @@ import Testing
     facts.time = Timestamp(nanoseconds: -5)
     var details = ReportDetails()
     details.tags = [.init(name: "a\"b", value: "<script>"), .init(name: "a\"b", value: "twice")]
+    details.inFlightValues = [
+      .init(name: "a\"b", value: "outer"), .init(name: "id", value: "<b>"),
+      .init(name: "a\"b", value: "inner"),
+    ]
+    (details[.tasks], details[.inFlight], details[.oldestInFlight]) = (7, 3, 43_500_000_000)
     details[.residentMemory] = .max
     details[.uptime] = .max
     facts.details = details
@@ -166,6 +171,9 @@ import Testing
     let line = try #require(try lines(child).first)
     #expect(line["message"] as? String == facts.message)
     #expect(line["tags"] as? [String: String] == ["a\"b": "<script>"])
+    #expect(line["in_flight_values"] as? [String: String] == ["a\"b": "inner", "id": "<b>"])
+    #expect(line["tasks"] as? Int == 7 && line["in_flight"] as? Int == 3)
+    #expect(line["in_flight_seconds"] as? Double == 43.5)
     #expect(line["resident_bytes"] as? Int == .max && line["time_known"] as? Bool == false)
     let steering = child.standardOutput.unicodeScalars.filter {
       $0.value < 0x20 && $0 != "\n" || (0x7F..<0xA0).contains($0.value) || $0.value == 0x202E
@@ -173,6 +181,11 @@ import Testing
     #expect(steering.isEmpty)
     let otlp = try await run("export", database, "--format", "otlp")
     #expect(try lines(otlp).count == 1)
+    for attribute in [
+      #"{"key":"postmortem.tasks","value":{"intValue":"7"}}"#,
+      #"{"key":"postmortem.in_flight.age","value":{"doubleValue":43.500}}"#,
+      #"{"key":"postmortem.in_flight.value.id","value":{"stringValue":"<b>"}}"#,
+    ] { #expect(otlp.standardOutput.contains(attribute), "\(otlp.standardOutput)") }
   }
 
   @Test func sinceAndPlacesAreThoseOfList() async throws {

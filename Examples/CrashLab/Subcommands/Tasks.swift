@@ -6,7 +6,7 @@ internal import Synchronization
 /// Tasks of Swift concurrency, most of which no thread runs.
 struct Tasks: Subcommand {
   private enum Scene: String, CaseIterable {
-    /// Each waits for a continuation that nothing resumes; every tenth is canceled.
+    /// Each has a context and waits for a continuation that nothing resumes; every tenth is canceled.
     case leaked
     /// One waits for its two `async let`, one for the COUNT children of its group, and one for that one.
     case children
@@ -14,6 +14,12 @@ struct Tasks: Subcommand {
     case starved
     /// One blocks an actor, and COUNT wait for that actor.
     case actor
+    /// Each runs on one of two actors and waits for the next one, and the last one waits for the first one.
+    case circle
+    /// The same, but the last one waits for a continuation. Before that, it has been on both actors and back.
+    case chain
+    /// One waits for its task group, whose only task waits for the first one.
+    case grouped
   }
 
   private enum Manner: String, CaseIterable {
@@ -58,7 +64,9 @@ struct Tasks: Subcommand {
     switch scene {
     case .leaked:
       for index in 0..<count {
-        let task = Task.detached { await Handler().respond() }
+        let task = Task.detached {
+          await withContext("request", "request-\(index)") { await Handler().respond() }
+        }
         if index % 10 == 9 { task.cancel() }
       }
       wait(for: count)
@@ -76,6 +84,23 @@ struct Tasks: Subcommand {
       Task.detached { await Desk.shared.block() }
       wait(for: 1)
       for _ in 0..<count { Task.detached { await Desk.shared.serve() } }
+      usleep(200_000)
+    case .circle, .chain:
+      let ring = Ring(count, isClosed: scene == .circle)
+      for index in 0..<count {
+        ring.add(
+          Task.detached {
+            if index % 2 == 0 {
+              await Left.shared.hold(index, ring)
+            } else {
+              await Right.shared.keep(index, ring)
+            }
+          })
+      }
+      usleep(200_000)
+    case .grouped:
+      let ring = Ring(1, isClosed: true)
+      ring.add(Task.detached { await Handler().askOne(ring) })
       usleep(200_000)
     }
   }
@@ -113,6 +138,12 @@ private struct Handler {
     }
   }
 
+  func askOne(_ ring: Ring) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await ring.waitForNext(of: 0) }
+    }
+  }
+
   func follow(_ task: Task<Void, Never>) async { await task.value }
 
   @inline(never)
@@ -131,4 +162,49 @@ private actor Desk {
 
   /// The place of each task that waits for the actor.
   func serve() async { say("not reached") }
+}
+
+/// Tasks, each of which waits for the next one.
+private final class Ring: Sendable {
+  private let tasks = Mutex<[Task<Void, Never>]>([])
+  private let count: Int
+  private let isClosed: Bool
+
+  init(_ count: Int, isClosed: Bool) { (self.count, self.isClosed) = (count, isClosed) }
+
+  func add(_ task: Task<Void, Never>) { tasks.withLock { $0.append(task) } }
+
+  private func task(after index: Int) -> Task<Void, Never>? {
+    tasks.withLock { $0.count == count ? $0[(index + 1) % count] : nil }
+  }
+
+  func waitForNext(of index: Int) async {
+    while task(after: index) == nil { await Task.yield() }
+    guard isClosed || index + 1 < count else {
+      await Left.shared.visit()
+      return await Handler().respond()
+    }
+    await task(after: index)?.value
+  }
+}
+
+private actor Left {
+  static let shared = Left()
+
+  /// The place of each task of a ring with an even number.
+  func hold(_ index: Int, _ ring: Ring) async { await ring.waitForNext(of: index) }
+
+  /// Waits for a method of another actor that waits for a method of this one, which is no deadlock.
+  func visit() async { await Right.shared.returnVisit() }
+
+  func answer() {}
+}
+
+private actor Right {
+  static let shared = Right()
+
+  /// The place of each task of a ring with an odd number.
+  func keep(_ index: Int, _ ring: Ring) async { await ring.waitForNext(of: index) }
+
+  func returnVisit() async { await Left.shared.answer() }
 }

@@ -17,8 +17,9 @@ struct ClientFacts {
   private static let maximumTokens: UInt64 = 1 << 20
   private static let names = [
     "pm_core_facts_storage", "pm_client_memory_storage", "pm_ring_memory_storage",
-    "pm_work_places_storage", "pm_work_key_storage", "pm_open_contexts_storage",
+    workPlaces, workKey, "pm_open_contexts_storage",
   ]
+  static let (workPlaces, workKey) = ("pm_work_places_storage", "pm_work_key_storage")
 
   private let snapshot: ProcessSnapshot
   private let symbols: SymbolSource
@@ -67,19 +68,27 @@ struct ClientFacts {
     snapshot.client.workBreadcrumbs = snapshot.client.workBreadcrumbs.map(timed)
   }
 
+  private var places: [String: Address]? {
+    Self.places(in: snapshot.modules, symbols) { snapshot.memory.word(at: $0) }
+  }
+
   /// The addresses of the variables by name; nil if no module has them, or if this reader does not know their layout.
   ///
   /// The handler may be linked into a shared library of the program.
-  private var places: [String: Address]? {
-    let program = snapshot.modules.filter { $0.source == .program }
-    let others = snapshot.modules.filter { module in
+  ///
+  /// - Parameter word: reads a word of the process's memory.
+  static func places(
+    in modules: [ModuleSnapshot], _ symbols: SymbolSource, word: (Address) -> UInt64?
+  ) -> [String: Address]? {
+    let program = modules.filter { $0.source == .program }
+    let others = modules.filter { module in
       module.source != .program && module.path.hasPrefix("/")
         && !["/usr/", "/lib"].contains { module.path.hasPrefix($0) }
     }
     for module in program + others {
       let found = symbols.addresses(of: Self.names, in: module)
       guard let facts = found[Self.names[0]] else { continue }
-      if snapshot.memory.word(at: facts) == Self.layout { return found }
+      if word(facts) == Self.layout { return found }
     }
     return nil
   }

@@ -54,18 +54,36 @@ package struct CrashFacts: Sendable {
     let thrown =
       CrashReport.Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)?.frames ?? []
     let rules = OwnCode(of: snapshot, frames: finder.trace.frames + thrown)
+    let tasks = Self.taskDeadlock(in: snapshot, hang, waits, walker)
     signature = Signature.text(
-      of: snapshot, trace: finder.trace, finding, thrown: thrown, hang: hang, ownCode: rules)
+      of: snapshot, trace: finder.trace, finding, thrown: thrown, hang: hang, tasks: tasks,
+      ownCode: rules)
     signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
     cause =
       snapshot.end.map { $0.kind?.word ?? "unknown" }
-      ?? (snapshot.request == nil ? finding : waits.deadlock(of: snapshot, hang)?.finding)?.kind
+      ?? (snapshot.request == nil
+      ? finding : waits.deadlock(of: snapshot, hang)?.finding ?? tasks?.finding)?.kind
     place =
-      hang?.hasPlace == false ? nil : rules.crashPlace(in: finder.trace.frames, thrown: thrown)
+      hang?.hasPlace == false
+      ? tasks?.waits.first?.place
+      : rules.crashPlace(in: finder.trace.frames, thrown: thrown)
     let frames = finder.trace.frames
     let own = frames.lazy.filter(rules.standsOut).map(rules.line)
     ownFrames = Array(own.prefix(Self.frameCount.own))
     stack = frames.prefix(Self.frameCount.all).map(rules.line)
+  }
+
+  /// The deadlock of tasks that explains a dump without a crash.
+  private static func taskDeadlock(
+    in snapshot: ProcessSnapshot, _ hang: HangSubject?, _ waits: Waits, _ walker: Stackwalker
+  ) -> TaskDeadlock? {
+    // The functions of the tasks are looked up only if they are needed.
+    guard snapshot.request != nil, let found = snapshot.allTasks, !found.circles.isEmpty else {
+      return nil
+    }
+    let tasks = TaskOverview(found, walker)
+    let ownCode = OwnCode(of: snapshot, frames: tasks.frames)
+    return tasks.deadlocks(ownCode).cause(of: snapshot, hang, waits)
   }
 
   /// Finds the hanging thread and, if nothing crashed, which threads wait for which.

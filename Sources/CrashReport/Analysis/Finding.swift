@@ -86,6 +86,7 @@ package enum Cause: Sendable, Equatable {
 
   // Without a signal
   case deadlock(Deadlock)
+  case taskDeadlock(TaskDeadlock)
 
   package struct Register: Sendable, Equatable {
     package var name: String
@@ -165,6 +166,7 @@ package enum Evidence: Sendable, Equatable {
   /// The interval of the watchdog in nanoseconds.
   case watchdogInterval(UInt64)
   case wait(Wait)
+  case taskWait(TaskDeadlock.Wait)
 }
 
 /// A stack overflow, with facts about the stack.
@@ -244,7 +246,7 @@ extension Finding {
     case .brokenPipe: "broken-pipe"
     case .ownSignal, .sentSignal: "sent-signal"
     case .watchdog: "watchdog"
-    case .deadlock: "deadlock"
+    case .deadlock, .taskDeadlock: "deadlock"
     }
   }
 }

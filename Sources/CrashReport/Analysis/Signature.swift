@@ -27,19 +27,23 @@ package struct Signature: Sendable {
   ///   - thrown: the call stack at the throw of an uncaught error, used if the names on the crashing thread's stack,
   ///     such as `main` alone, do not distinguish crashes.
   ///   - hang: the thread that hangs, if the report is about a hang.
+  ///   - tasks: the deadlock of tasks that explains a hang for which no thread's stack has a place.
   static func text(
     of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?,
-    thrown: [StackFrame] = [], hang: HangSubject? = nil, ownCode: OwnCode
+    thrown: [StackFrame] = [], hang: HangSubject? = nil, tasks: TaskDeadlock? = nil,
+    ownCode: OwnCode
   ) -> String? {
     if let end = snapshot.end { return end.kind.map { "end | \($0.word)" } ?? "end" }
     guard let kind = kind(of: snapshot) else { return nil }
     if let reason = snapshot.request?.reason {
       return "\(kind) | " + reason.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
+    let signature = Signature(snapshot.modules, ownCode)
     if let hang, !hang.hasPlace {
+      let names = tasks?.waits.first.map { signature.names(of: $0.frames) }
+      if let names, names.areTelling { return ([kind] + names.names).joined(separator: " | ") }
       return [kind, snapshot.request?.name?.trimmed].compactMap(\.self).joined(separator: " | ")
     }
-    let signature = Signature(snapshot.modules, ownCode)
     if case .stackOverflow = finding?.cause, let recursion = trace.recursion,
       let names = signature.names(of: recursion, in: trace.frames)
     {

@@ -79,6 +79,7 @@ extension CrashReport {
         "timers": tasks.found.timerCount,
         "bytesSeen": tasks.found.bytesSeen,
         "bytesUnseen": tasks.found.bytesUnseen,
+        "deadlocks": taskDeadlocks.map(\.json),
         "groupsOmitted": tasks.found.groups.count - tasks.groups.count,
         "groups": tasks.groups.map { group -> JSONObject in
           let places = ownCode.taskPlaces(in: group.frames)
@@ -88,6 +89,7 @@ extension CrashReport {
             "cancelled": group.found.cancelledCount,
             "place": places.place,
             "caller": places.caller,
+            "contexts": group.contexts.map(contextJSON),
             "oldest": group.found.records.prefix(TaskOverview.listedCount).map(\.json),
             "frames": group.frames.map {
               FrameJSON(
@@ -98,6 +100,15 @@ extension CrashReport {
         },
       ]
     }
+  }
+
+  private func contextJSON(_ context: TaskOverview.Context) -> JSONObject {
+    [
+      "task": context.task,
+      "work": context.work.number & (1 << 62 - 1),
+      "age": age(since: context.work.uptime),
+      "values": context.work.values.map(\.json),
+    ]
   }
 
   private func waitJSON(_ wait: Wait) -> JSONObject {
@@ -184,6 +195,22 @@ extension CrashReport {
 extension Finding {
   fileprivate var json: JSONObject {
     ["kind": kind, "certainty": certainty.rawValue, "evidence": evidence.map(\.text)]
+  }
+}
+
+extension TaskDeadlock {
+  fileprivate var json: JSONObject {
+    [
+      "certain": isCertain,
+      "tasks": waits.map { wait -> JSONObject in
+        [
+          "id": wait.id,
+          "awaits": wait.awaited,
+          "group": wait.isForGroup,
+          "place": wait.place,
+        ]
+      },
+    ]
   }
 }
 

@@ -37,6 +37,8 @@ package struct CrashReport: Sendable {
   package var waits: Waits
   /// The tasks of Swift concurrency, whether or not a thread ran them; nil if nothing searched for them.
   package var allTasks: TaskOverview?
+  /// The circles of tasks that wait for each other.
+  package var taskDeadlocks: [TaskDeadlock]
   /// The throw of the uncaught Swift error; nil if the crash has another cause, or throws were not recorded.
   package var thrown: Thrown?
   /// The words in the crashed thread's registers and stack that point to objects or have a known pattern.
@@ -163,7 +165,8 @@ package struct CrashReport: Sendable {
   ) {
     self.threads = threads
     self.snapshot = snapshot
-    let tasks = snapshot.allTasks.map { TaskOverview($0, walker) }
+    let works = snapshot.allTasks == nil ? nil : snapshot.client.openContexts?.works
+    let tasks = snapshot.allTasks.map { TaskOverview($0, walker, works: works ?? []) }
     let code = OwnCode(
       of: snapshot, frames: threads.flatMap(\.frames) + (tasks?.frames ?? []))
     allTasks = tasks
@@ -187,16 +190,24 @@ package struct CrashReport: Sendable {
     message = snapshot.request?.headline ?? finder.message
     otherMessages = snapshot.request == nil ? finder.otherMessages : []
     let finding = finder.finding
-    let deadlock = waits.deadlock(of: snapshot, hang)
-    cause = snapshot.request != nil ? deadlock?.finding : snapshot.end == nil ? finding : nil
+    let deadlocks = tasks?.deadlocks(code) ?? []
+    taskDeadlocks = deadlocks
+    let deadlock = deadlocks.cause(of: snapshot, hang, waits)
+    cause =
+      snapshot.request != nil
+      ? waits.deadlock(of: snapshot, hang)?.finding ?? deadlock?.finding
+      : snapshot.end == nil ? finding : nil
     thrown = Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)
     noteWords(symbols)
     let frames = thrown?.frames ?? []
     let ownCode = ownCode
     signature = Signature.text(
-      of: snapshot, trace: finder.trace, finding, thrown: frames, hang: hang, ownCode: ownCode)
+      of: snapshot, trace: finder.trace, finding, thrown: frames, hang: hang, tasks: deadlock,
+      ownCode: ownCode)
     place =
-      hang?.hasPlace == false ? nil : ownCode.crashPlace(in: finder.trace.frames, thrown: frames)
+      hang?.hasPlace == false
+      ? deadlock?.waits.first?.place
+      : ownCode.crashPlace(in: finder.trace.frames, thrown: frames)
   }
 }
 
@@ -211,10 +222,7 @@ extension CrashReport {
 
   /// The time from an event to the crash, in nanoseconds; nil if the event was later or the time of the crash is not
   /// known.
-  func age(since uptime: UInt64) -> UInt64? {
-    guard let now = snapshot.process.crashUptime, uptime <= now else { return nil }
-    return now &- uptime
-  }
+  func age(since uptime: UInt64) -> UInt64? { snapshot.process.age(since: uptime) }
 
   /// True if all bytes of a range that the program registered are in the dump.
   package func isCaptured(_ range: ClientInformation.ExtraMemoryRange) -> Bool {

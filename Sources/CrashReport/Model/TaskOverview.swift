@@ -1,5 +1,5 @@
 package import IntermediateDump
-internal import ProcessSnapshot
+package import ProcessSnapshot
 package import Stackwalk
 
 /// The tasks of Swift concurrency that were found in memory, in groups with named functions.
@@ -12,10 +12,21 @@ package struct TaskOverview: Sendable {
     package let found: TaskGroup
     /// The frames of the tasks' functions, innermost first; empty for tasks that threads run.
     package let frames: [StackFrame]
+    /// The oldest tasks that belong to a unit of work in flight.
+    package var contexts: [Context] = []
   }
 
+  /// A task, and the unit of work in flight to which it belongs.
+  package struct Context: Sendable {
+    package let task: UInt64
+    package let work: OpenContexts.Work
+  }
+
+  /// The maximum number of contexts of a group.
+  static let contextCount = 3
+
   package let found: AllTasks
-  /// The largest groups.
+  /// The largest groups; groups with tasks of circles are preferred.
   package let groups: [Group]
 
   /// All frames of the groups.
@@ -23,10 +34,17 @@ package struct TaskOverview: Sendable {
 
   init(_ found: AllTasks, groups: [Group]) { (self.found, self.groups) = (found, groups) }
 
-  init(_ found: AllTasks, _ walker: Stackwalker) {
+  /// - Parameter works: the units of work in flight.
+  init(_ found: AllTasks, _ walker: Stackwalker, works: [OpenContexts.Work] = []) {
     self.found = found
-    groups = found.groups.prefix(StoredSymbols.taskGroups).map { group in
-      Group(found: group, frames: walker.frames(ofSuspended: group.frames.map { Address($0) }))
+    let works = Dictionary(works.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+    groups = found.groups(atMost: StoredSymbols.taskGroups).map { group in
+      let contexts = group.works.lazy.compactMap { task in
+        works[task.work].map { Context(task: task.task, work: $0) }
+      }
+      return Group(
+        found: group, frames: walker.frames(ofSuspended: group.frames.map { Address($0) }),
+        contexts: Array(contexts.prefix(Self.contextCount)))
     }
   }
 }

@@ -31,8 +31,18 @@ extension CrashReport {
 
   /// The age and the values of a unit of work, such as "43 s: route=/export user=17".
   private func line(_ work: OpenContexts.Work, isFull: Bool) -> String {
+    line(age(work) ?? "age not known", work, isFull: isFull)
+  }
+
+  /// A task and its unit of work, such as "task 17, in flight 43 s: route=/export user=17".
+  func line(_ context: TaskOverview.Context, isFull: Bool) -> String {
+    let age = age(context.work).map { " \($0)" } ?? ""
+    return line("task \(context.task), in flight\(age)", context.work, isFull: isFull)
+  }
+
+  private func line(_ subject: String, _ work: OpenContexts.Work, isFull: Bool) -> String {
     let values = work.values.map { "\($0.name)=\($0.value)\($0.isCut ? "..." : "")" }
-    let line = "\(age(work) ?? "age not known"): \(values.joined(separator: " "))"
+    let line = "\(subject): \(values.joined(separator: " "))"
     guard !isFull, line.count > Self.shownWidth else { return line }
     return line.prefix(Self.shownWidth - 3) + "..."
   }
@@ -46,9 +56,7 @@ extension CrashReport {
           "age": age(since: context.uptime),
           "work": context.work & (1 << 62 - 1),
           "nested": context.isNested,
-          "values": context.values.map { value -> JSONObject in
-            ["name": value.name, "value": value.value, "cut": value.isCut]
-          },
+          "values": context.values.map(\.json),
           "valuesOmitted": context.omittedCount,
         ]
       },
@@ -57,4 +65,8 @@ extension CrashReport {
       "incomplete": open.incompleteCount,
     ]
   }
+}
+
+extension ContextRecord.Value {
+  var json: JSONObject { ["name": name, "value": value, "cut": isCut] }
 }

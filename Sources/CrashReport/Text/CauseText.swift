@@ -16,7 +16,7 @@ extension CrashReport {
   var explanationSentences: [String] {
     if let request = snapshot.request {
       let place =
-        hang?.hasPlace == false
+        hang?.hasPlace == false && place == nil
         ? ["The place is not known: no thread that may be it is in the program's own code."] : []
       return request.sentences(at: snapshot.process.crashTime) + place
     }
@@ -161,6 +161,7 @@ extension Finding {
           + " would never end.",
         "This is inferred from the functions on the stack; libdispatch leaves no message.",
       ]
+    case .taskDeadlock(let deadlock): return deadlock.sentences
     default: return [plainSentence]
     }
   }

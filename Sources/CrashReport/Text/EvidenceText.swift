@@ -59,7 +59,7 @@ extension Evidence {
     case .signal, .ownAbort, .ownPipe, .processorTimeSignal, .fileSizeSignal, .systemCallSignal,
       .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
       .swiftMessage, .libraryMessage, .namedTrap, .sender,
-      .wait, .pattern, .countedNoObject, .countedNoValue, .countedFreedObject,
+      .wait, .taskWait, .pattern, .countedNoObject, .countedNoValue, .countedFreedObject,
       .noDeinitializer, .nullBase:
       true
     default: false
@@ -130,6 +130,7 @@ extension Evidence {
     case .wait(let wait):
       return "thread \(wait.threadID) waits for \(wait.noun)"
         + (wait.owner.map { wait.subject == .thread ? " \($0)" : ", owner \($0)" } ?? "")
+    case .taskWait(let wait): return "task \(wait.id) waits for \(wait.noun)"
     }
   }
 }

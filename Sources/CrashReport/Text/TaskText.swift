@@ -15,11 +15,28 @@ extension CrashReport {
     guard let allTasks, allTasks.found.count > 0 else { return nil }
     let lines = taskLines(of: allTasks)
     let shown = lines.prefix(isFull ? lines.count : Self.fewGroups)
-    var rows = shown.map { ReportSection.Row.text($0.sentence) }
+    var rows = shown.flatMap { line in
+      [ReportSection.Row.text(line.sentence)]
+        + line.contexts.prefix(TaskOverview.contextCount).map {
+          .text("  " + self.line($0, isFull: isFull))
+        }
+    }
     let rest = shown.reduce(allTasks.found.count) { $0.clampedSubtracting($1.count) }
     if rest > 0 { rows.append(.text("\(Quantity.counted(rest, "more task")) in other places")) }
+    let circles = taskDeadlocks.filter { $0 != shownTaskDeadlock }
+    rows += circles.prefix(Self.fewGroups).map { .text($0.sentences.joined(separator: " ")) }
     rows.append(.text(Self.searchSentence(allTasks.found)))
     return ReportSection("All tasks (\(allTasks.found.count))", rows: rows)
+  }
+
+  /// The deadlock of tasks that the report is about; nil if there is none.
+  var shownTaskDeadlock: TaskDeadlock? {
+    if case .taskDeadlock(let deadlock) = cause?.cause { return deadlock }
+    // Another process often ends a hung process with a signal.
+    switch cause?.cause {
+    case .sentSignal, .watchdog, .ownSignal: return taskDeadlocks.first
+    default: return nil
+    }
   }
 
   /// Tasks that are in the same state and the same place.
@@ -32,6 +49,7 @@ extension CrashReport {
     var oldest = UInt64.max
     /// The IDs of the tasks that the known tasks wait for.
     var awaited: Set<UInt64> = []
+    var contexts: [TaskOverview.Context] = []
 
     func isLike(_ other: TaskLine) -> Bool {
       (state, place, caller) == (other.state, other.place, other.caller)
@@ -52,6 +70,7 @@ extension CrashReport {
         lines[index].cancelledCount.clampedAdding(group.found.cancelledCount)
       lines[index].oldest = min(lines[index].oldest, group.found.oldest)
       lines[index].awaited.formUnion(group.found.records.map(\.awaited))
+      lines[index].contexts = (lines[index].contexts + group.contexts).sorted { $0.task < $1.task }
     }
     return lines.sorted { ($1.count, $0.oldest) < ($0.count, $1.oldest) }
   }
@@ -98,5 +117,31 @@ extension CrashReport.TaskLine {
         "\(wait) \(isOne ? "another task" : "other tasks")"
       }
     }
+  }
+}
+
+extension TaskDeadlock {
+  /// Sentences about the deadlock and its tasks, such as "Deadlock: 2 tasks wait for each other." and "Task 5 waits in
+  /// f() at Pool.swift:31 for task 7.".
+  var sentences: [String] {
+    let doubt =
+      isCertain ? "" : " This is likely: a group may have more tasks than the search has found."
+    let first =
+      waits.count > 1
+      ? "Deadlock: \(waits.count) tasks wait for each other.\(doubt)"
+      : "Deadlock: task \(waits.first?.id ?? 0) waits for itself.\(doubt)"
+    let shown = waits.prefix(Self.shownCount).map { wait in
+      "Task \(wait.id) waits\(wait.place.map { " in \($0)" } ?? "") for \(wait.noun)."
+    }
+    let rest = waits.count - shown.count
+    return [first] + shown
+      + (rest > 0 ? ["\(Quantity.counted(UInt64(rest), "more task")) in the circle."] : [])
+  }
+}
+
+extension TaskDeadlock.Wait {
+  /// A phrase for what the task waits for, such as "task 7".
+  var noun: String {
+    isForGroup ? "its task group, whose only task is task \(awaited)" : "task \(awaited)"
   }
 }

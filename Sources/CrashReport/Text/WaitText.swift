@@ -7,6 +7,8 @@ internal import Stackwalk
 extension CrashReport {
   /// Sentences about what the crashed or hung thread waits for; empty if this is not known.
   ///
+  /// The sentences about a deadlock of tasks are last.
+  ///
   /// If the chain of waits ends in a circle of threads, there is a sentence about the circle and one about each of
   /// its threads. Otherwise, the sentences describe the first four waits of the chain, and what the owners of the
   /// locks do.
@@ -16,6 +18,7 @@ extension CrashReport {
       return [deadlock.sentence] + deadlock.waits.map { sentence(on: $0) }
     }
     return shownWaits.map { sentence(on: $0, tellsOwner: true) }
+      + (shownTaskDeadlock?.sentences ?? [])
   }
 
   private var shownWaits: [Wait] {

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -69,26 +70,13 @@ package struct Waits: Sendable, Equatable {
     return chain
   }
 
-  /// Finds all deadlocks.
-  ///
-  /// Each thread waits for at most one owner, so walks that begin at each thread find every circle of threads once.
   private mutating func findCircles() {
-    /// The number of the walk that reached each thread first.
-    var walks: [UInt32: Int] = [:]
-    for (walk, start) in all.enumerated() {
-      var path: [Wait] = []
-      var next: Wait? = start
-      while let wait = next, walks[wait.threadID] == nil {
-        walks[wait.threadID] = walk
-        path.append(wait)
-        next = wait.owner.flatMap { self.wait(of: $0) }
-      }
-      guard let end = next, walks[end.threadID] == walk,
-        let first = path.firstIndex(where: { $0.threadID == end.threadID })
-      else { continue }
-      deadlocks.append(Deadlock(Array(path[first...])))
+    let circles = Circles.all(from: all.map(\.threadID)) { thread in
+      wait(of: thread)?.owner.flatMap { wait(of: $0) }?.threadID
     }
-    deadlocks.sort { $0.order < $1.order }
+    deadlocks = circles.map { Deadlock($0.compactMap { wait(of: $0) }) }.sorted {
+      $0.order < $1.order
+    }
   }
 }
 

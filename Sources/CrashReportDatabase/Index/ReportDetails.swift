@@ -82,8 +82,16 @@ package struct ReportDetails: Sendable, Equatable {
     package static let peakMemory = Number(7)
     /// The time from the process's start to the crash, in nanoseconds.
     package static let age = Number(12)
+    /// The number of tasks of Swift concurrency.
+    package static let tasks = Number(13)
+    /// The number of units of work in flight.
+    package static let inFlight = Number(14)
+    /// The age of the oldest unit of work in flight, in nanoseconds.
+    package static let oldestInFlight = Number(15)
 
-    private static let derived = [kind, code, uptime, residentMemory, peakMemory, age]
+    private static let derived = [
+      kind, code, uptime, residentMemory, peakMemory, age, tasks, inFlight, oldestInFlight,
+    ]
     /// All facts, in the order of their keys.
     package static let all = (derived + ListedFact.all.map { Number($0.fact.field) })
       .filter { keys.contains($0.rawValue) }.sorted { $0.rawValue < $1.rawValue }
@@ -116,6 +124,8 @@ package struct ReportDetails: Sendable, Equatable {
   package var stack: [String] = []
   /// The report's annotations, sorted by name.
   package var tags: [Tag] = []
+  /// The values of the oldest unit of work in flight, outermost first.
+  package var inFlightValues: [Tag] = []
 
   package init() {}
 
@@ -163,6 +173,7 @@ extension ReportDetails {
     static let ownFrame: UInt8 = 64
     static let frame: UInt8 = 65
     static let tag: UInt8 = 66
+    static let inFlightValue: UInt8 = 67
   }
 
   /// The maximum number of bytes of one text.
@@ -211,11 +222,12 @@ extension ReportDetails {
     }
     for frame in ownFrames { add(Key.ownFrame, cut(frame)) }
     for frame in stack { add(Key.frame, cut(frame)) }
-    for tag in tags {
+    for (key, tag) in inFlightValues.map({ (Key.inFlightValue, $0) }) + tags.map({ (Key.tag, $0) })
+    {
       let name = cut(tag.name)
       var contents: [UInt8] = []
       contents.append(littleEndian: UInt16(clamping: name.count))
-      add(Key.tag, contents + name + cut(tag.value, to: Self.maximumValueSize))
+      add(key, contents + name + cut(tag.value, to: Self.maximumValueSize))
     }
     append(Key.flags, Self.bytes(of: (isComplete ? 1 : 0) | (isCut ? 2 : 0)))
     return bytes
@@ -246,13 +258,13 @@ extension ReportDetails {
     switch key {
     case Key.ownFrame: ownFrames.append(text(contents))
     case Key.frame: stack.append(text(contents))
-    case Key.tag:
+    case Key.tag, Key.inFlightValue:
       guard let size = contents.littleEndian(at: 0, as: UInt16.self),
         contents.count - 2 >= Int(size)
       else { return false }
       let both = contents.dropFirst(2)
-      tags.append(
-        Tag(name: text(both.prefix(Int(size))), value: text(both.dropFirst(Int(size)))))
+      let tag = Tag(name: text(both.prefix(Int(size))), value: text(both.dropFirst(Int(size))))
+      if key == Key.tag { tags.append(tag) } else { inFlightValues.append(tag) }
     case 0..<Text.keys.lowerBound:
       guard let number = contents.littleEndian(at: 0, as: UInt64.self) else { return false }
       if key == Key.flags { (isComplete, isCut) = (number & 1 != 0, number & 2 != 0) }

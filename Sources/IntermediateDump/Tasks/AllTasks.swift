@@ -26,6 +26,22 @@ package struct AllTasks: Sendable, Equatable {
 }
 
 extension AllTasks {
+  /// The circles of tasks, each of which waits for the next one, so that none of them can continue.
+  ///
+  /// Each circle contains the IDs of its tasks.
+  package var circles: [[UInt64]] {
+    var awaited: [UInt64: UInt64] = [:]
+    for record in groups.lazy.flatMap(\.records) where record.awaited != 0 {
+      awaited[record.id] = record.awaited
+    }
+    return Circles.all(from: awaited.keys.sorted()) { awaited[$0] }
+  }
+
+  /// At most `limit` groups, the largest first; groups with tasks of circles are preferred.
+  package func groups(atMost limit: Int) -> [TaskGroup] {
+    groups.first(limit, circles: groups.count > limit ? Set(circles.joined()) : [])
+  }
+
   /// The tasks in the format of the key `allTasks`.
   package var bytes: [UInt8] {
     var words = [count, timerCount, bytesSeen, bytesUnseen, UInt64(groups.count)]
@@ -33,6 +49,10 @@ extension AllTasks {
       words += [group.state.code, group.count, group.cancelledCount]
       words += [UInt64(group.frames.count), UInt64(group.records.count)] + group.frames
       for record in group.records { words += record.words }
+    }
+    for group in groups {
+      words.append(UInt64(group.works.count))
+      for work in group.works { words += [work.task, work.work] }
     }
     return [UInt8](words: words)
   }
@@ -59,6 +79,16 @@ extension AllTasks {
           records: stride(from: 0, to: records.count, by: 4).map {
             TaskRecord(words: records[$0..<$0 + 4])
           }))
+    }
+    // Earlier versions did not write the units of work.
+    guard UInt64(groups.count) == head[4] else { return }
+    for index in groups.indices {
+      guard let count = next(1)?.first, count <= UInt64(rest.count / 2),
+        let works = next(count * 2).map(Array.init)
+      else { return }
+      groups[index].works = stride(from: 0, to: works.count, by: 2).map {
+        TaskWork(task: works[$0], work: works[$0 + 1])
+      }
     }
   }
 }

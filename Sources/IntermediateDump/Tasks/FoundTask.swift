@@ -11,8 +11,14 @@ package struct FoundTask: Sendable, Equatable {
   package var parent: UInt64
   /// The address of the task for which the task waits; 0 if it waits for none.
   package var awaited: UInt64
+  /// The address of the task group whose next result the task waits for; 0 if it waits for none.
+  package var awaitedGroup: UInt64 = 0
+  /// The address of the task group that this task belongs to; 0 if it belongs to none.
+  package var group: UInt64 = 0
   /// The addresses at which the task and its suspended callers continue, innermost first.
   package var frames: [UInt64]
+  /// The number of the unit of work to which the task belongs; 0 if it belongs to none.
+  package var work: UInt64 = 0
   /// True if the task has not begun to run.
   package var isAtStart = false
 
@@ -29,7 +35,8 @@ package struct TaskRecord: Sendable, Equatable {
   package var id: UInt64
   /// The ID of the task that created this child task; 0 if there is none, or it is not known.
   package var parent: UInt64 = 0
-  /// The ID of the task for which the task waits; 0 if there is none, or it is not known.
+  /// The ID of the task for which the task waits, or of the only task of the group for which it waits; 0 if there is
+  /// none, or it is not known.
   package var awaited: UInt64 = 0
   package var flags: UInt32 = 0
   package var status: UInt32 = 0
@@ -59,6 +66,16 @@ package struct TaskRecord: Sendable, Equatable {
   }
 }
 
+/// A task, and the unit of work to which it belongs.
+package struct TaskWork: Sendable, Equatable {
+  /// The ID of the task.
+  package var task: UInt64
+  /// The number of the unit of work, as in the list of open contexts.
+  package var work: UInt64
+
+  package init(task: UInt64, work: UInt64) { (self.task, self.work) = (task, work) }
+}
+
 /// Tasks that are in the same state and have the same chain of functions.
 package struct TaskGroup: Sendable, Equatable {
   package var state: TaskState
@@ -67,7 +84,11 @@ package struct TaskGroup: Sendable, Equatable {
   /// The addresses at which the tasks and their suspended callers continue, innermost first.
   package var frames: [UInt64]
   /// The tasks with the lowest IDs, which are the oldest tasks of the group; some are left out if there are many.
+  ///
+  /// The tasks of circles are always included.
   package var records: [TaskRecord]
+  /// The oldest tasks that belong to a unit of work, with the numbers of these units.
+  package var works: [TaskWork] = []
 
   package init(
     state: TaskState, count: UInt64, cancelledCount: UInt64 = 0, frames: [UInt64] = [],

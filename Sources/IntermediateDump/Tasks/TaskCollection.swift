@@ -3,6 +3,12 @@ package struct TaskCollection {
   /// The maximum number of tasks that are kept.
   package static let taskLimit = 1 << 18
 
+  /// The maximum number of tasks in circles whose records are kept in any case.
+  private static let circleLimit = 256
+
+  /// The maximum number of tasks of each group of which the unit of work is kept.
+  private static let workLimit = 8
+
   package private(set) var tasks: [FoundTask] = []
   private var known: Set<UInt64> = []
   /// The number of timers of `Task.sleep`.
@@ -24,12 +30,71 @@ package struct TaskCollection {
     }
   }
 
+  // MARK: - What tasks wait for
+
+  /// For the address of each task that waits for another one, the address of that one.
+  ///
+  /// A task that waits for a task group waits for the group's only task. If the group has several tasks, or if not all
+  /// memory was searched, it is not known for which of them.
+  private var awaited: [UInt64: UInt64] {
+    var children: [UInt64: [UInt64]] = [:]
+    if bytesUnseen == 0 {
+      for task in tasks where task.group != 0 {
+        children[task.group, default: []].append(task.address)
+      }
+    }
+    var awaited: [UInt64: UInt64] = [:]
+    for task in tasks {
+      if task.awaited != 0 {
+        awaited[task.address] = task.awaited
+      } else if task.awaitedGroup != 0, let group = children[task.awaitedGroup], group.count == 1 {
+        awaited[task.address] = group[0]
+      }
+    }
+    return awaited
+  }
+
+  /// The addresses of the tasks of each circle.
+  private func circles(_ awaited: [UInt64: UInt64]) -> [[UInt64]] {
+    Circles.all(from: tasks.lazy.map(\.address).filter { awaited[$0] != nil }) { awaited[$0] }
+  }
+
+  /// The tasks of circles, as many circles as together have at most `circleLimit` tasks.
+  private static func kept(_ circles: [[UInt64]]) -> Set<UInt64> {
+    var kept: Set<UInt64> = []
+    for circle in circles where kept.count + circle.count <= circleLimit { kept.formUnion(circle) }
+    return kept
+  }
+
+  /// Reads the tasks of each circle a second time, and removes the waits of the tasks that have changed.
+  ///
+  /// In a live process, tasks change while they are read one after the other: a task can end, and another one can get
+  /// its memory. But a wait for a task ends only if that task ends. So if each task of a circle has the same ID and
+  /// waits for the same task in both readings, all these waits existed between the two readings.
+  ///
+  /// - Parameter read: reads the task at an address from the memory of this moment.
+  package mutating func confirmCircles(_ read: (UInt64) -> FoundTask?) {
+    let circles = Set(circles(awaited).joined())
+    for index in tasks.indices where circles.contains(tasks[index].address) {
+      let (first, second) = (tasks[index], read(tasks[index].address))
+      if let second, second.id == first.id, second.awaited == first.awaited,
+        second.awaitedGroup == first.awaitedGroup, second.group == first.group
+      {
+        continue
+      }
+      (tasks[index].awaited, tasks[index].awaitedGroup) = (0, 0)
+    }
+  }
+
+  // MARK: - Groups
+
   /// The tasks in groups, the largest group first; if groups have the same size, the one with the oldest task comes
   /// first.
   ///
   /// - Parameters:
-  ///   - limit: the maximum number of groups.
-  ///   - recordLimit: the maximum number of tasks of each group of which a record is kept.
+  ///   - limit: the maximum number of groups. Groups with tasks of circles are kept first.
+  ///   - recordLimit: the maximum number of tasks of each group of which a record is kept, in addition to those of
+  ///     circles.
   package func groups(limit: Int, recordLimit: Int) -> [TaskGroup] {
     struct Key: Hashable {
       let state: TaskState
@@ -37,11 +102,16 @@ package struct TaskCollection {
     }
     var places: [Key: Int] = [:]
     var groups: [TaskGroup] = []
+    // Of each unit of work, only the oldest task is kept.
+    var works: Set<UInt64> = []
     let ids = Dictionary(tasks.map { ($0.address, $0.id) }, uniquingKeysWith: { first, _ in first })
+    let awaited = awaited
+    let circles = Self.kept(circles(awaited))
     // The lowest IDs come first, because these are the oldest tasks.
     for task in tasks.sorted(by: { $0.id < $1.id }) {
       let record = TaskRecord(
-        id: task.id, parent: ids[task.parent] ?? 0, awaited: ids[task.awaited] ?? 0,
+        id: task.id, parent: ids[task.parent] ?? 0,
+        awaited: awaited[task.address].flatMap { ids[$0] } ?? 0,
         flags: task.flags, status: task.status)
       let key = Key(state: task.state, frames: task.frames)
       let place = places[key] ?? groups.count
@@ -51,8 +121,34 @@ package struct TaskCollection {
       }
       groups[place].count += 1
       if record.isCancelled { groups[place].cancelledCount += 1 }
-      if groups[place].records.count < recordLimit { groups[place].records.append(record) }
+      if groups[place].records.count < recordLimit || circles.contains(task.address) {
+        groups[place].records.append(record)
+      }
+      if task.work != 0, groups[place].works.count < Self.workLimit,
+        works.insert(task.work).inserted
+      {
+        groups[place].works.append(TaskWork(task: task.id, work: task.work))
+      }
     }
-    return Array(groups.sorted { ($1.count, $0.oldest) < ($0.count, $1.oldest) }.prefix(limit))
+    return groups.sorted { ($1.count, $0.oldest) < ($0.count, $1.oldest) }
+      .first(limit, circles: Set(tasks.lazy.filter { circles.contains($0.address) }.map(\.id)))
+  }
+}
+
+extension [TaskGroup] {
+  /// At most `limit` groups in the same order: the groups with tasks of circles, and the first of the others.
+  ///
+  /// - Parameter circles: the IDs of the tasks of circles.
+  package func first(_ limit: Int, circles: Set<UInt64>) -> [TaskGroup] {
+    guard count > limit else { return self }
+    guard !circles.isEmpty else { return Array(prefix(limit)) }
+    let areInCircles = map { group in group.records.contains { circles.contains($0.id) } }
+    var others = Swift.max(0, limit - areInCircles.count { $0 })
+    var kept: [TaskGroup] = []
+    for (group, isInCircle) in zip(self, areInCircles) where isInCircle || others > 0 {
+      if !isInCircle { others -= 1 }
+      kept.append(group)
+    }
+    return Array(kept.prefix(limit))
   }
 }

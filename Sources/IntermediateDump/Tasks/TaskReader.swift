@@ -7,7 +7,8 @@
 ///
 /// The offsets in a task object on 64-bit Linux are: reference count 0x08, flags 0x20, low half of the ID 0x24, next
 /// function 0x38, context of this function 0x40, status 0x60, first status record 0x68, first slab 0x78, high half of
-/// the ID 0x90, base priority 0x98, record of what the task waits for 0xA0. A child task's parent follows the object.
+/// the ID 0x90, base priority 0x98, record of what the task waits for 0xA0. A child task's parent follows the object;
+/// the group of a group's child follows 16 bytes later.
 package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of functions of a task's chain that are read.
   package static var frameLimit: Int { 16 }
@@ -16,6 +17,7 @@ package struct TaskReader<Memory: TaskMemory> {
   private static var knownFlags: UInt64 { 0x7700_FF00 }
   private static var childFlags: UInt64 { 0x1500_0000 }
   private static var childFlag: UInt64 { 0x0100_0000 }
+  private static var groupChildFlag: UInt64 { 0x0400_0000 }
   /// Bits of the status, of which the low byte is the priority.
   private static var knownStatus: UInt64 { 0xFFFF }
   private static var isRunning: UInt64 { 0x800 }
@@ -63,12 +65,40 @@ package struct TaskReader<Memory: TaskMemory> {
         memory.word(at: parent) == runtime.metadata
       else { return nil }
       task.parent = parent
+      if flags & Self.groupChildFlag != 0 {
+        task.group = memory.word(at: address &+ runtime.taskSize &+ 16) ?? 0
+      }
     }
+    task.awaitedGroup = wait.group
+    task.work = runtime.contexts.map { work(of: address, $0) } ?? 0
     // Reject a copy of a task object in other memory: no record of the runtime points to the copy, and the copy's slab
     // and contexts are next to the original.
     guard wait.hasRecord || isWhole(address) else { return nil }
     guard wait.state != .running else { return task }
     return read(code, into: &task) ? task : nil
+  }
+
+  /// The maximum number of task-local values that are examined.
+  private static var localValueLimit: Int { 64 }
+
+  /// The number of the unit of work to which a task belongs; 0 if it belongs to none.
+  ///
+  /// An item of the list has these offsets: next item and kind 0x00, key 0x08, type 0x10, value 0x18. The number is the
+  /// second word of the value.
+  ///
+  /// Source: swift include/swift/ABI/TaskLocal.h, class Item; CSignalSafe/include/pm_work.h.
+  private func work(of address: UInt64, _ place: TaskRuntime.ContextPlace) -> UInt64 {
+    guard var item = memory.word(at: address &+ place.head).map({ $0 & ~7 }) else { return 0 }
+    for _ in 0..<Self.localValueLimit {
+      guard item != 0, let link = memory.word(at: item), link & 6 != 6 else { return 0 }
+      if link & 4 == 0, memory.word(at: item &+ 8) == place.key,
+        memory.word(at: item &+ 16) == place.type
+      {
+        return memory.word(at: item &+ 32) ?? 0
+      }
+      item = link & ~7
+    }
+    return 0
   }
 
   /// The maximum number of bytes between a task object and its first slab or first context, which the runtime
@@ -137,12 +167,15 @@ package struct TaskReader<Memory: TaskMemory> {
     case (4, true): state = subject == 0 ? .ready : .awaitsActor
     default: return nil
     }
-    return Wait(state: state, task: state == .awaitsTask ? subject : 0, hasRecord: true)
+    return Wait(
+      state: state, task: state == .awaitsTask ? subject : 0,
+      group: state == .awaitsGroup ? subject : 0, hasRecord: true)
   }
 
   private struct Wait {
     let state: TaskState
     var task: UInt64 = 0
+    var group: UInt64 = 0
     /// True if the runtime's record of the wait leads back to the task.
     var hasRecord = false
   }

@@ -33,6 +33,22 @@ package struct TaskRuntime: Sendable, Equatable {
   package var taskSize: UInt64
   /// The functions with which the runtime starts a task that calls a closure.
   package var adapters: [UInt64]
+  /// The place of a task's contexts; nil if the program has begun no context.
+  package var contexts: ContextPlace?
+
+  /// The place of the value that `withContext` stores in a task's list of task-local values.
+  package struct ContextPlace: Sendable, Equatable {
+    /// The key and the type of the value in the list.
+    package var (key, type): (UInt64, UInt64)
+    /// The offset of the list's head in a task object.
+    package var head: UInt64
+
+    /// Returns nil if the offset is not known; `head` then has a special value.
+    package init?(key: UInt64, type: UInt64, head: UInt64) {
+      guard head != 0, head & 7 == 0, head < 4096 else { return nil }
+      (self.key, self.type, self.head) = (key, type, head)
+    }
+  }
 
   package init(
     metadata: UInt64, slabMetadata: UInt64, taskSize: UInt64 = 208, adapters: [UInt64] = []

@@ -15,7 +15,8 @@ enum CaptureCommand: Subcommand {
 
     Sends the signal by which the handler stops threads, with a request. The thread that gets it writes the dump, \
     which takes milliseconds and stops only that thread: a call of poll, epoll_wait or nanosleep that it was in may \
-    end with EINTR. Of the other threads, those that wait have stacks. The dump becomes a report, marked as \
+    end with EINTR. Of the other threads, those that wait have stacks. The command then searches the process's memory \
+    for all tasks of Swift concurrency, unless Yama keeps it from this user. The dump becomes a report, marked as \
     requested, in the process's database.
 
     A signal without a handler would end the process. So nothing is sent unless the process holds its locked \
@@ -62,7 +63,8 @@ enum CaptureCommand: Subcommand {
     }
     try process.send(request, at: moment)
     let reportID = try process.wait(for: request, seconds: seconds)
-    let processed = try processIntermediateDump(reportID, database: process.database)
+    let processed = try processIntermediateDump(
+      reportID, database: process.database, tasks: process.tasks)
     guard let processed else {
       return Terminal.print(
         "report \(reportID), made by another converter; "
@@ -275,6 +277,17 @@ private struct RequestedProcess: ~Copyable {
           ? "signal \(signal) still waits for thread \(thread)"
           : "it may be in the middle of another dump, have no descriptor left, or have a handler of its "
             + "own for signal \(signal)"))
+  }
+
+  /// All tasks of the process after its dump; nil if the process's memory cannot be searched.
+  var tasks: AllTasks? {
+    let tasks = CapturedTasks(of: processID).tasks()
+    // A process that has ended or called exec was not the one that was searched.
+    guard tasks != nil, !descriptor.hasEnded, (try? HandledProcess(processID))?.holdsFile == true
+    else {
+      return nil
+    }
+    return tasks
   }
 
   private func answer(to request: CaptureRequest) -> ReportID? {

@@ -182,6 +182,23 @@ struct ExportColumn {
     ) {
       $0.details[.age].map { .seconds($0) } ?? .none
     },
+    ExportColumn(
+      "tasks", .integer,
+      "number of tasks of Swift concurrency that a search of the memory found; null if nothing searched"
+    ) { ExportValue($0.details[.tasks]) },
+    ExportColumn(
+      "in_flight", .integer,
+      "number of units of work (`withContext`) that had begun and not ended; null if the program began none"
+    ) { ExportValue($0.details[.inFlight]) },
+    ExportColumn(
+      "in_flight_seconds", .number, unit: "seconds", "the age of the oldest unit of work in flight"
+    ) {
+      $0.details[.oldestInFlight].map { .seconds($0) } ?? .none
+    },
+    ExportColumn(
+      "in_flight_values", .map, isOptional: false,
+      "the values of the oldest unit of work in flight; of several values with one name, the innermost"
+    ) { .map($0.inFlightValues) },
   ]
 }
 

@@ -90,7 +90,13 @@ enum OTLPLine {
       ("postmortem.memory.resident", ExportValue(details[.residentMemory])),
       attribute(.memoryUsed, of: details),
       attribute(.memoryLimit, of: details),
+      ("postmortem.tasks", ExportValue(details[.tasks])),
+      ("postmortem.in_flight", ExportValue(details[.inFlight])),
+      ("postmortem.in_flight.age", details[.oldestInFlight].map { .seconds($0) } ?? .none),
     ]
+    for value in report.inFlightValues {
+      attributes.append(("postmortem.in_flight.value.\(value.name)", .text(value.value)))
+    }
     for tag in report.tags { attributes.append(("postmortem.tag.\(tag.name)", .text(tag.value))) }
     return attributes
   }

@@ -19,6 +19,7 @@ package struct OpenContexts: Sendable, Equatable {
 
   /// A unit of work: calls that were inside each other.
   package struct Work: Sendable, Equatable {
+    package var number: UInt64
     /// The time at which the first of the calls began.
     package var uptime: UInt64
     /// The different values of all the calls, in the order in which the calls began.
@@ -93,7 +94,7 @@ package struct OpenContexts: Sendable, Equatable {
       let place = places[context.work] ?? works.count
       if place == works.count {
         places[context.work] = place
-        works.append(Work(uptime: context.uptime, values: []))
+        works.append(Work(number: context.work, uptime: context.uptime, values: []))
         seen.append([])
       }
       for value in context.values where seen[place].insert(value).inserted {

@@ -58,6 +58,15 @@ public struct ProcessDescription: Sendable, Equatable {
 
   public init() {}
 
+  /// The time from an event to the crash, in nanoseconds; nil if the event was later or the time of the crash is not
+  /// known.
+  ///
+  /// - Parameter uptime: the time of the event by CLOCK_BOOTTIME.
+  package func age(since uptime: UInt64) -> UInt64? {
+    guard let crashUptime, uptime <= crashUptime else { return nil }
+    return crashUptime &- uptime
+  }
+
   /// The command-line arguments, starting with the program's name; nil if they are not known.
   ///
   /// The last argument may be cut, because the handler keeps at most 4 KiB.

@@ -43,7 +43,7 @@ extension StoredSymbols {
       snapshot.request?.kind == .hang || snapshot.request?.kind == .tool
       ? snapshot.threads.prefix(hangThreads).filter { $0.id != thread.id }
         .flatMap { walker.frames(of: $0, limit: hangFrames) } : []
-    let tasks = (snapshot.allTasks?.groups ?? []).prefix(taskGroups).flatMap {
+    let tasks = (snapshot.allTasks?.groups(atMost: taskGroups) ?? []).flatMap {
       walker.frames(ofSuspended: $0.frames.map { Address($0) })
     }
     var symbols = StoredSymbols()

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
@@ -60,6 +61,120 @@ import Testing
         "  24 more tasks in other places",
         "  Found in 3 MiB of memory; without 9 timers of Task.sleep.",
       ], "\(lines)")
+  }
+
+  @Test func groupsShowTheContextsOfSome() throws {
+    var report = SampleReport.report(word: "app")
+    report.snapshot.process.crashUptime = 60_000_000_000
+    var entries: [OpenContextTable.Entry] = []
+    for work in 1...9 as ClosedRange<UInt64> {
+      entries.append(
+        .init(
+          at: work * 1_000_000_000, work: work, isNested: false, [(name: "id", value: "\(work)")]))
+    }
+    report.snapshot.client.openContextTable = OpenContextTable(entries, omitted: (0, 0)).bytes
+    var group = TaskGroup(state: .awaitsContinuation, count: 8, records: [TaskRecord(id: 17)])
+    // The unit 99 is not in the table.
+    group.works = [(17, 99), (18, 5), (19, 2), (21, 3), (22, 4)].map {
+      TaskWork(task: $0.0, work: $0.1)
+    }
+    report.snapshot.allTasks = AllTasks(count: 8, groups: [group])
+    report = CrashReport(snapshot: report.snapshot, symbolicating: false)
+    let text = TextReport.text(of: report)
+    #expect(
+      text.contains(
+        """
+          8 tasks wait for a continuation (oldest: task 17)
+            task 18, in flight 55 s: id=5
+            task 19, in flight 58 s: id=2
+            task 21, in flight 57 s: id=3
+          Found in
+        """), "\(text)")
+    #expect(HTMLReport.text(of: report).contains("task 19, in flight 58 s: id=2"))
+    #expect(
+      report.json().contains(
+        #""contexts":[{"age":55000000000,"task":18,"values":[{"cut":false,"name":"id","#))
+    #expect(try SchemaTests.schema().errors(in: report.json()) == [])
+  }
+
+  /// Three tasks of two places, and one that waits for them without being waited for.
+  private func circle(_ kind: DumpRequest.Kind?, isOpen: Bool = false) -> CrashReport {
+    var snapshot = SampleReport.report(word: "app").snapshot
+    snapshot.request = kind.map { kind in
+      var request = DumpRequest()
+      request.kind = kind
+      return request
+    }
+    snapshot.allTasks = AllTasks(
+      count: 4,
+      groups: [
+        TaskGroup(
+          state: .awaitsTask, count: 3,
+          records: [
+            TaskRecord(id: 5, awaited: 9), TaskRecord(id: 7, awaited: isOpen ? 2 : 5),
+            TaskRecord(id: 8, awaited: 5),
+          ]),
+        TaskGroup(state: .awaitsGroup, count: 1, records: [TaskRecord(id: 9, awaited: 7)]),
+      ])
+    return CrashReport(snapshot: snapshot, symbolicating: false)
+  }
+
+  @Test(arguments: [DumpRequest.Kind.tool, .program, .coreFile])
+  func aCircleOfTasksIsADeadlock(kind: DumpRequest.Kind) throws {
+    let report = circle(kind)
+    #expect(report.cause?.kind == "deadlock" && report.cause?.certainty == .likely)
+    #expect(
+      report.explanation?.hasSuffix(
+        """
+        Deadlock: 3 tasks wait for each other. This is likely: a group may have more tasks than the search has \
+        found. Task 5 waits for task 9. Task 9 waits for its task group, whose only task is task 7. Task 7 \
+        waits for task 5.
+        """) == true, "\(report.explanation ?? "")")
+    #expect(TextReport.text(of: report).contains("Task 7 waits for task 5."))
+    #expect(HTMLReport.text(of: report).contains("Deadlock: 3 tasks wait for each other."))
+    #expect(
+      report.json().contains(
+        #""deadlocks":[{"certain":false,"tasks":[{"awaits":9,"group":false,"id":5,"#))
+    #expect(try SchemaTests.schema().errors(in: report.json()) == [])
+    #expect(CrashFacts(of: report.snapshot).cause == "deadlock")
+    let open = circle(kind, isOpen: true)
+    #expect(open.cause == nil && open.json().contains(#""deadlocks":[]"#))
+    #expect(CrashFacts(of: open.snapshot).cause == nil)
+  }
+
+  @Test func aHangWithoutAPlaceHasThatOfTheCircle() throws {
+    var snapshot = circle(.hang).snapshot
+    let found = try #require(snapshot.allTasks)
+    let overview = TaskOverview(
+      found, groups: found.groups.map { TaskOverview.Group(found: $0, frames: Self.frames) })
+    let ownCode = OwnCode(of: snapshot, frames: Self.frames)
+    let deadlocks = overview.deadlocks(ownCode)
+    var request = try #require(snapshot.request)
+    let hidden = HangSubject(request, first: nil, [], ownCode)
+    let tasks = try #require(deadlocks.cause(of: snapshot, hidden, Waits()))
+    #expect(
+      tasks.waits.map(\.place)
+        == [String?](repeating: "App.Pool.lease() at Pool.swift:44", count: 3))
+    let signature = Signature.text(
+      of: snapshot, trace: StackTrace(), nil, hang: hidden, tasks: tasks, ownCode: ownCode)
+    #expect(signature == "hang | App.Pool.lease() | App.Handler.respond()")
+    // A thread that uses the processor does not wait for tasks.
+    request.threadEvidence = .known
+    (request.hangTime, request.processorTime) = (1_000_000_000, 10_000_000)
+    snapshot.request = request
+    let known = HangSubject(
+      request, first: 7, [HangSubject.Candidate(id: 7, name: nil, frames: Self.frames)], ownCode)
+    #expect(known.hasPlace && deadlocks.cause(of: snapshot, known, Waits()) != nil)
+    snapshot.request?.processorTime = 900_000_000
+    #expect(deadlocks.cause(of: snapshot, known, Waits()) == nil)
+  }
+
+  /// A crash has its own cause, and the circle is with the tasks.
+  @Test func aCrashHasItsOwnCause() {
+    let report = circle(nil)
+    #expect(report.cause?.kind != "deadlock" && report.taskDeadlocks.count == 1)
+    #expect(report.explanation?.contains("Deadlock") != true)
+    #expect(TextReport.text(of: report).contains("\n  Deadlock: 3 tasks wait for each other. "))
   }
 
   @Test func memoryThatWasNotSearchedIsTold() {

@@ -2,17 +2,18 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// Reads the process's own memory with process_vm_readv, and only pages that the page map marks as present.
+/// Reads the memory of a running process with process_vm_readv, and only pages that the page map marks as present.
 ///
 /// Not crash code. Source: process_vm_readv(2), Linux Documentation/admin-guide/mm/pagemap.rst.
 @safe
-final class OwnMemory: TaskMemory {
+final class LiveMemory: TaskMemory {
   private static let pageSize: UInt64 = 4096
   /// The maximum number of pages that `forEachPart` reads at once, and the number of pages that `word(at:)` caches.
   private static let (partPages, cachedPages) = (16, 256)
   private static let isPresent: UInt64 = 1 << 63
 
-  private let maps: OwnMaps
+  private let maps: LiveMaps
+  private let process: Int32
   private let pageMap: Int32
   /// Memory for the pages that are read at once, followed by the cached pages.
   ///
@@ -22,10 +23,13 @@ final class OwnMemory: TaskMemory {
   private static var bufferSize: Int { (partPages + cachedPages) * Int(pageSize) }
 
   /// Opens the page map; nil if pages do not have 4 KiB, the page map cannot be opened, or no memory is left.
-  init?(_ maps: OwnMaps) {
+  ///
+  /// - Parameter process: the process's ID; 0 for this process.
+  init?(_ maps: LiveMaps, of process: Int32) {
     // With larger pages, each entry of the page map would cover more than 4 KiB.
     guard sysconf(Int32(_SC_PAGESIZE)) == Int(Self.pageSize) else { return nil }
-    let pageMap = unsafe open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)
+    let pageMap = unsafe open(
+      process == 0 ? "/proc/self/pagemap" : "/proc/\(process)/pagemap", O_RDONLY | O_CLOEXEC)
     guard pageMap >= 0 else { return nil }
     let memory = unsafe mmap(
       nil, Self.bufferSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -34,6 +38,7 @@ final class OwnMemory: TaskMemory {
       return nil
     }
     self.maps = maps
+    self.process = process == 0 ? getpid() : process
     self.pageMap = pageMap
     unsafe buffer = memory
     tags = [UInt64](repeating: 0, count: Self.cachedPages)
@@ -42,6 +47,11 @@ final class OwnMemory: TaskMemory {
   deinit {
     unsafe munmap(buffer, Self.bufferSize)
     close(pageMap)
+  }
+
+  /// Makes the next words be read from the memory as it is then.
+  func forgetPages() {
+    for slot in tags.indices { tags[slot] = 0 }
   }
 
   func isCode(_ address: UInt64) -> Bool { maps.isCode(address) }
@@ -71,7 +81,7 @@ final class OwnMemory: TaskMemory {
     let size = count * Int(Self.pageSize)
     let address = UInt(truncatingIfNeeded: page * Self.pageSize)
     guard let from = unsafe UnsafeRawPointer(bitPattern: address) else { return false }
-    return unsafe pm_copy_memory(getpid(), place, from, size) == size
+    return unsafe pm_copy_memory(process, place, from, size) == size
   }
 
   /// Returns, for `count` consecutive pages, whether each is in memory.
@@ -104,7 +114,7 @@ final class OwnMemory: TaskMemory {
     let end = range.upperBound / Self.pageSize
     var page = range.lowerBound / Self.pageSize
     while page < end {
-      guard found.bytesSeen < limit, OwnTaskSearch.processorTime < deadline else {
+      guard found.bytesSeen < limit, LiveTaskSearch.processorTime < deadline else {
         // The remaining pages all count as unseen, because it is not known which of them are in memory.
         found.bytesUnseen = found.bytesUnseen.clampedAdding((end - page) * Self.pageSize)
         return

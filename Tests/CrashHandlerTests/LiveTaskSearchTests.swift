@@ -6,7 +6,7 @@ import Testing
 @testable import CrashHandler
 
 /// Tasks of this process, whose addresses it knows: fails where the runtime's layout moves.
-@Suite struct OwnTaskSearchTests {
+@Suite struct LiveTaskSearchTests {
   /// Where the tasks of a test are, and what resumes them.
   private final class Waiting: Sendable {
     private struct State {
@@ -38,13 +38,61 @@ import Testing
     }
   }
 
-  private static let limits = OwnTaskSearch.Limits(bytes: 4 << 30, time: 120_000_000_000)
+  /// Two tasks that wait for each other.
+  private final class Ring: Sendable {
+    private let tasks = Mutex<[Task<Void, Never>]>([])
+
+    func start(_ waiting: Waiting) {
+      for index in 0..<2 { add(Task.detached { await self.join(index, waiting) }) }
+    }
+
+    func startGroup(_ waiting: Waiting) { Task.detached { await self.follow(waiting) } }
+
+    private func follow(_ waiting: Waiting) async {
+      waiting.note()
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { await self.waitFor(0) }
+      }
+    }
+
+    private func add(_ task: Task<Void, Never>) { tasks.withLock { $0.append(task) } }
+
+    private func join(_ index: Int, _ waiting: Waiting) async {
+      waiting.note()
+      await waitFor(1 - index)
+    }
+
+    func waitFor(_ index: Int) async {
+      while task(index) == nil { await Task.yield() }
+      await task(index)?.value
+    }
+
+    private func task(_ index: Int) -> Task<Void, Never>? {
+      tasks.withLock { $0.count == 2 ? $0[index] : nil }
+    }
+  }
+
+  /// Tasks that end and start all the time.
+  private final class Churn: Sendable {
+    let isOver = Atomic(false)
+
+    func work() async {
+      while !isOver.load(ordering: .relaxed) {
+        let first = Task.detached { await Task.yield() }
+        let second = Task.detached { await first.value }
+        async let third: Void = second.value
+        await third
+      }
+    }
+  }
+
+  private static let limits = LiveTaskSearch.Limits(bytes: 4 << 30, time: 120_000_000_000)
 
   private func tasks() throws -> [UInt64: FoundTask] {
     var facts = pm_task_facts()
     unsafe pm_find_task_facts(&facts)
     #expect(facts.task_size == 208 && facts.future_adapter != 0 && facts.other_adapter != 0)
-    let search = try #require(OwnTaskSearch(facts, Self.limits))
+    let search = try #require(LiveTaskSearch(facts, Self.limits))
     let found = try #require(search.tasks())
     #expect(found.bytesSeen > 0)
     return Dictionary(found.tasks.map { ($0.address, $0) }, uniquingKeysWith: { first, _ in first })
@@ -107,13 +155,54 @@ import Testing
     await waiter.value
   }
 
+  /// These tasks wait forever, also after the test.
+  @Test func tasksThatWaitForEachOtherAreACircle() async throws {
+    let waiting = Waiting()
+    let ring = Ring()
+    ring.start(waiting)
+    ring.startGroup(waiting)
+    while waiting.addresses.count < 3 { await Task.yield() }
+    var found = try await tasks(at: waiting.addresses)
+    while waiting.addresses.contains(where: { found[$0]?.state == .ready }) { found = try tasks() }
+    let pair = found.values.filter { task in
+      task.awaited != 0 && found[task.awaited]?.awaited == task.address
+    }
+    #expect(Set(pair.map(\.address)).isSubset(of: waiting.addresses) && pair.count == 2)
+    let parent = try #require(
+      waiting.addresses.compactMap { found[$0] }.first { $0.awaitedGroup != 0 })
+    let children = found.values.filter { $0.group == parent.awaitedGroup }
+    #expect(children.map(\.parent) == [parent.address])
+  }
+
+  /// New tasks get the memory of old ones, and each of them waits for the next one.
+  @Test func tasksThatChangeAreNoCircle() async throws {
+    let churn = Churn()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 { group.addTask { await churn.work() } }
+      var facts = pm_task_facts()
+      unsafe pm_find_task_facts(&facts)
+      let search = LiveTaskSearch(facts, Self.limits)
+      var waitingCount = 0
+      for _ in 0..<20 {
+        let found = search?.tasks() ?? TaskCollection()
+        waitingCount += found.tasks.count { $0.awaited != 0 }
+        // Another test has a circle of two tasks that wait for each other for ever.
+        let circles = AllTasks(found, limit: 512, recordLimit: 256).circles
+        #expect(circles.count <= 1 && circles.allSatisfy { $0.count == 2 }, "\(circles)")
+        await Task.yield()
+      }
+      churn.isOver.store(true, ordering: .relaxed)
+      #expect(waitingCount > 0)
+    }
+  }
+
   @Test func tokensAreThoseOfASnapshotAndFit() async throws {
     let waiting = Waiting()
     let started = (0..<2000).map { _ in Task.detached { await waiting.wait() } }
     while waiting.count < 2000 { await Task.yield() }
     var facts = pm_task_facts()
     unsafe pm_find_task_facts(&facts)
-    let search = try #require(OwnTaskSearch(facts, Self.limits))
+    let search = try #require(LiveTaskSearch(facts, Self.limits))
     let tokens = search.tokens
     #expect(!tokens.isEmpty && tokens.count <= 160 << 10)
     waiting.resume()

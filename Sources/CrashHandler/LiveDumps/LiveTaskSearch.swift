@@ -1,16 +1,17 @@
 internal import CSignalSafe
 internal import Glibc
-internal import IntermediateDump
+package import IntermediateDump
 
-/// A search for all tasks of Swift concurrency in the process's own memory.
+/// A search for all tasks of Swift concurrency in the memory of a running process.
 ///
-/// The search runs before the dump is taken, while no thread is stopped. A task that another thread changes during the
-/// search may be missing. Not crash code.
+/// In its own process, the search runs before the dump is taken. `postmortem capture` searches another process,
+/// directly after that process has written its dump. No thread is stopped during a search, so a task that a thread
+/// changes at that moment may be missing. Not crash code.
 ///
 /// The search reads only private, anonymous, writable ranges, and only pages that the page map marks as present. So
 /// reading never waits for a FUSE file system, and loads no pages into memory.
-struct OwnTaskSearch {
-  /// How much memory a search may read, and how much CPU time it may take.
+package struct LiveTaskSearch {
+  /// How much memory and CPU time a search may take.
   struct Limits {
     let bytes: UInt64
     /// The maximum CPU time in nanoseconds.
@@ -18,6 +19,8 @@ struct OwnTaskSearch {
 
     /// The limits for a hang's dump; they are high, because only the hang monitors' own thread waits for the search.
     static let hang = Limits(bytes: 256 << 20, time: 200_000_000)
+    /// The limits for `postmortem capture`, for which only the command waits.
+    static let tool = Limits(bytes: 1 << 30, time: 2_000_000_000)
     /// The limits for `dumpWithoutCrash`; they are lower, because one of the program's threads waits for the search.
     static let program = Limits(bytes: 64 << 20, time: 50_000_000)
   }
@@ -29,22 +32,45 @@ struct OwnTaskSearch {
 
   private let runtime: TaskRuntime
   private let limits: Limits
+  /// The process's ID; 0 for this process.
+  private let process: Int32
 
   /// Creates a search; nil if the process does not use Swift concurrency, or its runtime has an unknown task layout.
   init?(_ facts: pm_task_facts, _ limits: Limits) {
     guard facts.task_metadata != 0, UInt64(facts.layout_version) == TaskRuntime.knownLayout else {
       return nil
     }
-    runtime = TaskRuntime(
+    var runtime = TaskRuntime(
       metadata: facts.task_metadata, slabMetadata: facts.slab_metadata,
       taskSize: facts.task_size == 0 ? 208 : UInt64(facts.task_size),
       adapters: [facts.future_adapter, facts.other_adapter].filter { $0 != 0 })
+    let places = pm_work_places()
+    runtime.contexts = TaskRuntime.ContextPlace(
+      key: places.key, type: places.type, head: UInt64(bitPattern: places.task_head))
+    self.runtime = runtime
     self.limits = limits
+    process = 0
+  }
+
+  /// A word of a process's memory, also of a page that is not in memory; nil if the kernel refuses to show it.
+  package static func word(at address: UInt64, of process: Int32) -> UInt64? {
+    var word: UInt64 = 0
+    guard let from = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address)),
+      unsafe pm_copy_memory(process, &word, from, 8) == 8
+    else { return nil }
+    return word
+  }
+
+  /// Creates a search in another process, with the limits for `postmortem capture`.
+  package init(of process: Int32, _ runtime: TaskRuntime) {
+    (self.process, self.runtime, limits) = (process, runtime, .tool)
   }
 
   /// Searches for the tasks; nil if the process's mappings or its page map cannot be read.
-  func tasks() -> TaskCollection? {
-    guard let maps = OwnMaps(), let memory = OwnMemory(maps) else { return nil }
+  package func tasks() -> TaskCollection? {
+    guard let maps = LiveMaps(of: process), let memory = LiveMemory(maps, of: process) else {
+      return nil
+    }
     var found = TaskCollection()
     var candidates: [UInt64] = []
     var dropped: UInt64 = 0
@@ -65,7 +91,7 @@ struct OwnTaskSearch {
       }
     }
     // Most pages of a large range may not be in memory, so at most the process's resident memory counts as unseen.
-    let rest = OwnMaps.residentBytes.clampedSubtracting(found.bytesSeen)
+    let rest = maps.residentBytes.clampedSubtracting(found.bytesSeen)
     found.bytesUnseen = min(found.bytesUnseen, rest) + dropped
     let reader = TaskReader(runtime, memory)
     for (index, candidate) in candidates.enumerated() {
@@ -75,6 +101,8 @@ struct OwnTaskSearch {
       }
       if let task = reader.task(at: candidate) { found.add(task) }
     }
+    memory.forgetPages()
+    found.confirmCircles(reader.task)
     return found
   }
 
@@ -108,7 +136,7 @@ extension Capture {
     // If memory is short, the search could make the kernel kill the process.
     guard !installed.isSanitized, mayMake(CallBit.files), mayMake(CallBit.memory),
       MemoryRoom(self).threads >= 1024,
-      let search = OwnTaskSearch(installed.runtime.tasks, request.isHang ? .hang : .program)
+      let search = LiveTaskSearch(installed.runtime.tasks, request.isHang ? .hang : .program)
     else { return [] }
     return search.tokens
   }

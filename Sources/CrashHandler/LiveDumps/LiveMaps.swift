@@ -1,10 +1,10 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// The ranges of the process's memory that may contain Swift tasks, and the ranges that contain code.
+/// The ranges of a running process's memory that may contain Swift tasks, and the ranges that contain code.
 ///
 /// Not crash code. Source: proc_pid_maps(5).
-struct OwnMaps {
+struct LiveMaps {
   /// The maximum number of bytes that are read from a file in `/proc`, rounded up to 64 KiB.
   private static let textLimit = 16 << 20
 
@@ -15,9 +15,15 @@ struct OwnMaps {
   /// Executable ranges, sorted by address.
   let code: [Range<UInt64>]
 
-  /// Reads `/proc/self/maps`; nil if the file cannot be read.
-  init?() {
-    guard let text = Self.text(of: "/proc/self/maps") else { return nil }
+  /// The directory of the process in `/proc`.
+  private let directory: String
+
+  /// Reads the mappings; nil if the file cannot be read.
+  ///
+  /// - Parameter process: the process's ID; 0 for this process.
+  init?(of process: Int32) {
+    directory = process == 0 ? "/proc/self" : "/proc/\(process)"
+    guard let text = Self.text(of: directory + "/maps") else { return nil }
     var (searched, code): ([Range<UInt64>], [Range<UInt64>]) = ([], [])
     for line in text.split(separator: UInt8(ascii: "\n")) {
       let words = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
@@ -55,8 +61,8 @@ struct OwnMaps {
   }
 
   /// The number of bytes of anonymous memory that are resident (not in swap); 0 if the number is not known.
-  static var residentBytes: UInt64 {
-    let words = (text(of: "/proc/self/statm") ?? []).split(separator: UInt8(ascii: " "))
+  var residentBytes: UInt64 {
+    let words = (Self.text(of: directory + "/statm") ?? []).split(separator: UInt8(ascii: " "))
     let pages = words.compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
     guard pages.count > 2 else { return 0 }
     return pages[1].clampedSubtracting(pages[2]) * UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
