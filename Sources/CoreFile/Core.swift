@@ -207,10 +207,7 @@ struct Core {
   private func stack(around pointer: Address) -> AddressRange? {
     let all = mappings.all
     let index = all.partitioningIndex { !$0.range.ends(atOrBelow: pointer) }
-    guard let found = all[index...].first(where: { $0.protection.contains(.read) }),
-      found.range.contains(pointer) || index < all.count
-    else { return nil }
-    return found.range
+    return all[index...].first { $0.protection.contains(.read) }?.range
   }
 
   private func writeMappings(to writer: inout IntermediateDumpWriter) {

@@ -7,6 +7,7 @@ import PackageDescription
 //   swift run --package-path Tests/Benchmarks -c release start-benchmark
 //   swift run --package-path Tests/Benchmarks -c release symbols-benchmark
 //   swift run --package-path Tests/Benchmarks -c release conversion-benchmark
+//   swift run --package-path Tests/Benchmarks -c release task-benchmark
 //   swift run --package-path Tests/Benchmarks -c release server-benchmark .build/release
 let package = Package(
   name: "Benchmarks",
@@ -29,6 +30,10 @@ let package = Package(
       name: "conversion-benchmark",
       dependencies: [.product(name: "Postmortem", package: "swift-postmortem")],
       path: "Sources/ConversionBenchmark"),
+    .executableTarget(
+      name: "task-benchmark",
+      dependencies: [.product(name: "Postmortem", package: "swift-postmortem")],
+      path: "Sources/TaskBenchmark"),
     // Runs the example Server and load-generator of the package above, built before.
     .executableTarget(name: "server-benchmark", path: "Sources/ServerBenchmark"),
     // No Foundation: its own start would hide the handler's.

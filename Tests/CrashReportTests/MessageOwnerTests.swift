@@ -147,6 +147,33 @@ import Testing
       result(snapshot("Fatal error: x", signal: 6), aborted).finding?.kind == "swift-fatal-error")
   }
 
+  /// The runtime appends the messages of threads that fail at the same time.
+  @Test func ofSeveralMessagesTheCrashingThreadWroteTheOneOfItsLine() {
+    let mine = "Shop/cart.swift:3: Fatal error: Unexpectedly found nil\nin the cart"
+    let frames = [swift(Self.failure), own("Shop.f() -> ()", file: "/src/Shop/cart.swift")]
+    for text in ["\(Self.reported)\n\(mine)\n", "\(mine)\n\(Self.reported)\n"] {
+      let found = result(snapshot(text), frames)
+      #expect(found.message == mine && found.other == [Self.reported])
+      #expect(found.finding?.kind == "swift-unwrapped-nil" && found.finding?.certainty == .certain)
+    }
+    // Threads that fail at the same line write the same message.
+    let same = result(snapshot("\(mine)\n\(mine)\n"), frames)
+    #expect(same.message == mine && same.other == [])
+    // Only the function on the stack shows which message it is.
+    let main = [swift(Self.failure), swift("swift_errorInMain"), own("Shop_main")]
+    let thrown = result(snapshot("\(Self.reported)\n\(Self.thrown)\n"), main)
+    #expect(thrown.message == Self.thrown && thrown.other == [Self.reported])
+  }
+
+  /// A wrong message costs the reader more time than none.
+  @Test func ofSeveralMessagesNoneIsTakenWithoutALine() {
+    let second = "Shop/cart.swift:40: Fatal error: Unexpectedly found nil"
+    let frames = [swift(Self.failure), own("Shop.f() -> ()", file: "/src/Shop/cart.swift")]
+    let found = result(snapshot("\(Self.reported)\n\(second)\n"), frames)
+    #expect(found.message == nil && found.other == [Self.reported, second])
+    #expect(found.finding?.kind != "swift-fatal-error")
+  }
+
   @Test func withoutAStackOrNamesItIsLikely() {
     for frames in [[], [own(nil), own(nil)], [swift(nil), own("Shop.f() -> ()")]] {
       let found = result(snapshot(Self.reported), frames)

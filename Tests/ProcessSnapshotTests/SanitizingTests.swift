@@ -116,6 +116,8 @@ import Testing
     ("Swift/ContiguousArrayBuffer.swift:691: Fatal error: Index out of range\n", true),
     ("a secret.swift:1: Fatal error: Index out of range\n", true),
     ("Fatal error: Index out of range: 1234", false), ("Division by zero", true),
+    ("App/a.swift:1: Fatal error: Division by zero\nFatal error: Index out of range\n", true),
+    ("App/a.swift:1: Fatal error: token 1234\nFatal error: Index out of range\n", false),
   ])
   func messagesWithoutAValueAreKeptWithoutThePlaceThatAProgramMayChoose(
     _ text: String, _ isKept: Bool

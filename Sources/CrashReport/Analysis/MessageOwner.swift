@@ -3,8 +3,8 @@ internal import Stackwalk
 
 /// Decides from the innermost frames of the crashing thread whether this thread wrote the last message of a runtime.
 ///
-/// The Swift runtime and the C library each keep one message for the whole process. If two threads fail within
-/// microseconds, the report of one thread may contain the message of the other.
+/// The Swift runtime and the C library each keep one text for the whole process. If two threads fail within
+/// microseconds, the report of one thread may contain the message of the other, or both messages.
 struct MessageOwner {
   enum Verdict {
     case crashingThread
@@ -24,9 +24,23 @@ struct MessageOwner {
 
   // MARK: - Swift
 
-  /// The message of the Swift runtime and its certainty; nil if there is no message or another thread wrote it.
+  /// The message of the Swift runtime that the crashing thread wrote, and its certainty; nil if there is no message,
+  /// if another thread wrote it, or if the stack does not show which of several messages the crashing thread wrote.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
-    owned(snapshot.exception?.swiftMessage, by: ofSwift)
+    let messages = swiftMessages
+    let possible = messages.compactMap { owned($0.text, by: ofSwift) }
+    if possible.count <= 1 { return possible.first }
+    let written = messages.filter { $0.isWritten(in: frames.prefix(Self.depth)) }
+    guard written.count == 1 else { return nil }
+    return possible.first { $0.text == written.first?.text }
+  }
+
+  /// Two threads that failed at the same line wrote equal messages; these count once.
+  private var swiftMessages: [SwiftMessage] {
+    guard let text = snapshot.exception?.swiftMessage else { return [] }
+    return SwiftMessage.messages(in: text).reduce(into: []) { messages, message in
+      if !messages.contains(message) { messages.append(message) }
+    }
   }
 
   private func ofSwift(_ message: String) -> Verdict {
@@ -74,7 +88,7 @@ struct MessageOwner {
   /// Decides whether the crashing thread wrote `message`, after the stack has shown that this thread wrote some
   /// message.
   private func judge(_ message: String) -> Verdict {
-    let text = SwiftFailure.text(of: message)
+    let text = SwiftMessage(message)
     let innermost = frames.prefix(Self.depth)
     for (words, function) in Self.pairs {
       let isOnStack = innermost.contains { $0.function?.contains(function) ?? false }
@@ -144,10 +158,9 @@ struct MessageOwner {
   /// The messages that do not belong to the crash: other threads wrote them, or the crashing thread wrote them
   /// earlier.
   var otherMessages: [String] {
-    [
-      swiftMessage == nil ? snapshot.exception?.swiftMessage : nil,
-      libraryMessage == nil ? snapshot.exception?.libraryMessage : nil,
-    ].compactMap(\.self)
+    let own = swiftMessage?.text
+    let library = libraryMessage == nil ? snapshot.exception?.libraryMessage : nil
+    return swiftMessages.map(\.text).filter { $0 != own } + [library].compactMap(\.self)
   }
 
   private func owned(

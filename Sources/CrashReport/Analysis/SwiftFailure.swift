@@ -22,7 +22,7 @@ package enum SwiftFailure: String, Sendable {
   /// Any other message, such as one that the program passed to `fatalError`.
   case fatalError = "swift-fatal-error"
 
-  /// Beginnings of messages, without the prefixes that `init(message:)` removes.
+  /// Beginnings of messages, without the prefixes that `SwiftMessage` removes.
   private static let beginnings: [(words: String, failure: SwiftFailure)] = [
     ("index out of range", .indexOutOfRange),
     ("array index is out of range", .indexOutOfRange),
@@ -53,23 +53,8 @@ package enum SwiftFailure: String, Sendable {
   ///
   /// The file, the line and "Fatal error: " may precede the text that is compared.
   init(message: String) {
-    let words = Self.text(of: message).words.prefix(64).lowercased()
+    let words = SwiftMessage(message).words.prefix(64).lowercased()
     self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
-  }
-
-  /// Splits a message into its text and the file that precedes the text; the file is nil if there is no file.
-  static func text(of message: String) -> (file: Substring?, words: Substring) {
-    var words = Substring(message)
-    var file: Substring?
-    // The beginning, such as "App/File.swift:12: ", has no space except at its end.
-    if let end = words.firstIndex(of: " "), words[..<end].hasSuffix(":"),
-      let mark = words[..<end].firstRange(of: ".swift:")
-    {
-      file = words[..<words.index(before: mark.upperBound)]
-      words = words[words.index(after: end)...]
-    }
-    let prefix = "Fatal error: "
-    return (file, words.hasPrefix(prefix) ? words.dropFirst(prefix.count) : words)
   }
 
   /// The prefix of the name of the artificial function that the compiler adds to the debug information of a trap.

@@ -25,10 +25,18 @@ enum KnownMessage {
     "*** buffer overflow detected ***: terminated",
   ]
 
-  /// The message without the file and the line, because the program may have chosen them; nil for an unknown message.
+  /// The messages without file and line, because the program may have chosen them; nil if a message is unknown.
+  ///
+  /// The Swift runtime appends the messages of threads that fail at the same time, each on a line of its own. If only
+  /// the known ones were kept, a report could name the message of another thread.
   static func ofSwift(_ text: String) -> String? {
+    let lines = trimmed(text).split(separator: "\n", omittingEmptySubsequences: false)
+    let messages = lines.compactMap { ofSwiftLine(String($0)) }
+    return messages.count == lines.count ? messages.joined(separator: "\n") : nil
+  }
+
+  private static func ofSwiftLine(_ text: String) -> String? {
     let prefix = "Fatal error: "
-    let text = trimmed(text)
     guard let message = swift.first(where: { text == $0 || text.hasSuffix(prefix + $0) }) else {
       return nil
     }

@@ -82,7 +82,8 @@ struct BreakpadOutput {
       }
       if result < 0, errno == EINTR { continue }
       guard result > 0 else {
-        failure = StackwalkError(.cannotWrite, path: target, errno: errno)
+        // At the end of the file, errno has the number of an earlier error.
+        failure = StackwalkError(.cannotWrite, path: target, errno: result == 0 ? EIO : errno)
         break
       }
       done += result

@@ -110,7 +110,10 @@ package struct DebugFile {
           off_t(clamping: offset) + off_t(done))
       }
       if result < 0, errno == EINTR { continue }
-      guard result > 0 else { throw StackwalkError(.cannotWrite, path: target, errno: errno) }
+      guard result > 0 else {
+        // If nothing was written, errno has the number of an earlier error.
+        throw StackwalkError(.cannotWrite, path: target, errno: result == 0 ? EIO : errno)
+      }
       done += result
     }
   }
