@@ -155,13 +155,7 @@ PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *inform
 static inline __attribute__((always_inline)) void enter_with(pm_crash_handler crash_handler, pm_signal_handler handler,
                                                              int signal, void *information, void *context,
                                                              uint64_t entry_stack_pointer) {
-  struct entry entry;
-  entry.crash_handler = crash_handler;
-  entry.handler = handler;
-  entry.information = information;
-  entry.context = context;
-  entry.entry_stack_pointer = entry_stack_pointer;
-  entry.signal = signal;
+  struct entry entry = {crash_handler, handler, information, context, entry_stack_pointer, signal};
   enter(&entry);
 }
 

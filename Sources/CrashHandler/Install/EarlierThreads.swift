@@ -138,7 +138,7 @@ struct EarlierThreads {
       guard let place = buffer.baseAddress else { return nil }
       let file = capture.proc
       let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
-      var scanner = unsafe TextScanner(place, count: count)
+      var scanner = unsafe Bytes(place, count: count).text
       // io_uring's workers run no code of the program, and block all signals permanently.
       guard scanner.find("Name:"), !scanner.matches("iou-"), scanner.find("SigBlk:") else {
         return nil

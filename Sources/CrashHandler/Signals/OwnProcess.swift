@@ -92,8 +92,8 @@ extension Capture {
   /// Closes the descriptors of the parent's hang dumps; the files stay, because they belong to the parent.
   private func leaveHangDumps() {
     let dumps = shared.hangDumps
-    for index in Indices(HangDumps.capacity) {
-      if dumps.isValid(index) { dumps.close(index) }
+    for index in Indices(HangDumps.capacity) where dumps.isValid(index) {
+      dumps.close(index)
     }
   }
 }
@@ -126,9 +126,7 @@ func pm_continue_run() {
   guard capture.becomeOwnProcess() && capture.shared.process.isForkedChild,
     capture.session.files.isMissing && capture.mayMake(CallBit.files)
   else { return }
-  let writing = OwnWriting(
-    raisesLimit: capture.mayMake(CallBit.files),
-    blocking: ~capture.installed.signals.open)
+  let writing = OwnWriting(raisesLimit: true, blocking: ~capture.installed.signals.open)
   let standard = StandardDescriptors()
   capture.session.runRecord.isFollowed = capture.installed.encoded.course.count > 0
   if !capture.prepareDumpFile() { capture.session.runRecord.isFollowed = false }

@@ -25,7 +25,7 @@ extension Capture {
       return
     }
     takeSpareDescriptors()
-    let limit = FileSizeLimit(isRaised: mayMake(CallBit.files))
+    let limit = FileSizeLimit(isRaised: true)
     if !makeNewDumpFile() { session.files.isMissing = true }
     limit.restore()
   }

@@ -1,19 +1,17 @@
 extension SummaryLines {
-  /// - Parameters:
-  ///   - memory: a memory reader with a `PageCache`, because words of the stack are read one by one.
-  ///   - scratch: scratch memory, which is overwritten.
+  /// Reads memory through the `PageCache`, because words of the stack are read one by one.
   @_noLocks
-  mutating func appendStack(
-    _ context: SignalContext, mappings: MappingTable, images: ImageFinder, memory: SafeMemory,
-    scratch: Scratch
-  ) {
+  mutating func appendStack(_ context: SignalContext) {
+    var images = capture.images
+    images.findAll()
     // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
     // next readable mapping is taken as the stack.
+    let mappings = capture.session.mappings
     let index = mappings.readable(endingAbove: context.stackPointer)
     let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var stack = StackLines(
-      lines: self, context: context, images: images, memory: memory, scratch: scratch, end: end,
-      place: context.stackPointer)
+      lines: self, context: context, images: images, memory: capture.cachedMemory,
+      scratch: capture.session.scratch, end: end, place: context.stackPointer)
     stack.append()
     self = stack.lines
   }
@@ -214,7 +212,6 @@ private struct StackLines {
 /// The first eight frames that repeat earlier ones are listed; all further repetitions are folded.
 ///
 /// RUNS-DURING-CRASH.
-@safe
 private struct FoldedRecursion {
   /// The number of folded frames that no line shows yet.
   var count = 0

@@ -16,23 +16,24 @@ struct SummaryLines {
   static var nameLimit: Int { @_noLocks get { 160 } }
   static var pathLimit: Int { @_noLocks get { 512 } }
 
-  private let summary: CrashSummary
-  private let processID: Int32
+  let capture: Capture
   var text: TextBuffer
   /// True after a frame was left out because there was no room for its line.
   var hasMoreFrames = false
 
   @_noLocks
-  init(_ summary: CrashSummary, processID: Int32) {
-    self.summary = summary
-    self.processID = processID
+  init(_ capture: Capture) {
+    self.capture = capture
+    let summary = capture.installed.summary
     unsafe text = TextBuffer(
       summary.memory.address, capacity: CrashSummary.textSize &- SummaryLines.endSize)
     summary.size = 0
   }
 
+  private var summary: CrashSummary { capture.installed.summary }
+
   private mutating func begin(_ word: StaticString) {
-    text.append("postmortem[", decimal: Int64(processID))
+    text.append("postmortem[", decimal: Int64(capture.shared.process.id))
     text.append("]: ")
     text.append(word)
   }
@@ -79,7 +80,8 @@ struct SummaryLines {
   }
 
   @_noLocks
-  mutating func append(_ signal: DeliveredSignal) {
+  mutating func appendSignal() {
+    let signal = capture.session.exception.signal
     let (number, code) = (signal.number, signal.code)
     begin("signal ", decimal: Int(number))
     text.appendName(0, ofLine: number, orElse: number)
@@ -101,23 +103,23 @@ struct SummaryLines {
 
   /// Adds the message to which the Swift runtime's or libc's message pointer points.
   @_noLocks
-  mutating func appendMessage(
-    _ word: StaticString, at pointer: UInt64, skipping: UInt64, memory: SafeMemory, scratch: Scratch
-  ) {
-    let count = unsafe memory.copyText(
+  mutating func appendMessage(_ word: StaticString, at pointer: UInt64, skipping: UInt64) {
+    let scratch = capture.session.scratch
+    let count = unsafe capture.memory.copyText(
       atPointer: pointer, skipping: skipping, to: scratch.address, limit: 1024)
     append(word, scratch.bytes(count: count).withoutLineFeeds, limit: 900)
   }
 
+  /// Adds the crashing thread's ID, and its name unless names are left out.
   @_noLocks
-  mutating func appendThread(
-    _ thread: Int32, withName: Bool, proc: ProcReader, scratch: Scratch
-  ) {
+  mutating func appendThread() {
+    let (thread, scratch) = (capture.session.exception.threadID, capture.session.scratch)
     begin("thread ", decimal: Int(thread))
-    let count =
-      withName ? unsafe proc.readName(of: thread, into: scratch.address, capacity: 64) : 0
-    let name = scratch.bytes(count: count)
-    if name.count > 0 { text.append(" ", escaping: name, limit: SummaryLines.nameLimit) }
+    if !capture.installed.isSanitized {
+      let name = unsafe scratch.bytes(
+        count: capture.proc.readName(of: thread, into: scratch.address, capacity: 64))
+      if name.count > 0 { text.append(" ", escaping: name, limit: SummaryLines.nameLimit) }
+    }
     end()
   }
 
@@ -125,9 +127,8 @@ struct SummaryLines {
   ///
   /// - Parameter isAlone: true to add one line instead of two.
   @_noLocks
-  mutating func append(
-    _ outcome: DumpResult, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
-  ) {
+  mutating func appendReport(isAlone: Bool) {
+    let (outcome, names) = (capture.session.result, capture.session.names)
     begin(isAlone ? "crash-report " : "report ")
     unsafe text.append(names.finished + names.reportIDOffset, count: DumpNames.reportIDLength)
     if !isAlone {
@@ -141,7 +142,7 @@ struct SummaryLines {
       text.appendName(outcome.failure, ofLine: SignalTable.errnoLine, orElse: outcome.failure)
     }
     text.append(" ")
-    unsafe text.append(escaping: directory, limit: SummaryLines.pathLimit)
+    unsafe text.append(escaping: capture.installed.paths.directory, limit: SummaryLines.pathLimit)
     if outcome.hasFile {
       text.append("/")
       let name = unsafe outcome.isRenamed ? names.finished : names.locked
@@ -184,8 +185,9 @@ struct SummaryLines {
   /// - Parameter isAlone: true if the handler writes no lines about the stack, so that the log alone cannot be
   ///   symbolicated.
   @_noLocks
-  mutating func appendCommands(_ outcome: DumpResult, _ names: DumpNames, isAlone: Bool) {
-    if !outcome.hasFile {
+  mutating func appendCommands(isAlone: Bool) {
+    let names = capture.session.names
+    if !capture.session.result.hasFile {
       if !isAlone { append("to read this: postmortem symbolicate LOG") }
       return
     }

@@ -91,5 +91,5 @@ struct Bytes {
     }
   }
 
-  var text: TextScanner { @_noLocks get { unsafe TextScanner(address, count: count) } }
+  var text: TextScanner { @_noLocks get { TextScanner(self) } }
 }

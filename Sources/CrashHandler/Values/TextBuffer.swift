@@ -149,15 +149,12 @@ struct TextBuffer {
 
   private mutating func append(escape byte: UInt8) {
     append(byte: 0x5C)
-    if byte == 0x0A {
-      append(byte: 0x6E)
-    } else if byte == 0x0D {
-      append(byte: 0x72)
-    } else if byte == 0x09 {
-      append(byte: 0x74)
-    } else if byte == 0x5C {
-      append(byte: 0x5C)
-    } else {
+    switch byte {
+    case 0x0A: append(byte: 0x6E)
+    case 0x0D: append(byte: 0x72)
+    case 0x09: append(byte: 0x74)
+    case 0x5C: append(byte: 0x5C)
+    default:
       append(byte: 0x78)
       append(hexadecimal: UInt64(byte), digits: 2)
     }

@@ -1,39 +1,29 @@
 /// Reads text from /proc without going beyond the text's end.
 ///
 /// RUNS-DURING-CRASH.
-@safe
 struct TextScanner {
-  private let text: UnsafeRawPointer
-  private let count: Int
+  private let text: Bytes
   private(set) var position = 0
 
   @_noLocks
-  init(_ text: UnsafeRawPointer, count: Int) {
-    unsafe self.text = text
-    self.count = count
-  }
+  init(_ text: Bytes) { self.text = text }
 
-  var isAtEnd: Bool { @_noLocks get { position >= count } }
+  var isAtEnd: Bool { @_noLocks get { position >= text.count } }
 
   /// The byte at the position; 0 at the end.
-  var current: UInt8 {
-    @_noLocks get {
-      guard position < count else { return 0 }
-      return unsafe text.loadUnaligned(fromByteOffset: position, as: UInt8.self)
-    }
-  }
+  var current: UInt8 { @_noLocks get { text[position] } }
+
+  /// The text from the position on.
+  var rest: Bytes { @_noLocks get { text.dropFirst(position) } }
 
   /// The rest of the line, from the position on.
-  var line: Bytes { @_noLocks get { unsafe Bytes(address, count: lengthOfLine) } }
-
-  /// The address of the position in memory.
-  var address: UnsafeRawPointer { @_noLocks get { unsafe text + position } }
+  var line: Bytes { @_noLocks get { rest.prefix(lengthOfLine) } }
 
   /// Reads one byte; returns 0 at the end.
   @_noLocks
   mutating func next() -> UInt8 {
     let byte = current
-    if byte != 0 || position < count { position &+= 1 }
+    if !isAtEnd { position &+= 1 }
     return byte
   }
 
@@ -66,10 +56,9 @@ struct TextScanner {
   /// Reads the word at the position; returns no bytes if there is none.
   @_noLocks
   mutating func word() -> Bytes {
-    let start = unsafe address
-    let before = position
+    let (start, before) = (rest, position)
     skipWord()
-    return unsafe Bytes(start, count: position &- before)
+    return start.prefix(position &- before)
   }
 
   /// Moves to the start of the next line.
@@ -83,9 +72,7 @@ struct TextScanner {
   var lengthOfLine: Int {
     @_noLocks get {
       var end = position
-      while end < count, unsafe text.loadUnaligned(fromByteOffset: end, as: UInt8.self) != 0x0A {
-        end &+= 1
-      }
+      while end < text.count, text[end] != 0x0A { end &+= 1 }
       return end &- position
     }
   }
@@ -144,10 +131,9 @@ struct TextScanner {
   @_noLocks
   func matches(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
-    guard length <= count &- position else { return false }
+    guard length <= text.count &- position else { return false }
     for index in Indices(length) {
-      let byte = unsafe text.loadUnaligned(fromByteOffset: position &+ index, as: UInt8.self)
-      if unsafe byte != word.utf8Start[index] { return false }
+      if unsafe text[position &+ index] != word.utf8Start[index] { return false }
     }
     return true
   }

@@ -118,7 +118,7 @@ import Testing
     return unsafe bytes.withUnsafeBytes { buffer in
       guard let base = buffer.baseAddress else { return "" }
       let found = unsafe Surroundings.containerMount(
-        in: TextScanner(base, count: buffer.count))
+        in: Bytes(base, count: buffer.count).text)
       return unsafe String(
         decoding: UnsafeRawBufferPointer(start: found.address, count: found.count), as: UTF8.self)
     }

@@ -8,7 +8,7 @@ import Testing
   ) rethrows -> Result {
     let bytes = Array(text.utf8)
     return try unsafe bytes.withUnsafeBytes { buffer in
-      var scanner = unsafe TextScanner(buffer.baseAddress!, count: buffer.count)
+      var scanner = unsafe Bytes(buffer.baseAddress!, count: buffer.count).text
       return try body(&scanner)
     }
   }

@@ -23,17 +23,17 @@ struct TaskFinder {
   private static var stageOffset: Int { 16384 }
 
   let facts: pm_task_facts
-  private let memory: SafeMemory
-  private let scratch: Scratch
+  let memory: SafeMemory
+  let scratch: Scratch
   private let stage: MemoryStage
 
-  /// - Parameter scratch: scratch memory; the finder uses the word at offset 8, 4 KiB from offset 8,192, and everything
-  ///   from 16,384 on.
+  /// Uses this scratch memory of the capture: the word at offset 8, 4 KiB from offset 8,192, and everything from 16,384
+  /// on.
   @_noLocks
-  init(_ facts: pm_task_facts, memory: SafeMemory, scratch: Scratch) {
-    self.facts = facts
-    self.memory = memory
-    self.scratch = scratch
+  init(_ capture: Capture) {
+    facts = capture.installed.runtime.tasks
+    memory = capture.cachedMemory
+    scratch = capture.session.scratch
     stage = MemoryStage(memory, in: scratch.dropFirst(TaskFinder.stageOffset))
     scratch.setWord(TaskFinder.followedOffset, 0)
   }
@@ -43,18 +43,15 @@ struct TaskFinder {
   func readBlocks(of threads: ThreadTable, from first: Int) -> Int {
     stage.removeAll()
     var index = first
-    let count = threads.count
-    while index < count {
-      let record = threads[index]
-      if record.status.isStill, record.fields.threadPointer != 0,
-        !stage.add(block(at: record.fields.threadPointer), count: blockSize)
-      {
-        break
-      }
-      index &+= 1
-    }
+    while index < threads.count, addBlock(of: threads[index]) { index &+= 1 }
     stage.read()
     return index > first ? index : first &+ 1
+  }
+
+  /// Returns false if the thread has a block, and the block does not fit.
+  private func addBlock(of record: ThreadRecord) -> Bool {
+    let pointer = record.fields.threadPointer
+    return !record.status.isStill || pointer == 0 || stage.add(block(at: pointer), count: blockSize)
   }
 
   /// The address of the block that holds the Swift runtime's thread-local variables for one thread.

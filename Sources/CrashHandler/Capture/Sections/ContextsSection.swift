@@ -38,17 +38,12 @@ private struct ContextReader {
 
   private let places: pm_work_places
   fileprivate let finder: TaskFinder
-  private let memory: SafeMemory
-  private let scratch: Scratch
   private let capture: Capture
 
   fileprivate init(_ capture: Capture) {
-    let (memory, scratch) = (capture.cachedMemory, capture.session.scratch)
     self.capture = capture
-    self.memory = memory
-    self.scratch = scratch
     places = pm_work_places()
-    finder = TaskFinder(capture.installed.runtime.tasks, memory: memory, scratch: scratch)
+    finder = TaskFinder(capture)
   }
 
   fileprivate func write() {
@@ -116,20 +111,20 @@ private struct ContextReader {
     guard place != 0, place & 7 == 0, threadPointer != 0 else { return nil }
     var head = (task ?? threadPointer) &+ UInt64(bitPattern: place)
     if task == nil {
-      guard let storage = memory.word(head), storage != 0 else { return nil }
+      guard let storage = finder.memory.word(head), storage != 0 else { return nil }
       head = storage
     }
-    guard let first = memory.word(head) else { return nil }
+    guard let first = finder.memory.word(head) else { return nil }
     return context(in: first)
   }
 
   /// Returns the first context value in a list of task-local values.
   private func context(in first: UInt64) -> ContextValue? {
-    let item = scratch.dropFirst(ContextReader.itemOffset)
+    let item = finder.scratch.dropFirst(ContextReader.itemOffset)
     let headSize = Int(PM_WORK_VALUE_OFFSET)
     var address = first & ~7
     for _ in Indices(ContextReader.walkLimit) where address != 0 {
-      guard memory.copy(address, to: item, count: headSize) >= 8 else { return nil }
+      guard finder.memory.copy(address, to: item, count: headSize) >= 8 else { return nil }
       let link = item.word(0)
       let isValue = link & 4 == 0
       guard isValue || link & 2 == 0 else { return nil }
@@ -142,9 +137,9 @@ private struct ContextReader {
   }
 
   private func value(at address: UInt64) -> ContextValue? {
-    let place = scratch.dropFirst(ContextReader.valueOffset)
+    let place = finder.scratch.dropFirst(ContextReader.valueOffset)
     let size = ContextValue.byteCount
-    guard place.size >= size, memory.copy(address, to: place, count: size) == size else {
+    guard place.size >= size, finder.memory.copy(address, to: place, count: size) == size else {
       return nil
     }
     let value = unsafe ContextValue(place.address)
@@ -153,14 +148,14 @@ private struct ContextReader {
 
   /// Returns the number that the Swift runtime gave the task; see `TaskSnapshot` for the layout.
   private func id(of task: UInt64) -> UInt64? {
-    guard finder.facts.layout_version == 1, let low = memory.word(task &+ 0x20),
-      let high = memory.word(task &+ 0x90)
+    guard finder.facts.layout_version == 1, let low = finder.memory.word(task &+ 0x20),
+      let high = finder.memory.word(task &+ 0x90)
     else { return nil }
     return low &>> 32 | high &<< 32
   }
 
   private func writeBreadcrumbs(of work: UInt64) {
-    let place = scratch.dropFirst(ContextReader.breadcrumbOffset)
+    let place = finder.scratch.dropFirst(ContextReader.breadcrumbOffset)
     guard place.size >= BreadcrumbRing.stride else { return }
     let rings = WorkRings.ofProcess
     var next = 0

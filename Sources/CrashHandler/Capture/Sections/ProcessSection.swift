@@ -27,7 +27,7 @@ extension Capture {
       return
     }
     var count = unsafe proc.read(named: "self/status", into: place, capacity: capacity)
-    var scanner = unsafe TextScanner(place, count: count)
+    var scanner = unsafe Bytes(place, count: count).text
     // If the main thread has ended, the process's status text lacks the memory sizes. In that case, this thread's
     // status text is appended.
     if count > 0, !scanner.find("VmSize:") {
@@ -47,7 +47,7 @@ extension Capture {
 
 /// Replaces the text after the label in a line such as "Name:\tname".
 private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer, count: Int) {
-  var scanner = unsafe TextScanner(text, count: count)
+  var scanner = unsafe Bytes(text, count: count).text
   guard scanner.find(label) else { return }
   var index = scanner.position
   while index < count, unsafe text.loadUnaligned(fromByteOffset: index, as: UInt8.self) != 0x0A {

@@ -105,7 +105,7 @@ extension Capture {
       // The descriptor with which the list is read is counted, but not listed.
       guard number != directory, listed < Surroundings.descriptorLimit else { continue }
       let link = unsafe ProcReader(proc: directory).link(
-        name.address.assumingMemoryBound(to: CChar.self), in: session.scratch.secondHalf)
+        name.rest.address.assumingMemoryBound(to: CChar.self), in: session.scratch.secondHalf)
       writeDescriptor(number, link)
       listed &+= 1
     }

@@ -36,20 +36,15 @@ private struct TaskWriter {
   private static var taskSize: Int { 512 }
 
   private let finder: TaskFinder
-  private let memory: SafeMemory
-  private let scratch: Scratch
   private let regions: MemoryWriter
   private let capture: Capture
   /// The number of tasks that were found.
   private var count = 0
 
   fileprivate init(_ capture: Capture) {
-    let (memory, scratch) = (capture.cachedMemory, capture.session.scratch)
     self.capture = capture
-    self.memory = memory
-    self.scratch = scratch
     regions = capture.cachedRegions
-    finder = TaskFinder(capture.installed.runtime.tasks, memory: memory, scratch: scratch)
+    finder = TaskFinder(capture)
   }
 
   fileprivate mutating func write() {
@@ -74,7 +69,7 @@ private struct TaskWriter {
   /// Writes the task that a thread runs, if it runs one.
   private mutating func add(thread: Int32, threadPointer: UInt64) {
     guard let task = finder.task(at: threadPointer) else { return }
-    scratch.setWord(TaskWriter.addressesOffset &+ count &* 8, task)
+    finder.scratch.setWord(TaskWriter.addressesOffset &+ count &* 8, task)
     count &+= 1
     capture.writer.startMap(.task)
     capture.writer.identifier(.taskThreadID, thread)
@@ -87,7 +82,7 @@ private struct TaskWriter {
     capture.writer.startArray(.memory)
     var walks = TaskWriter.otherWalkLimit
     for index in Indices(count) {
-      let task = scratch.word(TaskWriter.addressesOffset &+ index &* 8)
+      let task = finder.scratch.word(TaskWriter.addressesOffset &+ index &* 8)
       regions.writeRegion(task, count: TaskWriter.taskSize)
       if index == 0 {
         _ = writeSlabs(of: task, limit: TaskWriter.slabLimit, walkLimit: TaskWriter.walkLimit)
@@ -110,7 +105,7 @@ private struct TaskWriter {
   ///
   /// - Returns: the number of slabs that were visited.
   private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) -> Int {
-    guard let first = memory.word(task &+ 0x78) else { return 0 }
+    guard let first = finder.memory.word(task &+ 0x78) else { return 0 }
     var slab = first
     var total = 0
     while total < walkLimit, let next = next(slab) {
@@ -119,7 +114,7 @@ private struct TaskWriter {
     }
     slab = first
     var index = 0
-    while index < total, let next = next(slab), let sizes = memory.word(slab &+ 16) {
+    while index < total, let next = next(slab), let sizes = finder.memory.word(slab &+ 16) {
       let used = sizes &>> 32
       if index >= total &- limit, used > 0 {
         let kept = used < TaskWriter.slabSizeLimit ? used : TaskWriter.slabSizeLimit
@@ -133,7 +128,7 @@ private struct TaskWriter {
 
   /// Returns the address of the next slab; 0 after the last slab; nil if the memory is not a slab.
   private func next(_ slab: UInt64) -> UInt64? {
-    guard slab != 0, memory.word(slab) == finder.facts.slab_metadata else { return nil }
-    return memory.word(slab &+ 8)
+    guard slab != 0, finder.memory.word(slab) == finder.facts.slab_metadata else { return nil }
+    return finder.memory.word(slab &+ 8)
   }
 }

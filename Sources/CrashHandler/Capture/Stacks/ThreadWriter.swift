@@ -39,20 +39,17 @@ struct ThreadWriter {
   private func readStacks(of threads: ThreadTable, from first: Int, limit: Int) -> Int {
     stage.removeAll()
     var index = first
-    let count = threads.count
-    while index < count {
-      let record = threads[index]
-      if record.status.isStill, let context = record.fields.context,
-        !stacks.add(
-          from: context.stackPointer, threadPointer: record.fields.threadPointer, limit: limit,
-          to: stage)
-      {
-        break
-      }
-      index &+= 1
-    }
+    while index < threads.count, addStack(of: threads[index], limit: limit) { index &+= 1 }
     stage.read()
     return index > first ? index : first &+ 1
+  }
+
+  /// Returns false if the thread has a known stack, and the stack does not fit.
+  private func addStack(of record: ThreadRecord, limit: Int) -> Bool {
+    guard record.status.isStill, let context = record.fields.context else { return true }
+    return stacks.add(
+      from: context.stackPointer, threadPointer: record.fields.threadPointer, limit: limit,
+      to: stage)
   }
 
   /// Writes one thread of the table.

@@ -50,8 +50,8 @@ struct HangDumps {
   /// Removes the files of all dumps.
   @_noLocks
   func removeAllFiles(in directory: Int32) {
-    for index in Indices(HangDumps.capacity) {
-      if isValid(index) { removeFiles(index, directory: directory) }
+    for index in Indices(HangDumps.capacity) where isValid(index) {
+      removeFiles(index, directory: directory)
     }
   }
 

@@ -92,7 +92,7 @@ struct MappingTable {
   func findLines(_ filled: Int) {
     unsafe counts[0] = filled
     unsafe counts[1] = 0
-    var scanner = unsafe TextScanner(text, count: filled)
+    var scanner = wholeText.text(count: filled)
     while !scanner.isAtEnd {
       addLine(&scanner)
       scanner.skipLine()

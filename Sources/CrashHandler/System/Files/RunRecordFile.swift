@@ -58,7 +58,6 @@ extension Capture {
   }
 
   private func readRunFacts(over parent: RunFacts) -> RunFacts {
-    let proc = proc
     var run = parent
     run.startTime = 0
     run.stackStart = 0
@@ -72,17 +71,14 @@ extension Capture {
     }
     // A forked child can be the first process of a PID namespace that its parent created.
     run.processNamespace = namespaceNumber(
-      "thread-self/ns/pid", of: proc, otherwise: parent.processNamespace)
-    run.timeNamespace = namespaceNumber(
-      "thread-self/ns/time", of: proc, otherwise: parent.timeNamespace)
+      "thread-self/ns/pid", otherwise: parent.processNamespace)
+    run.timeNamespace = namespaceNumber("thread-self/ns/time", otherwise: parent.timeNamespace)
     return run
   }
 
   /// Returns a namespace's inode number; 0 if the status of its file cannot be read; `otherwise` if the file cannot
   /// be opened.
-  private func namespaceNumber(
-    _ path: StaticString, of proc: ProcReader, otherwise: UInt64
-  ) -> UInt64 {
+  private func namespaceNumber(_ path: StaticString, otherwise: UInt64) -> UInt64 {
     let descriptor = proc.open(named: path)
     guard descriptor >= 0 else { return otherwise }
     var status = pm_file_status()
