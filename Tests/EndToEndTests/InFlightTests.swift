@@ -28,6 +28,18 @@ import Testing
     }
   }
 
+  /// Its parent's are in flight in other threads, which a child does not have. 600 are more than have an entry.
+  @Test(arguments: [3, 600])
+  func aForkedChildHasOnlyThoseThatItOpenedItself(_ count: Int) async throws {
+    let directory = try TemporaryDirectory()
+    let victim = try await InFlightVictim(
+      executable: try BuiltProducts.besideTests("crash-lab"), count: count, isForked: true,
+      in: directory.path)
+    let open = try #require(victim.snapshot.client.openContexts)
+    #expect(open.count == 1 && open.nestedOmittedCount == 0)
+    #expect(open.contexts.flatMap { $0.values.map { "\($0.name)=\($0.value)" } } == ["child=own"])
+  }
+
   @Test func aProcessThatWasKilledHadThemAtItsLastHeartbeat() async throws {
     let directory = try TemporaryDirectory()
     let victim = try await InFlightVictim(

@@ -101,7 +101,7 @@ enum Victim {
   /// In microseconds.
   private static var processorTime: Int {
     var usage = rusage()
-    getrusage(RUSAGE_SELF, &usage)
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1_000_000
       + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
   }
