@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// Its parent's are in flight in other threads, which a child does not have. 600 are more than have an entry.
+  /// The contexts of the parent belong to threads that the child does not have; 600 are more than the table has entries.
   @Test(arguments: [3, 600])
   func aForkedChildHasOnlyThoseThatItOpenedItself(_ count: Int) async throws {
     let directory = try TemporaryDirectory()

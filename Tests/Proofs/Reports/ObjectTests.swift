@@ -48,22 +48,33 @@ struct ObjectTests {
   @Test(arguments: BuildConfiguration.dynamic)
   func pointersInDumpsAreNamedAndNoneWrongly(_ configuration: BuildConfiguration) async throws {
     // Objects that follow each other differ in form, those that are so far apart in the types in them.
-    _ = try await nameObjects(configuration, from: [0, 106], converting: [], atLeast: .max)
+    let count = try await nameObjects(
+      configuration, from: [0, 106], converting: [], atLeast: .max)
+    #expect(count.missed.count * 5 <= count.registers, "\(count.missed)")
   }
 
+  /// Of all builds together, four of five pointers in registers are named.
+  ///
+  /// In the smallest dumps, those of a static release build, the 2% of the dump that are for objects are less than 600
+  /// bytes, so there the share is smaller.
   @Test(.enabled("with --full") { ObjectScene.isFull })
   func of10_000NamesInFourBuildsNoneIsWrong() async throws {
-    var names = 0
+    var (names, registers, missed) = (0, 0, 0)
     for configuration in BuildConfiguration.allCases {
       // All objects at first, then the same with other neighbors, until there are enough names.
-      names += try await nameObjects(
+      let count = try await nameObjects(
         configuration, from: Array(0..<1_000), converting: nil, atLeast: 2_500)
+      names += count.named
+      registers += count.registers
+      missed += count.missed.count
+      #expect(count.missed.count * 4 <= count.registers, "\(count.missed)")
     }
-    print("all builds: \(names) names, none wrong")
+    print("all builds: \(names) names, none wrong; \(registers) registers, missed \(missed)")
     #expect(names >= 10_000)
+    #expect(missed * 5 <= registers)
   }
 
-  /// Lets the program die until enough names were compared; returns their number.
+  /// Lets the program die until enough names were compared.
   ///
   /// - Parameters:
   ///   - starts: the first objects that each crash has at hand.
@@ -71,7 +82,7 @@ struct ObjectTests {
   private func nameObjects(
     _ configuration: BuildConfiguration, from starts: [Int], converting options: [String]?,
     atLeast enough: Int
-  ) async throws -> Int {
+  ) async throws -> Count {
     let scene = try await ObjectScene(configuration)
     var count = Count()
     for first in starts where first < 212 || count.named < enough {
@@ -84,8 +95,7 @@ struct ObjectTests {
       "\(configuration): \(count.named) names, \(count.registers) registers, missed \(count.missed)"
     )
     #expect(count.registers >= 6 && count.named > count.registers)
-    #expect(count.missed.count * 5 <= count.registers, "\(count.missed)")
-    return count.named
+    return count
   }
 
   /// What a report shows of a collection is what the program iterates over first.
