@@ -20,19 +20,26 @@ enum Sleepers {
     }
     for _ in 0..<count { started.wait() }
     for thread in threads.withLock({ $0 }) {
-      while isRunning(thread) { usleep(1000) }
+      while !isAsleep(thread) { usleep(1000) }
     }
   }
 
-  /// True if the kernel says that a thread is in no system call; false where the kernel does not say it.
+  /// True if the kernel says that a thread sleeps, or does not say its state.
   ///
-  /// Source: proc_pid_syscall(5).
-  private static func isRunning(_ thread: Int32) -> Bool {
-    let file = unsafe open("/proc/self/task/\(thread)/syscall", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return false }
+  /// The file `syscall` is no evidence: under ptrace it has a number as soon as the thread is stopped at the entry of a
+  /// call, and the thread then still has to run into its sleep.
+  ///
+  /// Source: proc_pid_stat(5).
+  private static func isAsleep(_ thread: Int32) -> Bool {
+    let file = unsafe open("/proc/self/task/\(thread)/stat", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return true }
     defer { close(file) }
-    var first: UInt8 = 0
-    return unsafe read(file, &first, 1) == 1 && first == UInt8(ascii: "r")
+    var text = [UInt8](repeating: 0, count: 256)
+    let count = unsafe read(file, &text, text.count)
+    // The state follows the name, which is in parentheses.
+    guard let end = text.prefix(max(count, 0)).lastIndex(of: UInt8(ascii: ")")), end + 2 < count
+    else { return true }
+    return text[end + 2] == UInt8(ascii: "S")
   }
 
   @inline(never)
