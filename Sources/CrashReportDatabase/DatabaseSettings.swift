@@ -20,7 +20,7 @@ package struct DatabaseSettings: Sendable, Equatable {
   /// Bit 0 means that uploads are enabled; unknown bits are kept.
   private var options: UInt32 = 0
   var lastUploadAttemptTime: Int64 = 0
-  var clientID: ReportID
+  package var clientID: ReportID
 
   /// Creates settings in which uploads are disabled.
   init(clientID: ReportID) {
@@ -42,7 +42,7 @@ package struct DatabaseSettings: Sendable, Equatable {
     self.clientID = clientID
   }
 
-  var uploadsEnabled: Bool {
+  package var uploadsEnabled: Bool {
     get { options & 1 == 1 }
     set { options = newValue ? options | 1 : options & ~1 }
   }
@@ -72,6 +72,23 @@ extension CrashReportDatabase {
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written.
   public func clientID() throws(CrashReportDatabaseError) -> ReportID {
     try settings().clientID
+  }
+
+  /// Reads the settings without creating or replacing them.
+  ///
+  /// - Returns: nil if there are none, or if they are damaged or not in a regular file.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
+  package func settingsAsTheyAre() throws(CrashReportDatabaseError) -> DatabaseSettings? {
+    let database = try open()
+    let name = DatabaseSettings.fileName
+    guard try database.status(of: name)?.kind == .regular else { return nil }
+    do {
+      return DatabaseSettings(
+        bytes: try database.contents(of: name, limit: DatabaseSettings.size))
+    } catch {
+      guard error.code == .tooLarge else { throw error }
+      return nil
+    }
   }
 
   func settings() throws(CrashReportDatabaseError) -> DatabaseSettings {

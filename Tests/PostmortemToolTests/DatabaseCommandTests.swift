@@ -163,6 +163,17 @@ import Testing
     #expect(text.contains("uploads             disabled"))
   }
 
+  @Test(arguments: [0, 3, 40, 41])
+  func statsLeavesDamagedSettingsAsTheyAre(count: Int) async throws {
+    try await crash()
+    _ = try await run("process", database)
+    let damaged = [UInt8](repeating: 7, count: count)
+    try directory.put(damaged, "db/settings.dat")
+    let statistics = try await statistics()
+    #expect(statistics.clientID == nil && !statistics.uploadsEnabled)
+    #expect(directory.bytes("db/settings.dat") == damaged)
+  }
+
   @Test func listTellsTheCrashesAndCountsTheDumpsThatWait() async throws {
     try await crash(2)
     let first = try await run("list", database)

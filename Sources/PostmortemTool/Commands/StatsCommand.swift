@@ -50,7 +50,7 @@ enum StatsCommand: Subcommand {
     var ends: [String: Int] = [:]
     var oldestReport: Timestamp?
     var newestReport: Timestamp?
-    /// The client ID; nil if the database has no settings yet.
+    /// The client ID; nil if the database has no settings, or damaged ones.
     var clientID: String?
     var uploadsEnabled = false
   }
@@ -128,10 +128,9 @@ enum StatsCommand: Subcommand {
     }
     statistics.oldestReport = reports.map(\.creationTime).min()
     statistics.newestReport = reports.map(\.creationTime).max()
-    // The file of settings is looked for first, because reading missing settings would create them.
-    if InputFile.exists(path + "/settings.dat") {
-      statistics.clientID = try database.clientID().description
-      statistics.uploadsEnabled = try database.uploadsEnabled()
+    if let settings = try database.settingsAsTheyAre() {
+      statistics.clientID = settings.clientID.description
+      statistics.uploadsEnabled = settings.uploadsEnabled
     }
     return listed
   }
