@@ -4,19 +4,21 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// Requests the upload of one report before the others, even if uploads are disabled.
   ///
-  /// A skipped report becomes pending again. An uploader in any process that uses the database sends the report.
+  /// A skipped report becomes pending again. So does a report that was sent without its minidump, because the upload
+  /// only counted reports. An uploader in any process that uses the database sends the report complete.
   ///
-  /// - Returns: false if the database has no such report, or the server already has it.
+  /// - Returns: false if the database has no such report, or the server already has it, with its minidump.
   /// - Throws: `CrashReportDatabaseError` if the system refuses.
   ///
   /// Source: Crashpad `client/crash_report_database_generic.cc`, RequestUpload.
   @discardableResult
   public func requestUpload(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
-    guard let report = try report(id), report.state != .new, !report.upload.isUploaded else {
+    guard let report = try report(id), report.state != .new, !report.isUploadedWhole else {
       return false
     }
     return try move(id, from: report.state, to: .pending) { metadata in
       metadata.attributes.insert(.uploadExplicitlyRequested)
+      metadata.attributes.remove(.uploaded)
       metadata.nextUploadAttemptTime = 0
       metadata.countedWith = nil
       metadata.reduction = .none

@@ -64,6 +64,11 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
+extension StoredReport {
+  /// True if the server has the report with its minidump, and not only a form that counts it.
+  package var isUploadedWhole: Bool { upload.isUploaded && upload.countedWith != id }
+}
+
 /// The state of a report's upload, from its metadata.
 public struct ReportUpload: Sendable, Equatable {
   /// The number of uploads that were started.

@@ -170,6 +170,29 @@ private final class FormTransport: UploadTransport {
     #expect(try uploads.database.reports().allSatisfy { $0.state == .completed })
   }
 
+  /// The server has a form with its ID, but not its minidump.
+  @Test func theReportThatCarriesACountIsSentWholeWithThatCountWhenItIsAskedFor() async throws {
+    let uploads = try UploadDatabase()
+    for _ in 0..<4 { try uploads.addReport(signature: "A") }
+    var standing = try standing(uploads, options())
+    _ = await standing.pass()
+    #expect(transport.take().map { $0.fields["report_count"] } == ["1", "3"])
+    let reports = try uploads.database.reports()
+    let carrier = try #require(reports.first { $0.upload.countedWith == $0.id })
+    let whole = try #require(reports.first { $0.upload.countedWith == nil })
+    #expect(try !uploads.database.requestUpload(whole.id))
+    #expect(try uploads.database.requestUpload(carrier.id))
+    _ = await standing.pass()
+    let forms = transport.take()
+    #expect(forms.map(\.hasMinidump) == [true])
+    #expect(forms.map { $0.fields["report_id"] } == [carrier.id.description])
+    #expect(forms.map { $0.fields["report_count"] } == ["3"])
+    #expect(try !uploads.database.requestUpload(carrier.id))
+    let after = try uploads.database.reports()
+    #expect(after.allSatisfy { $0.state == .completed })
+    #expect(after.filter { $0.upload.note.hasPrefix("counted with the upload of ") }.count == 2)
+  }
+
   @Test func membersOfAReportThatWasDeletedAreSentThemselves() async throws {
     let uploads = try UploadDatabase()
     for _ in 0..<3 { try uploads.addReport(signature: "A") }

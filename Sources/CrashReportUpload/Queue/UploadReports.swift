@@ -41,7 +41,7 @@ package func uploadReports(
     throw UploadError(error)
   }
   for id in ids ?? [] {
-    guard let report = reports.first(where: { $0.id == id }), !report.upload.isUploaded else {
+    guard let report = reports.first(where: { $0.id == id }), !report.isUploadedWhole else {
       throw UploadError(.noSuchReport, "\(id) is not in \(path), or uploaded already")
     }
   }
