@@ -16,11 +16,14 @@ package struct InFlightVictim: Sendable {
 
   /// Runs it until it has crashed or was killed, and converts what it left.
   package init(
-    executable: String, count: Int, isKilled: Bool = false, in directory: String
+    executable: String, count: Int, isKilled: Bool = false, isForked: Bool = false,
+    in directory: String
   ) async throws {
     self.count = count
     let database = directory + "/database"
-    let arguments = ["in-flight", "\(count)", "--database", database]
+    let arguments = [
+      isForked ? "forked-in-flight" : "in-flight", "\(count)", "--database", database,
+    ]
     if isKilled {
       let victim = try RunningVictim(executable, arguments)
       try victim.waitForLine("ready")

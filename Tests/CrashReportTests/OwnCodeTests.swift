@@ -126,6 +126,7 @@ import Testing
     ("/usr/include/c++/12/bits/stl_vector.h", false),
     ("/src/shop/.build/checkouts/swift-postmortem/Sources/CrashHandler/f.swift", false),
     ("/src/swift-postmortem/Sources/CSignalSafe/pm_work.c", false),
+    ("/src/swift-postmortem/Sources/CSignalMasks/pm_signal_masks.c", false),
   ])
   func theSourceFileDecides(_ file: String, _ expected: Bool) {
     let own = StackFrame(

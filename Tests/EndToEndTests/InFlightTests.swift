@@ -28,6 +28,20 @@ import Testing
     }
   }
 
+  /// Its parent's belong to threads that a child does not have.
+  ///
+  /// With 600, some have no entry in the table.
+  @Test(arguments: [3, 600])
+  func aForkedChildHasOnlyThoseThatItOpenedItself(_ count: Int) async throws {
+    let directory = try TemporaryDirectory()
+    let victim = try await InFlightVictim(
+      executable: try BuiltProducts.besideTests("crash-lab"), count: count, isForked: true,
+      in: directory.path)
+    let open = try #require(victim.snapshot.client.openContexts)
+    #expect(open.count == 1 && open.nestedOmittedCount == 0)
+    #expect(open.contexts.flatMap { $0.values.map { "\($0.name)=\($0.value)" } } == ["child=own"])
+  }
+
   @Test func aProcessThatWasKilledHadThemAtItsLastHeartbeat() async throws {
     let directory = try TemporaryDirectory()
     let victim = try await InFlightVictim(

@@ -7,8 +7,11 @@ internal import Synchronization
 ///
 /// Request N has the values `request-id` = request-N and `user` = user-N. Every tenth request is in another context
 /// inside, with the value `part` = part-N. Request 0 is the oldest. Others have ended before, some with an error.
+///
+/// As `forked-in-flight`, it forks, and the child crashes in a context of its own: `child` = own.
 struct InFlight: Subcommand {
   private let count: Int
+  private let isForked: Bool
   private let database: String
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -17,6 +20,7 @@ struct InFlight: Subcommand {
       throw UsageError("'\(words[0])' is no number of requests")
     }
     self.count = count
+    isForked = arguments.name == "forked-in-flight"
     database = try arguments.database
   }
 
@@ -32,6 +36,9 @@ struct InFlight: Subcommand {
       if number == 0 { requests.wait(for: 101) }
     }
     requests.wait(for: 100 + count)
+    if isForked {
+      unsafe condition_in_child({ _ in withContext("child", "own") { crash_builtin_trap() } }, nil)
+    }
     print("ready")
     fflush(nil)
     // The caller kills the process instead, if it wants to.

@@ -12,6 +12,7 @@ extension Command {
     "data-race": DataRace.self,
     "end": End.self,
     "forked": Probe.self,
+    "forked-in-flight": InFlight.self,
     "gone-binary": GoneBinary.self,
     "hang": Hang.self,
     "idle": Probe.self,

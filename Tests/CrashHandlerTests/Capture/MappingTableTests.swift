@@ -43,6 +43,26 @@ import Testing
 
     """
 
+  private func paths(_ table: MappingTable) -> [String] {
+    (0..<table.count).map { index in
+      let bytes = table.path(of: table[index])
+      return unsafe String(
+        decoding: UnsafeRawBufferPointer(start: bytes.address, count: bytes.count), as: UTF8.self)
+    }
+  }
+
+  /// With little memory, the list of threads is read into the room after the mappings were read.
+  @Test func whatIsReadIntoTheRoomLeavesThePathsAsTheyAre() throws {
+    try withTable(text) { table in
+      let before = paths(table)
+      #expect(before == ["/usr/bin/a program (deleted)", "", "", "/usr/lib/libc.so.6"])
+      let room = table.room
+      #expect(room.size == (1 << 20) - text.utf8.count)
+      unsafe room.address.initializeMemory(as: UInt8.self, repeating: 0x78, count: room.size)
+      #expect(paths(table) == before)
+    }
+  }
+
   @Test func readsEveryField() throws {
     try withTable(text) { table in
       #expect(table.count == 4)

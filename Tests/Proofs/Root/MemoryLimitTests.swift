@@ -34,6 +34,8 @@ struct MemoryLimitTests {
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let snapshot = try #require(reports.snapshots.first)
     #expect(!snapshot.modules.isEmpty)
+    // The list of threads is read after the mappings, and next to their text.
+    #expect(snapshot.mappings.contains { $0.path == snapshot.process.executablePath })
     #expect(snapshot.capture.threadsOmitted.map { $0 >= 190 } ?? false)
   }
 
