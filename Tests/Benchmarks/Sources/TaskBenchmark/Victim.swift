@@ -57,8 +57,8 @@ enum Victim {
       case .request: try request(handler, words[3] + "/dump")
       case .hang: try hang(words[3] + "/database/pending-serialized-dumps")
       }
-    print(measurement.bytes, measurement.microseconds)
-    fflush(stdout)
+    let line = "\(measurement.bytes) \(measurement.microseconds)\n"
+    FileHandle.standardOutput.write(Data(line.utf8))
     exit(0)
   }
 
