@@ -9,7 +9,7 @@ import Testing
     // LLDB, Kubernetes, SwiftPM.
     "RegisterContextMinidump_ARM64", "mountOptions", "unsafeFlags",
     // SwiftNIO, Hummingbird, Vapor, swift-log, ServiceLifecycle.
-    "AsyncMiddleware", "AsyncResponder", "EventLoopGroup", "LogHandler", "Middleware",
+    "EventLoopGroup", "LogHandler", "Middleware",
     "MultiThreadedEventLoopGroup", "NIOAsyncChannel", "Responder", "ServiceGroup", "eventLoopGroup",
     "whenComplete",
     // Linkage names, in parts.
