@@ -7,7 +7,8 @@ import Testing
 @Suite struct BacktracerTests {
   /// The backtracer sets the default action of its own signals before it starts anything.
   ///
-  /// So only the crash signals that are not its own still reach the handler while it runs.
+  /// So only the crash signals that are not its own still reach the handler. The thread blocks them while the backtracer
+  /// runs, and they arrive when its crash is about to end the process.
   @Test(arguments: ["XCPU", "XFSZ", "SYS"])
   func aSignalThatAnotherProcessSendsMeanwhileDoesNotEndTheProcess(_ signal: String) async throws {
     let directory = try SharedDirectory()
