@@ -15,11 +15,11 @@ struct Arguments {
 
   /// The first word: a way to die, or a subcommand.
   let name: String
-  /// The words behind it.
+  /// The words after the first.
   private(set) var words: [String] = []
-  /// The value of each option that was given; empty for one that takes none.
+  /// The value of each given option; empty for an option without a value.
   private(set) var options: [String: String] = [:]
-  /// What `--condition` named, in this order.
+  /// The values of all `--condition` options, in order.
   private(set) var conditions: [String] = []
 
   init(_ name: String, _ rest: some Sequence<String>) throws(UsageError) {
@@ -43,7 +43,7 @@ struct Arguments {
 
   func has(_ flag: String) -> Bool { options[flag] != nil }
 
-  /// The words, if there is one for each of these names.
+  /// The words, if their number is that of the names.
   func words(_ names: String...) throws(UsageError) -> [String] {
     guard words.count == names.count else {
       let expected = ([name] + names).joined(separator: " ")
@@ -54,7 +54,7 @@ struct Arguments {
 
   /// The case that a word names.
   ///
-  /// - Throws: an error that lists all, where the word is none of them.
+  /// - Throws: an error that lists all cases, if the word names none of them.
   static func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ word: String
   ) throws(UsageError) -> Choice {
@@ -65,7 +65,9 @@ struct Arguments {
     return choice
   }
 
-  /// - Throws: if it is missing.
+  /// The value of `--database`.
+  ///
+  /// - Throws: if the option is missing.
   var database: String {
     get throws(UsageError) {
       guard let database = options["--database"], !database.isEmpty else {
@@ -75,7 +77,7 @@ struct Arguments {
     }
   }
 
-  /// Nil for no handler of ours.
+  /// The handler's database; nil if this program is to start no handler.
   ///
   /// - Throws: if neither `--database` nor `--no-handler` is given.
   var databaseOfHandler: String? {
@@ -83,7 +85,7 @@ struct Arguments {
   }
 }
 
-/// Tells of a command line that makes no sense.
+/// An error in the command line.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

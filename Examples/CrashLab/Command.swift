@@ -1,6 +1,6 @@
 /// What the command line asks for.
 enum Command {
-  /// The exit status of a victim whose way to die did not kill it.
+  /// The exit status if the requested crash did not end the process.
   static let survived: Int32 = 3
 
   case help

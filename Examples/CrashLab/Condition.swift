@@ -1,14 +1,14 @@
 internal import CCrashLab
 
-/// What surrounds a crash: a lock that its thread holds, the moment it comes, what the process has run out of.
+/// The circumstances of a crash, for example a lock that its thread holds or an exhausted resource.
 struct Condition: Sendable {
   let name: String
   let summary: String
-  /// Made before the handler starts.
+  /// Sets up the condition before the handler starts.
   var before: (@Sendable () -> Void)?
-  /// Made after the handler has started; takes the database's directory, nil without a handler.
+  /// Sets up the condition after the handler has started; takes the database's directory, nil without a handler.
   var after: (@Sendable (String?) -> Void)?
-  /// Made by the crashing thread, and holds while it crashes.
+  /// Runs the crash under the condition, on the crashing thread.
   var around: (@Sendable (CrashBody) -> Void)?
 
   static let all: [Condition] =
@@ -16,14 +16,14 @@ struct Condition: Sendable {
     + childConditions + handlerConditions + signalConditions + privilegeConditions
     + filterConditions + converterConditions
 
-  /// Runs a crash in the midst of this condition.
+  /// Runs a crash under this condition.
   func surround(_ crash: @escaping @Sendable () -> Void) {
     guard let around else { return crash() }
     around(CrashBody(crash))
   }
 }
 
-/// A crash as functions of C take it: never released, since several threads and processes may run it.
+/// A crash in the form that C functions take; never released, because several threads and processes may run it.
 @safe
 struct CrashBody {
   let context: UnsafeMutableRawPointer

@@ -2,7 +2,7 @@ internal import CrashKinds
 internal import Glibc
 internal import Postmortem
 
-/// One way to die, in one place, among so many threads, under some conditions.
+/// A crash of one kind, at one place, in a process with a number of threads, under some conditions.
 struct Crash {
   let kind: CrashKind
   let place: CrashPlace
@@ -11,20 +11,20 @@ struct Crash {
   let stackSize: Int?
   /// The first is the outermost.
   let conditions: [Condition]
-  /// The handler's own time; nil for the default.
+  /// The handler's time limit; nil for the default.
   let milliseconds: Int?
   let forgoing: SystemCalls
   let writesSummary: Bool
-  /// Whether a line on standard output tells that the crash comes now.
+  /// Whether the program prints a line immediately before the crash.
   let isAnnounced: Bool
   let privacy: ReportPrivacy
   /// Whether the handler records where errors are thrown.
   let recordsThrows: Bool
-  /// The way in which another thread dies at the same instant.
+  /// The kind of crash of another thread at the same instant; nil for none.
   let companion: CrashKind?
-  /// Whether secrets are in memory, registers and what the handler is told.
+  /// Whether memory, registers, annotations and breadcrumbs contain secrets.
   let plantsSecrets: Bool
-  /// Whether objects are in registers and on the stack.
+  /// Whether registers and the stack contain references to objects.
   let plantsObjects: Bool
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -85,10 +85,10 @@ struct Crash {
     }
   }
 
-  /// What the handler is started with.
+  /// The options of the handler.
   var handlerOptions: HandlerOptions {
     var options = HandlerOptions()
-    // None unless the handler is told so.
+    // By default, the handler does not handle SIGPIPE.
     if kind.name == "pipe" { options.signals.insert(.brokenPipe) }
     if let milliseconds { options.limits.time = .milliseconds(milliseconds) }
     options.forgoing = forgoing
@@ -98,10 +98,10 @@ struct Crash {
     return options
   }
 
-  /// The kind whose end is that of main.
+  /// Whether this is the kind that ends by returning from main.
   var returnsFromMain: Bool { kind.name == "return" }
 
-  /// Starts the handler in between and comes back only if the crash did not happen.
+  /// Sets up the conditions, starts the handler, and crashes; returns only if the crash did not happen.
   func run(startingHandler start: () -> Void) throws {
     for condition in conditions { condition.before?() }
     let earlier = place.prepare(stackSize: stackSize)

@@ -1,11 +1,11 @@
 internal import CrashKinds
 
-/// A way to die: its row in the table of kinds, and the function that does it.
+/// A kind of crash: its row in the table of kinds, and the function that crashes.
 struct CrashKind: Sendable {
   let name: String
   let summary: String
   let places: [CrashPlace]
-  /// Dies; if it comes back, it did not work.
+  /// Crashes; returns only if the crash did not happen.
   let crash: @Sendable () throws -> Void
 
   init(_ name: String, crash: @escaping @Sendable () throws -> Void) {

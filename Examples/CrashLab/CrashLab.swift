@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Postmortem
 
-/// A program that can die in many ways, each by name, so that what a handler leaves behind can be checked.
+/// A program that crashes in many named ways, for tests of what the handler leaves behind.
 @main
 struct CrashLab {
   static func main() throws {
@@ -46,12 +46,12 @@ struct CrashLab {
     }
   }
 
-  /// Starts the handler; a process that cannot exits.
+  /// Starts the handler; exits if that fails.
   @discardableResult
   static func start(
     _ database: String, _ options: HandlerOptions = HandlerOptions()
   ) -> Handler {
-    // Under another name it stands for a program of that name.
+    // An executable with another name acts as the product of that name.
     let name = CommandLine.arguments[0].split(separator: "/").last ?? ""
     do {
       return try startHandler(

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Glibc
 
 extension CrashPlace {
-  /// Called before the handler starts; nil if no thread has to be there.
+  /// Makes the thread that must exist before the handler starts; nil if this place needs none.
   func prepare(stackSize: Int?) -> EarlierThread? {
     switch self {
     case .earlierThread: EarlierThread(stackSize: stackSize, isWorker: false)
@@ -12,7 +12,9 @@ extension CrashPlace {
     }
   }
 
-  /// Runs the crash there and waits; only on the main thread may it throw.
+  /// Runs a crash at this place, and waits for it.
+  ///
+  /// The crash may throw only on the main thread.
   func run(
     _ crash: @escaping @Sendable () throws -> Void, stackSize: Int?, earlier: EarlierThread?
   ) throws {
@@ -39,8 +41,8 @@ extension CrashPlace {
   }
 }
 
-// Each place shows in the stack by a frame of its own. The bodies differ because functions that are alike, or nearly so,
-// are merged into one by the optimiser.
+// Each place has its own frame on the stack. The bodies differ because the optimizer merges functions that are
+// identical or nearly so.
 
 @inline(never)
 func onPthread(_ crash: @Sendable () throws -> Void) {
@@ -63,7 +65,7 @@ func onTask(_ crash: @Sendable () throws -> Void) {
   stayOnTheStack()
 }
 
-/// Runs a crash where errors have nowhere to go.
+/// Runs a crash where errors cannot propagate: prints them instead.
 func attempt(_ crash: @Sendable () throws -> Void) {
   do {
     try crash()

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// A thread that waits for what it shall run, so that it can be there before the handler.
+/// A thread that starts before the handler, and waits for a closure to run.
 final class EarlierThread: Sendable {
   private let work = Mutex<(@Sendable () -> Void)?>(nil)
   private let isThere = DispatchSemaphore(value: 0)
@@ -18,7 +18,7 @@ final class EarlierThread: Sendable {
     isThere.wait()
   }
 
-  /// Runs it there and waits.
+  /// Runs a closure on the thread, and waits until it returns.
   func run(_ body: @escaping @Sendable () -> Void) {
     work.withLock { $0 = body }
     hasWork.signal()

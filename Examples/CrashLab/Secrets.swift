@@ -2,9 +2,9 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// Secrets of a program, which no report that leaves them out may hold.
+/// Secrets of a program, none of which may be in a report that leaves secrets out.
 ///
-/// `Tests/Proofs/Privacy/PlantedSecretsTests.swift` looks for the same ones.
+/// `Tests/Proofs/Privacy/PlantedSecretsTests.swift` looks for the same secrets.
 enum Secrets {
   @TaskLocal private static var session = ""
   private static let query = Annotation<String>("query", capacity: 64)
@@ -20,16 +20,16 @@ enum Secrets {
     SimpleAnnotations.set("header", "Bearer kJ5-simple-Mz6Rd1")
     query.set("token=hG7-typed-Lc9Wf3")
     unsafe crashlab_name_thread("pS2-name-Tk5Bq")
-    // Gone already: the list of open descriptors alone names it.
+    // The file is already deleted: only the list of open descriptors contains its name.
     let path = "/tmp/rN7-path-Gw3Hv-\(getpid())"
     if unsafe open(path, O_CREAT | O_EXCL | O_RDWR, 0o600) >= 0 { unsafe unlink(path) }
-    // 256 bytes of the heap, at which a register points.
+    // 256 bytes of the heap, to which a register points.
     let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
     unsafe strcpy(buffer, "password: eN8-heap-Yr4Jm6-battery-staple")
     unsafe ExtraMemory.add(UnsafeRawBufferPointer(start: buffer, count: 256))
     let words = [
       UInt64(UInt(bitPattern: buffer)),
-      // A card's number; a String of 15 bytes as Swift keeps it; a PIN.
+      // A card number, a String of 15 bytes in its in-memory form, and a PIN.
       4_111_222_233_334_444, word("dA6-15by"), word("te-Qv3X") | 0xEF << 56, 7391,
       word("uB4-regs"),
     ]
@@ -53,10 +53,10 @@ enum Secrets {
   }
 }
 
-/// Secrets in what Swift allocates: in a field of an object, an array, a dictionary, bytes, and what a closure has
-/// captured.
+/// Secrets in Swift's heap objects: in a field of an object, an array, a dictionary, bytes, and a closure's
+/// captured variable.
 private final class SecretObjects: Sendable {
-  /// A string with memory of its own, as one has that is read.
+  /// A string in its own heap memory, like a string read from a file.
   private static func long(_ text: String) -> String { text + String(repeating: "-", count: 12) }
 
   let field = long("oB6-fd-Rj4Wn8Cv")
@@ -66,7 +66,7 @@ private final class SecretObjects: Sendable {
   let bytes = Array("bY5-bt-Hn3Vt6Ks".utf8)
   let dictionary = ["user": "dT9-vl-Gm8ZcQd"]
 
-  /// Has pointers to all of them on the stack while the body runs.
+  /// Puts pointers to all of these objects on the stack while the body runs.
   func withPointers(_ body: () -> Void) {
     let captured = Self.long("cL2-ctx-Yb6FsPq7")
     let closure: @Sendable () -> Int = { captured.utf8.count + self.bytes.count }
@@ -118,6 +118,6 @@ private final class SecretObjects: Sendable {
     return unsafe words
   }
 
-  /// Keeps a closure as it is: generic functions are given it in another context.
+  /// Keeps the closure's own context: a generic function would receive the closure in another one.
   private struct Holder { let body: @Sendable () -> Int }
 }

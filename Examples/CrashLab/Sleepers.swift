@@ -4,7 +4,7 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Threads that do nothing, so that a crash has company.
+/// Threads that only sleep, for crashes in a process with many threads.
 enum Sleepers {
   /// Returns when all of them are asleep in pause(2), named `sleeper-1` and so on.
   static func start(_ count: Int, stackSize: Int?) {

@@ -1,12 +1,12 @@
-// A program that leaves its dumps to a process beside it: it links no code that reads dumps.
+// A program whose dumps another process converts: this one links no code that reads dumps.
 //
 //   HandlerOnly DATABASE
 //
-// Beside it, for as long as it runs, in a container of its own for one; DATABASE must be there:
+// Run the converter at the same time, for example in another container that shares DATABASE:
 //
 //   postmortem watch DATABASE --create
 //
-// Or once, after a crash: postmortem process DATABASE
+// Or convert the dumps once, after a crash: postmortem process DATABASE
 import Glibc
 import PostmortemHandler
 
@@ -17,7 +17,7 @@ guard CommandLine.arguments.count == 2 else {
 
 do {
   var options = HandlerOptions()
-  // The reports are made by another user of this group: options.sharedGroup = "crashes"
+  // If another user of a common group makes the reports: options.sharedGroup = "crashes"
   options.heartbeatInterval = .seconds(10)
   try startHandler(
     database: CommandLine.arguments[1], product: "HandlerOnly", version: "1.0", options: options)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Makes a child process.
+/// Forks a child process.
 ///
-/// Swift marks fork(2) as unavailable, because a child of a process with threads may do little but
-/// `exec`. This program's parent has none.
+/// Swift marks fork(2) as unavailable, because the child of a multithreaded process may do little except
+/// `exec`. This program's parent has only one thread.
 @_silgen_name("fork")
 func systemFork() -> pid_t
 
-/// Makes a socket that accepts connections from this machine; ends the process if that fails.
+/// Makes a listening socket on 127.0.0.1; exits if that fails.
 func listen(port: UInt16) -> Int32 {
   let descriptor = socket(
     AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)

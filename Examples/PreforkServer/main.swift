@@ -1,5 +1,5 @@
-// A server of worker processes: the parent starts the handler and forks the workers, each of which
-// leaves a dump of its own if it crashes. The parent makes the report, and starts another worker.
+// A server with worker processes. The parent starts the handler and forks the workers. A worker that
+// crashes leaves its own dump; the parent converts the dump to a report and starts another worker.
 //
 //   PreforkServer DATABASE [PORT] [WORKERS]
 import Glibc
@@ -16,8 +16,8 @@ else {
   exit(EX_USAGE)
 }
 
-// Before the first fork: the workers have the handler too. A parent that forks makes no threads, and
-// so uses neither Dispatch nor tasks: of a parent's threads a child has none.
+// Start the handler before the first fork, so that the workers inherit it. The parent uses neither Dispatch
+// nor tasks, because both create threads, and a forked child has only the thread that called fork(2).
 let handler: Handler?
 do {
   handler = try startHandler(database: arguments[1], product: "PreforkServer", version: "1.0")
@@ -26,7 +26,7 @@ do {
   handler = nil
 }
 
-// They wait until the parent asks for them.
+// Block these signals; the parent takes them with sigwait(3).
 var awaited = sigset_t()
 unsafe sigemptyset(&awaited)
 for number in [SIGTERM, SIGCHLD] { unsafe sigaddset(&awaited, number) }
@@ -46,7 +46,7 @@ while !isEnding {
     isEnding = true
     break
   }
-  // Two that end at once may send one signal.
+  // Two workers that end at the same time may cause only one SIGCHLD.
   var status: Int32 = 0
   while case let worker = unsafe waitpid(-1, &status, WNOHANG), worker > 0 {
     workers.remove(worker)
@@ -60,7 +60,7 @@ for worker in workers { kill(worker, SIGTERM) }
 for worker in workers { waitpid(worker, nil, 0) }
 note("stopped")
 
-/// Makes reports of the dumps of workers, and of earlier runs.
+/// Converts the dumps of workers and of earlier runs to reports.
 func reportCrashes() {
   guard let handler else { return }
   do {
@@ -80,9 +80,9 @@ func startWorker() {
   }
 }
 
-/// Answers one request for each connection, until the process is ended.
+/// Answers one request per connection until SIGTERM ends the process.
 ///
-/// SIGTERM ends it between two requests: it stays blocked except while the worker waits for a client.
+/// The signal is blocked except while the worker waits for a client, so it does not interrupt a request.
 func serve(_ listener: Int32) -> Never {
   signal(SIGPIPE, SIG_IGN)
   var termination = sigset_t()
@@ -94,10 +94,10 @@ func serve(_ listener: Int32) -> Never {
     let count = unsafe poll(&waiting, 1, -1)
     unsafe sigprocmask(SIG_BLOCK, &termination, nil)
     guard count > 0 else { continue }
-    // Another worker may have been faster: the listener does not block.
+    // Another worker may have accepted the connection; accept(2) then fails because the listener is nonblocking.
     let connection = accept(listener, nil, nil)
     guard connection >= 0 else { continue }
-    // A client that sends nothing does not hold the worker for ever.
+    // Limit the time that a client that sends nothing can occupy the worker.
     var patience = timeval(tv_sec: 5, tv_usec: 0)
     unsafe setsockopt(
       connection, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))

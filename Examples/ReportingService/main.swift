@@ -1,7 +1,7 @@
-// A service that tells its reports what it was doing, watches itself for hangs, and sends what an
-// earlier run left: `ReportingService DATABASE [URL]`. Docs/Reference/Upload.md names servers for the URL.
+// A service that adds annotations and breadcrumbs to its reports, detects its own hangs, and uploads the reports
+// of earlier runs: `ReportingService DATABASE [URL]`. Docs/Reference/Upload.md lists servers for the URL.
 //
-// It takes its orders from standard input: a word of work, `dump`, `hang` or `crash`.
+// It reads orders from standard input, one a line: `dump`, `hang`, `crash`, or any other text as work.
 import Foundation
 import Postmortem
 import PostmortemUpload
@@ -16,7 +16,7 @@ let count = Annotation<Int>("orders")
 var uploader: ReportUploader?
 var monitor: HangMonitor?
 
-/// Processes what earlier runs left, on a thread of its own.
+/// Converts the dumps of earlier runs on another thread, and prints them.
 func reportEarlierCrashes(of handler: Handler) async throws {
   for dump in try await handler.processIntermediateDumps() {
     print(dump)
@@ -42,7 +42,7 @@ do {
     uploader = started
   }
 } catch {
-  // A service continues without its crash handler.
+  // The service continues without a crash handler.
   print("crash reports: \(error)")
 }
 

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// A way to crash, or to hang, and the path that a client asks for it.
+/// A way to crash or to hang, and the path of the request that triggers it.
 struct Crash: Sendable {
   let path: String
   let run: @Sendable () -> Void
@@ -27,7 +27,7 @@ private struct OrderError: Error {
 
 private let orders = ["1", "2", "3"]
 
-/// 0, which the compiler does not know.
+/// The number 0, computed at run time so that the compiler cannot diagnose or optimize the crashes.
 private var zero: Int { Int(getppid()) &- Int(getppid()) }
 
 private func failInvoice() { fatalError("the invoice has no customer") }
@@ -53,16 +53,16 @@ private func followEndlessOrders() { print(depth(of: zero)) }
 @inline(never)
 private func depth(of order: Int) -> Int { order < 0 ? 0 : depth(of: order &+ 1) &+ 1 }
 
-/// On a worker of Dispatch, which does not carry the request's context.
+/// Crashes on a Dispatch worker thread, which does not inherit the request's context.
 private func failOnAnotherThread() {
   DispatchQueue.global().async { fatalError("on a worker of Dispatch") }
   sleep(60)
 }
 
-/// Stops answering, without a crash.
+/// Stops answering without a crash.
 ///
-/// If the process is killed then, the next start reports the hang.
+/// If the process is killed during the hang, the next start reports the hang.
 private func stopAnswering() { while true { sleep(60) } }
 
-/// Leaves no dump: the next start says how the run ended.
+/// Kills the process without a dump; the next start reports how the run ended.
 private func killProcess() { kill(getpid(), SIGKILL) }

@@ -25,9 +25,9 @@ final class EventLoop {
     self.router = router
   }
 
-  /// Returns when the server is to end and every connection is closed.
+  /// Returns after the shutdown has begun and every connection is closed.
   func run() {
-    // Nil without a handler, as with --no-handler.
+    // Nil if there is no handler, for example with --no-handler.
     let monitor = try? HangMonitor.heartbeat(
       name: "loop-\(number)", options: HangMonitor.Options(threshold: .seconds(5)))
     defer { monitor?.stop() }
@@ -94,14 +94,14 @@ final class EventLoop {
   }
 }
 
-/// A client's connection, and the bytes of it that are not a whole request yet.
+/// A client's connection, and the received bytes that are not yet a complete request.
 final class Connection {
   let descriptor: Int32
   private var received: [UInt8] = []
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Reads what has come; false if the client is gone.
+  /// Reads all available bytes; returns false if the client has disconnected.
   func receive() -> Bool {
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
     while true {
@@ -117,7 +117,7 @@ final class Connection {
     }
   }
 
-  /// The next whole request; `.some(nil)` for what is none, nil if more bytes are needed.
+  /// The next complete request; `.some(nil)` if the bytes are not a valid request, nil if more bytes are needed.
   func nextRequest() -> Request?? {
     switch Request.parse(received) {
     case .incomplete: return nil
@@ -128,9 +128,9 @@ final class Connection {
     }
   }
 
-  /// Writes an answer.
+  /// Writes a response.
   ///
-  /// - Returns: false if the connection is to be closed.
+  /// - Returns: false if the caller must close the connection.
   @discardableResult
   func send(_ response: Response, keepsAlive: Bool) -> Bool {
     var rest = response.bytes(keepsAlive: keepsAlive)[...]
@@ -139,7 +139,7 @@ final class Connection {
       if count > 0 {
         rest = rest.dropFirst(count)
       } else if count < 0, errno == EAGAIN {
-        // Answers are small: a client that does not read them for five seconds is given up.
+        // Responses are small: if the client does not read for five seconds, close its connection.
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard unsafe Glibc.poll(&waiting, 1, 5000) == 1 else { return false }
       } else if count >= 0 || errno != EINTR {

@@ -1,18 +1,18 @@
-/// The head of a request, as far as this server looks at it.
+/// The parts of a request's head that this server uses.
 ///
 /// Source: RFC 9112.
 struct Request {
   var method: String
   var path: String
-  /// As the client gave it in `X-Request-ID`.
+  /// The value of the `X-Request-ID` header; nil if there is none.
   var id: String?
   var keepsAlive: Bool
 
-  /// The outcome of looking for a request in the bytes that have come.
+  /// The result of parsing the received bytes.
   enum Parsed {
     /// More bytes are needed.
     case incomplete
-    /// The request, and its bytes with those of its body.
+    /// A request, and the size of its head and body.
     case request(Request, byteCount: Int)
     case invalid
   }
@@ -59,7 +59,7 @@ struct Request {
   }
 }
 
-/// An answer with a body of text.
+/// A response with a text body.
 struct Response {
   var status = "200 OK"
   var text: String

@@ -2,15 +2,15 @@ import Glibc
 import Postmortem
 import Synchronization
 
-/// Answers requests, each as a context of its own in reports.
+/// Answers requests; reports contain a context for each request.
 struct Router {
-  /// Off, requests are answered as by a server that has no crash reports at all.
+  /// Whether requests set contexts and leave breadcrumbs; false for a server without crash reports.
   let isReported: Bool
-  /// Requests that the process has answered, as every report shows it.
+  /// The number of requests that the process has answered, which each report shows.
   private static let answered = Annotation<Int>("requests-answered")
   private static let count = Atomic(0)
 
-  /// The context goes with the work: of many requests at once the report names the one that crashed.
+  /// Answers a request within its context, so that a report names the request that crashed among concurrent ones.
   func answer(_ request: Request) -> Response {
     guard isReported else { return route(request) }
     let count = Self.count.add(1, ordering: .relaxed).newValue
@@ -27,9 +27,9 @@ struct Router {
   private func route(_ request: Request) -> Response {
     switch request.path {
     case "/": return Response(text: "Hello\n")
-    // For a load balancer or Kubernetes: a loop that hangs does not answer.
+    // The health check of a load balancer or Kubernetes. A hung loop does not answer it.
     case "/healthz": return Response(text: "ok\n")
-    // Stands in for a query that takes its time.
+    // Simulates a slow query.
     case "/slow":
       usleep(200_000)
       return Response(text: "slow\n")

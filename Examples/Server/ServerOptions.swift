@@ -1,15 +1,15 @@
 import Glibc
 
-/// The command line.
+/// The options of the command line.
 struct ServerOptions {
   var database = ""
-  /// 0 for any that is free.
+  /// The port to listen on; 0 for any free port.
   var port: UInt16 = 0
   var threads = 4
-  /// Off to compare the server with one without crash reports: no handler, no context, no breadcrumbs.
+  /// Whether the server uses the handler, contexts and breadcrumbs; false to measure the server without them.
   var hasHandler = true
 
-  /// Ends the process if the words make no sense.
+  /// Parses the arguments; exits if they are invalid.
   init(_ words: ArraySlice<String>) {
     var rest = words
     var operands: [String] = []

@@ -3,12 +3,12 @@ import Glibc
 import Postmortem
 import Synchronization
 
-/// A socket that accepts connections from this machine.
+/// A listening socket on 127.0.0.1.
 struct Listener {
   let descriptor: Int32
   let port: UInt16
 
-  /// Ends the process if the port is not available.
+  /// Listens on a port; exits if the port is not available.
   init(port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     makeNonblocking(descriptor)
@@ -34,15 +34,15 @@ struct Listener {
   }
 }
 
-/// Sets O_NONBLOCK and FD_CLOEXEC.
+/// Sets O_NONBLOCK and FD_CLOEXEC on a descriptor.
 func makeNonblocking(_ descriptor: Int32) {
   _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
   _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
 }
 
-/// The end of the server, which every event loop learns of at once.
+/// The shutdown of the server, which wakes every event loop.
 final class Shutdown: Sendable {
-  /// Readable from then on.
+  /// Becomes readable when the shutdown begins.
   let descriptor: Int32
   private let writer: Int32
   private let hasBegunFlag = Atomic(false)
@@ -50,8 +50,8 @@ final class Shutdown: Sendable {
   private let acceptingLoops: Atomic<Int>
 
   /// - Parameters:
-  ///   - listener: closed when no loop accepts on it any more.
-  ///   - loops: the number of loops.
+  ///   - listener: the listening socket; closed when all loops have stopped accepting.
+  ///   - loops: the number of event loops.
   init(listener: Int32, loops: Int) {
     self.listener = listener
     acceptingLoops = Atomic(loops)
@@ -63,22 +63,22 @@ final class Shutdown: Sendable {
 
   var hasBegun: Bool { hasBegunFlag.load(ordering: .acquiring) }
 
-  /// Begins when a signal comes.
+  /// Begins the shutdown when a signal arrives.
   ///
-  /// Until this returns the signal has its default action.
+  /// Until this function returns, the signal may still have its default action.
   ///
-  /// In a function, not in main.swift: a closure there belongs to the main actor, and Swift ends the
-  /// process that runs it on a queue.
+  /// This code is not in main.swift because closures there are isolated to the main actor: Swift ends a
+  /// process that runs such a closure on another queue.
   ///
-  /// - Returns: the source, which must be kept.
+  /// - Returns: the signal source, which the caller must keep.
   func begins(at signal: Int32) -> any DispatchSourceSignal {
     let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
     source.setEventHandler {
-      // The next start can tell a shutdown that took too long from a crash.
+      // Lets the next start distinguish a shutdown that took too long from a crash.
       noteTermination(signal: signal)
       self.begin()
     }
-    // Dispatch takes the signal some time later, on a queue of its own.
+    // Dispatch registers the source asynchronously.
     let isRegistered = DispatchSemaphore(value: 0)
     source.setRegistrationHandler { isRegistered.signal() }
     source.activate()
@@ -91,7 +91,7 @@ final class Shutdown: Sendable {
     close(writer)
   }
 
-  /// Each loop says so once; then the kernel refuses clients, which find another server.
+  /// Called once by each loop; the last call closes the listener, so that new clients are refused.
   func loopStoppedAccepting() {
     let left = acceptingLoops.subtract(1, ordering: .acquiringAndReleasing).newValue
     if left == 0 { close(listener) }

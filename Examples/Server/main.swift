@@ -1,9 +1,9 @@
-// An HTTP server with its crash handler: each request is a context of reports, a loop that hangs is
-// noticed, SIGTERM ends it when the running requests are answered, and `/crash/...` crashes it.
+// An HTTP server with a crash handler. Reports contain a context for each request. A hang monitor watches each
+// event loop. After SIGTERM, the server answers the running requests and exits. `/crash/...` crashes it.
 //
 //   Server DATABASE [PORT] [--threads N] [--no-handler]
 //
-// `load.sh` beside this file loads it, crashes it, starts it again and shows the report.
+// `load.sh` in this directory loads the server, crashes it, starts it again and shows the report.
 import Glibc
 import Postmortem
 
@@ -20,12 +20,12 @@ if options.hasHandler {
       } catch { note("crash reports stay unprocessed: \(error)") }
     }
   } catch {
-    // A server continues without its crash handler.
+    // The server continues without a crash handler.
     note("no crash reports from this run: \(error)")
   }
 }
 
-// A client that goes away ends a write, not the server.
+// If a client disconnects, write(2) fails; SIGPIPE does not end the server.
 signal(SIGPIPE, SIG_IGN)
 let listener = Listener(port: options.port)
 let shutdown = Shutdown(listener: listener.descriptor, loops: options.threads)

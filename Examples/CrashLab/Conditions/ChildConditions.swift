@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// Children that crash, and parents that do after them.
+// Crashes in child processes, some followed by a crash of the parent.
 
 extension Condition {
   static let childConditions: [Condition] = [

@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// Converters that judge this process while it lives.
+// Converters that check whether this process is alive, before it crashes.
 
 extension Condition {
   static let converterConditions: [Condition] = [

@@ -2,8 +2,8 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-// Seccomp filters that keep system calls from the handler. Each is installed by the crashing thread, for all threads, so
-// that it meets nothing but the crash.
+// Filters that refuse or intercept system calls of the handler. The crashing thread installs a filter immediately
+// before the crash, so that it affects only the crash.
 
 /// System calls that the handler can forgo together; their numbers are in `privileges.c`.
 struct CallGroup: Sendable {

@@ -1,7 +1,7 @@
 internal import CCrashLab
 internal import Postmortem
 
-// Handlers of the program's own.
+// Signal handlers of the program.
 
 extension Condition {
   static let handlerConditions: [Condition] = [
@@ -20,7 +20,7 @@ extension Condition {
     Condition(
       name: "first-chance", summary: "after a first-chance handler has taken a fault of its own",
       after: { database in
-        // Without ours there is nobody to ask it.
+        // Only the crash handler calls a first-chance handler.
         guard database != nil else { return }
         unsafe setFirstChanceHandler(condition_first_chance())
         condition_use_fault()

@@ -20,7 +20,7 @@ extension Condition {
       before: { condition_prepare_malloc() },
       around: { body in
         unsafe condition_trap_heap_growth(body.function, body.context)
-        // Soon the runtime asks malloc for room.
+        // The runtime allocates memory for the types until malloc grows the heap, which runs the crash.
         instantiate(Int.self, 16)
       }),
     Condition(
@@ -50,7 +50,7 @@ private struct Right<Inner> {
   var inner: Inner
 }
 
-/// Makes the runtime instantiate 2^levels types, which no compiler can do for it, on a stack that stays shallow.
+/// Makes the runtime instantiate 2^levels generic types, which the compiler cannot do in advance.
 @inline(never) @_optimize(none)
 private func instantiate<T>(_ type: T.Type, _ levels: Int) {
   guard levels > 0 else { return }

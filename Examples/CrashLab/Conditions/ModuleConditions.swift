@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// Modules and mappings.
+// Loaded modules and memory mappings.
 
 extension Condition {
   static let moduleConditions: [Condition] = [

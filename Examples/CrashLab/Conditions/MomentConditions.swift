@@ -2,7 +2,7 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-// Moments at which the process is half made, or half gone.
+// Moments such as the start or end of a thread, an exit, the loading of a module, or a signal.
 
 extension Condition {
   static let momentConditions: [Condition] = [
@@ -32,7 +32,7 @@ extension Condition {
       name: "in-processing", summary: "in processIntermediateDumps, where it waits for the disk",
       around: { body in
         unsafe condition_trap_syncs(body.function, body.context)
-        // Where nothing is pending it does not come there.
+        // Without a pending dump, processing does not sync; the call after it crashes then.
         if let database = unsafe getenv("DATABASE") {
           _ = try? processIntermediateDumps(database: unsafe String(cString: database))
         }

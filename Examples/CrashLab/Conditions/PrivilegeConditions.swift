@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// Privileges that a process gives up after its handler was started, as servers do.
+// Privileges that a process gives up after it has started its handler, like a server.
 
 extension Condition {
   static let privilegeConditions: [Condition] = [

@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// What the process has run out of, or what was taken from it.
+// Resources that are exhausted, or that the process has lost.
 
 extension Condition {
   static let resourceConditions: [Condition] = [

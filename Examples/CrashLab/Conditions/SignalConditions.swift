@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// Signals that come while the handler works.
+// Signals that arrive while the handler runs.
 
 extension Condition {
   static let signalConditions: [Condition] = [

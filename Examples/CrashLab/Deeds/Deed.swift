@@ -1,9 +1,9 @@
 internal import Glibc
 internal import PostmortemHandler
 
-/// A program's deed once its handler is in, whether it converts its dumps itself or not.
+/// What a program does after it has started its handler, whether it converts its dumps itself or not.
 public enum Deed: String, CaseIterable, Sendable {
-  /// A clean end.
+  /// Exits normally.
   case exit
   case abort
   /// Kills itself, which looks like a kill by another process.
@@ -12,32 +12,32 @@ public enum Deed: String, CaseIterable, Sendable {
   case childCrashes = "child-crashes"
   /// A child crashes, then the parent.
   case bothCrash = "both-crash"
-  /// Starts itself again by exec, and that run crashes.
+  /// Executes this program again with exec(3), and that run crashes.
   case restart
-  /// Stops answering for longer than its hang monitor stands, then is killed as if from outside.
+  /// Gives no heartbeats for longer than the hang monitor's threshold, then kills itself.
   case hang
-  /// The same, but crashes.
+  /// Does the same, but crashes at the end.
   case hangAndAbort = "hang-and-abort"
-  /// Crashes on another thread, while the program processes what earlier runs left.
+  /// Crashes on another thread, while the program processes the dumps of earlier runs.
   case crashWhileProcessing = "crash-while-processing"
   /// Waits for the end of its input, then crashes.
   case waitAndAbort = "wait-and-abort"
-  /// The same, once it has closed all descriptors but the standard ones, as daemons do.
+  /// Does the same after closing all descriptors except the standard ones, as daemons do.
   case closeAllAndWait = "close-all-and-wait"
   /// Forks two workers and waits for ever; each worker waits for the end of its input, then crashes.
   case prefork
 
-  /// Does it; prints `crashing PID` first wherever a process is about to crash.
+  /// Performs the deed; each process that crashes prints `crashing PID` first.
   ///
   /// - Parameters:
-  ///   - lockedFile: the handler's file. If it is not what it was, the process exits with 99.
+  ///   - lockedFile: the handler's file. If another file replaces it, the process exits with 99.
   ///   - restart: the command line of a run of this program that aborts, for `restart`.
   public func perform(lockedFile: String, restart: [String]) -> Never {
     if self == .closeAllAndWait { closeAll() }
     let before = identity(of: lockedFile)
     guard before != 0 else { _exit(98) }
     say("started \(getpid())")
-    // Long enough for others to look at the file.
+    // Long enough for other processes to examine the file.
     if [.waitAndAbort, .closeAllAndWait, .prefork].contains(self) {
       prepareWaiting()
     } else {
@@ -90,7 +90,7 @@ public enum Deed: String, CaseIterable, Sendable {
   }
 }
 
-/// As close_range(3, ~0), which Swift does not import.
+/// Closes the descriptors 3 to 1023, because Swift does not import close_range(2).
 private func closeAll() {
   for descriptor in 3..<Int32(1024) { close(descriptor) }
 }
@@ -100,7 +100,9 @@ private func killItself() -> Never {
   _exit(97)
 }
 
-/// Prints `hanging PID`, and whether that is dumped in time is for the machine's load to say.
+/// Prints `hanging PID`, and hangs.
+///
+/// Whether the hang monitor writes its dump in time depends on the machine's load.
 private func stopAnswering() {
   say("hanging \(getpid())")
   let options = HangMonitor.Options(threshold: .milliseconds(100))
@@ -134,13 +136,13 @@ private func fork() -> Int32 {
   return unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
 }
 
-/// The file's inode; 0 for none.
+/// The file's inode number; 0 if the file does not exist.
 private func identity(of path: String) -> UInt64 {
   var status = stat()
   return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
 }
 
-/// One line, in one write: several processes share the output.
+/// Writes one line with one write(2), because several processes share the output.
 private func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = unsafe write(1, bytes, bytes.count)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Ends the main thread; another one says so once `/proc` shows it, and waits for the end of input.
+/// Ends the main thread; another thread prints a line once `/proc` shows this, and exits at the end of input.
 func endMainThread() -> Never {
   var thread = pthread_t()
   unsafe pthread_create(
@@ -20,6 +20,6 @@ private func isMainThreadEnded() -> Bool {
   defer { unsafe fclose(file) }
   var line = [CChar](repeating: 0, count: 1024)
   unsafe fgets(&line, Int32(line.count), file)
-  // The state Z behind the name.
+  // The state Z (zombie) after the name in parentheses.
   return line.map(UInt8.init(bitPattern:)).contains([0x29, 0x20, 0x5A])
 }

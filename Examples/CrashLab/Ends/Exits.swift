@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Postmortem
 
-// Ends by the program's own will.
+// Ways in which a program ends itself.
 
 extension WayToEnd {
   static let exits: [WayToEnd] = [
@@ -28,7 +28,7 @@ extension WayToEnd {
       _exit(0)
     },
     WayToEnd("crash-at-exit", "crashes in an exit handler that runs before ours") { _ in
-      // Registered after the handler's own: runs before it.
+      // Registered after the handler's exit function, so it runs before that.
       _ = atexit { abort() }
       exit(0)
     },

@@ -53,7 +53,7 @@ private func wait(for child: Int32) {
   unsafe waitpid(child, &status, 0)
 }
 
-/// Leaves this process to end, and prints `daemon PID` for the one that goes on.
+/// Ends this process, and prints `daemon PID` in the child that continues.
 private func becomeDaemon() {
   guard daemon(1, 1) == 0 else { _exit(95) }
   say("daemon \(getpid())")

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Postmortem
 
-// Programs that print `waiting` and are ended from outside.
+// Programs that another process ends; all except `main-thread` print `waiting` first.
 
 extension WayToEnd {
   static let waits: [WayToEnd] = [
@@ -59,7 +59,7 @@ extension WayToEnd {
   ]
 }
 
-/// A monitor of its own, which has seen one heartbeat.
+/// Starts a hang monitor, and gives one heartbeat.
 private func startMonitor() throws -> HangMonitor {
   let monitor = try HangMonitor.heartbeat(
     name: "loop", options: .init(threshold: .milliseconds(200)))

@@ -1,8 +1,8 @@
-/// A way to end, or to wait for an end from outside, that leaves no dump.
+/// A way to end the process, or to wait until another process ends it, that the tests select by name.
 struct WayToEnd: Sendable {
   let name: String
   let summary: String
-  /// Ends the process, or waits; ends by returning from main where it comes back.
+  /// Ends the process, or waits; if it returns, the process ends by returning from main.
   let run: @Sendable (End) throws -> Void
 
   init(_ name: String, _ summary: String, run: @escaping @Sendable (End) throws -> Void) {

@@ -1,7 +1,7 @@
 internal import CCrashLab
 internal import Glibc
 
-// Mappings whose file is gone, and accesses the bus refuses.
+// Accesses that raise SIGBUS: to a mapping past the end of its file, and to a misaligned address.
 
 extension CrashKind {
   static var fileKinds: [CrashKind] {

@@ -1,7 +1,7 @@
 internal import CCrashLab
 internal import Glibc
 
-// Ends that the C library decides on; all but the first say why.
+// Crashes by abort(3). In all kinds except `abort`, the C or C++ library prints the reason first.
 
 extension CrashKind {
   static let libraryKinds: [CrashKind] = [

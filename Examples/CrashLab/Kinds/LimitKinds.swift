@@ -1,8 +1,8 @@
 internal import CCrashLab
 internal import Glibc
 
-// Signals by which the kernel enforces a limit or a rule. Dispatch and task workers block all of them but SYS, so a
-// crash there is either not possible or another thread's.
+// Signals with which the kernel enforces a limit or a rule. Dispatch and task workers block all of them except
+// SIGSYS, so a crash there is either impossible or happens on another thread.
 
 extension CrashKind {
   static let limitKinds: [CrashKind] = [
@@ -15,7 +15,7 @@ extension CrashKind {
 
 @inline(never)
 func crash_cpu_limit() {
-  // Whole seconds of what is used already, and one more.
+  // The limit counts the CPU time of the whole process since its start, in seconds.
   var limit = rlimit()
   unsafe getrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit)
   limit.rlim_cur = 1

@@ -1,7 +1,7 @@
 internal import CCrashLab
 internal import Glibc
 
-// Accesses to memory that is not there, or not for that.
+// Accesses to memory that is not mapped, or that lacks the permission for the access.
 
 extension CrashKind {
   static let memoryKinds: [CrashKind] = [
@@ -17,8 +17,8 @@ extension CrashKind {
   ]
 }
 
-// Each function accesses another type: those that differ in a constant only are merged into one by the optimiser, and the
-// frame would have another's name.
+// Each function accesses a different type: the optimizer would merge functions that differ only in a constant, and
+// the frame would have the name of another function.
 
 @inline(never)
 func crash_null_read() {
@@ -67,7 +67,7 @@ func crash_prot_none() {
   print(value)
 }
 
-/// A typed pointer: an untyped access goes through the runtime at -Onone, and the crash would be there.
+/// A typed pointer; at -Onone, an untyped access would crash in a function of the Swift runtime instead.
 @inline(__always)
 func place<Value>(at address: UInt, of type: Value.Type) -> UnsafeMutablePointer<Value> {
   unsafe crashlab_address(address).assumingMemoryBound(to: type)
@@ -78,6 +78,6 @@ private func mapPage(_ protection: Int32) -> UInt {
   return UInt(bitPattern: page)
 }
 
-/// A call after the last statement keeps that from becoming a jump, which would take the function off the stack.
+/// Called as the last statement, prevents a tail call, which would remove the calling function from the stack.
 @inline(never) @_optimize(none)
 func stayOnTheStack() {}

@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// Instructions that the processor refuses.
+// Instructions that raise an exception of the processor.
 
 extension CrashKind {
   static var processorKinds: [CrashKind] {

@@ -1,7 +1,7 @@
 internal import CCrashLab
 internal import Glibc
 
-// Ends that no handler sees; they must leave nothing that looks like a crash.
+// Ends that the crash handler does not handle; they must leave nothing that looks like a crash.
 
 extension CrashKind {
   static let quietKinds: [CrashKind] = [
@@ -13,7 +13,7 @@ extension CrashKind {
     CrashKind("out-of-memory") { crash_out_of_memory() },
     CrashKind("terminated") {
       kill(getpid(), SIGTERM)
-      // Another thread may be the one that gets it, and is on its way.
+      // The kernel may deliver the signal to another thread: wait until it ends the process.
       sleep(10)
     },
     CrashKind("term-handled") { end_terminated(1) },

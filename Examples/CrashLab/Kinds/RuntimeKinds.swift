@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 
-// Swift's own checks.
+// Failures of the Swift runtime's checks.
 
 extension CrashKind {
   static let runtimeKinds: [CrashKind] = [
@@ -16,14 +16,14 @@ extension CrashKind {
     CrashKind("try-bang") { crash_try_bang() },
     CrashKind("uncaught-error") { try crash_uncaught_error() },
     CrashKind("main-actor") { crash_main_actor() },
-    // The crash itself is on a worker of Swift concurrency, from wherever it was asked for.
+    // The crash always happens on a worker thread of Swift concurrency, whatever thread requested it.
     CrashKind("continuation") { crash_continuation() },
     CrashKind("allocation-failure") { crash_allocation_failure(one()) },
     CrashKind("await-chain") { crash_await_chain() },
   ]
 }
 
-/// 1, in a way that the optimiser does not see.
+/// The number 1, which the optimizer cannot compute in advance.
 @inline(never) @_optimize(none)
 private func one() -> Int { 1 }
 
@@ -136,7 +136,7 @@ func crash_await_chain() {
   done.wait()
 }
 
-// Each waits for another reason, so that no two are merged into one by the optimiser.
+// Each function has a different body, so that the optimizer does not merge two of them.
 
 @inline(never)
 private func awaitOuter(_ value: Int) async -> Int {
@@ -147,7 +147,7 @@ private func awaitOuter(_ value: Int) async -> Int {
 private struct Importer {
   @inline(never)
   func awaitMiddle(_ value: Int) async -> Int {
-    // Somewhere else than where it began.
+    // May resume on another thread.
     await Task.yield()
     let result = await awaitInner(value + 2, words: ["a", "b"])
     return result - 7

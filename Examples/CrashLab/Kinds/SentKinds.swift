@@ -1,8 +1,8 @@
 internal import CCrashLab
 internal import Glibc
 
-// Signals that another process sends. The kernel gives them to the main thread where that does not block them, so they
-// are only possible there.
+// Signals that another process sends. The kernel delivers them to the main thread unless that thread blocks them, so
+// these kinds are possible only there.
 
 extension CrashKind {
   static let sentKinds: [CrashKind] = [

@@ -1,6 +1,6 @@
 internal import CCrashLab
 
-// Stacks that end, and one that is only deep.
+// Stack overflows, and a crash on a deep stack.
 
 extension CrashKind {
   static let stackKinds: [CrashKind] = [
@@ -13,7 +13,8 @@ extension CrashKind {
 
 @inline(never) @_optimize(none)
 func crash_stack_overflow(_ depth: Int) -> Int {
-  // The addition after the call keeps the recursion from becoming a loop; the end is out of reach.
+  // The addition after the call keeps the compiler from turning the recursion into a loop. The stack overflows long
+  // before the depth is Int.max.
   depth == Int.max ? depth : crash_stack_overflow(depth &+ 1) &+ depth
 }
 

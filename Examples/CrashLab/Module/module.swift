@@ -1,6 +1,6 @@
-// The same as module.c, of a Swift library.
+// The Swift version of module.c.
 
-/// Has a frame of this module on the stack of the crash.
+/// Puts a frame of this module on the stack of the crash.
 @_cdecl("crashlab_module_call")
 public func call(
   _ body: @convention(c) (UnsafeMutableRawPointer?) -> Void, _ context: UnsafeMutableRawPointer?

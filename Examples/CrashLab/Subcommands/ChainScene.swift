@@ -2,7 +2,7 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// A program that had signal handlers of its own before ours; `C/chain.c` has the scenes.
+/// A program that installed signal handlers before the crash handler; `C/chain.c` has the scenes.
 struct ChainScene: Subcommand {
   private let scene: String
   private let database: String?

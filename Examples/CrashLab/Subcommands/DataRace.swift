@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Postmortem
 
-/// Two threads that write to one variable without order, and then a death by SIGABRT.
+/// Two threads that write to one variable without synchronization, then a crash by abort(3).
 ///
 /// A program that cannot start the handler prints the reason and continues, as a service does.
 struct DataRace: Subcommand {

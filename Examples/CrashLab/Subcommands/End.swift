@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Postmortem
 
-/// A program that ends, or waits to be ended, in a way that leaves no dump.
+/// A program that ends, or waits until another process ends it, in one of the ways of `WayToEnd`.
 struct End: Subcommand {
   private let way: WayToEnd
-  /// Nil for no handler of ours.
+  /// The handler's database; nil if the program starts no handler.
   let database: String?
   private let reportsUncleanEnds: Bool
 

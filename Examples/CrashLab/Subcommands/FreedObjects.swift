@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Uses of an object after it was freed, or after its memory was reused.
 ///
-/// Each use prints the words that are in the memory, so that a test can judge without a report what the memory still shows.
+/// Each use prints the words in the memory, so that a test knows the contents without a report.
 /// No code between the free and the use allocates memory, except to reuse it.
 enum FreedObjects {
   static let scenes: [String: @Sendable (Int) -> Void] = [
@@ -37,7 +37,7 @@ private final class Item {
   }
 }
 
-/// An object of the same size, with numbers in place of the item's reference.
+/// An object of the same size as an item, with a number instead of the item's reference.
 private final class Lodger {
   var word: UInt
   var number: Int
@@ -65,7 +65,7 @@ private func printWords(
   }
 }
 
-/// Frees an item and the label that it refers to, and prints what is left of both.
+/// Frees an item and the label that it refers to, and prints the words left in the memory of both.
 @inline(never) @_optimize(none)
 private func freed(number: Int) -> Unmanaged<Item> {
   unsafe lodgers.reserveCapacity(256)
@@ -81,7 +81,7 @@ private func freed(number: Int) -> Unmanaged<Item> {
   return unsafe item
 }
 
-/// An item whose memory is a `Lodger`'s now.
+/// A freed item whose memory a `Lodger` has reused.
 @inline(never) @_optimize(none)
 private func reused(number: Int) -> Unmanaged<Item> {
   let item = unsafe freed(number: number)
@@ -89,7 +89,7 @@ private func reused(number: Int) -> Unmanaged<Item> {
   return unsafe item
 }
 
-/// An item whose memory is another item's now.
+/// A freed item whose memory another item has reused.
 @inline(never) @_optimize(none)
 private func reusedAgain(number: Int) -> Unmanaged<Item> {
   let item = unsafe freed(number: number)

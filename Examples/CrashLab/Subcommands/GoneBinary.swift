@@ -2,9 +2,9 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// A crash of a program whose own file is gone with its file system: what was not read cannot be any more.
+/// A crash after the server of the executable's file system has ended: pages not read before can no longer be read.
 ///
-/// Takes root.
+/// Requires root.
 struct GoneBinary: Subcommand {
   private let database: String?
 

@@ -3,14 +3,14 @@ internal import Glibc
 internal import Postmortem
 internal import Synchronization
 
-/// Something that is watched by a hang monitor, and hangs.
+/// A hang that a hang monitor detects.
 struct Hang: Subcommand {
   private enum Target: String, CaseIterable {
     case main, queue, actor, heartbeat
   }
 
   private enum Manner: String, CaseIterable {
-    /// Asleep, or in a loop.
+    /// Hangs asleep, or in a busy loop.
     case idle, busy
     /// Does not hang.
     case never
@@ -19,19 +19,19 @@ struct Hang: Subcommand {
   private enum Outcome: String, CaseIterable {
     /// Hangs until it is killed.
     case killed
-    /// Crashes once the hang is dumped.
+    /// Crashes once the monitor has dumped the hang.
     case crashes
-    /// Recovers once the hang is dumped, and exits once the dump is gone.
+    /// Recovers once the hang is dumped, and exits once `pending-serialized-dumps` contains no `.hang` dump.
     case recovers
-    /// The same; the dump is to be kept, and stays.
+    /// The same, but the monitor keeps the dump of a hang that recovers.
     case kept
     /// Stops the monitor once the hang is dumped, and hangs until it is killed.
     case stopped
-    /// The same, and ends by exit or _exit; or recovers.
+    /// Stops the monitor once the hang is dumped, then ends by exit or _exit, or recovers.
     case stoppedExits = "stopped-exits"
     case stoppedQuits = "stopped-quits"
     case stoppedRecovers = "stopped-recovers"
-    /// Exits after a line of input; a hang would be kept.
+    /// Exits after a line of input; the monitor would keep the dump of a recovered hang.
     case watched
   }
 
@@ -50,7 +50,7 @@ struct Hang: Subcommand {
 
   func run() throws {
     CrashLab.start(database)
-    // Leaves a report if it is taken for a hang, which it is not.
+    // With `watched`, a false alarm of the monitor thus leaves a report.
     let options = HangMonitor.Options(
       threshold: .milliseconds(400), keepsRecovered: [.watched, .kept].contains(outcome))
     let hang: @Sendable () -> Void = self.hang
@@ -103,7 +103,7 @@ struct Hang: Subcommand {
 
   @inline(never)
   private func hangBusily() {
-    // Read once: the place of the hang is this function.
+    // Read once, so that the thread hangs in this function.
     let lasts = lasts
     var value: UInt64 = 1
     while lasts || value & 0xFFF_FFFF != 0 { value = value &* 6_364_136_223_846_793_005 &+ 1 }
@@ -115,19 +115,19 @@ struct Hang: Subcommand {
     if lasts {
       while true { sleep(600) }
     }
-    // Until the dump is there: the test must not depend on how fast this machine is.
+    // Wait until the dump exists: the test must not depend on the speed of this machine.
     while !hasDump { usleep(20_000) }
     while outcome == .stoppedRecovers, !isStopped.load(ordering: .acquiring) { usleep(20_000) }
     say("dump is there")
   }
 
-  /// Ends the process as the outcome says, from a thread of its own.
+  /// Ends the process as the outcome requires, from another thread.
   private func startEnd(_ stop: @escaping @Sendable () -> Void) {
     Thread.start {
       switch outcome {
       case .killed: break
       case .crashes:
-        // No pause: the crash must come while the monitor still finishes its work.
+        // No pause: the crash must happen while the monitor is still finishing its work.
         while !hasDump {}
         unsafe UnsafeMutablePointer<Int>(bitPattern: 0x10)?.pointee = 1
       case .recovers, .kept:
@@ -146,7 +146,7 @@ struct Hang: Subcommand {
         if outcome == .stoppedRecovers { exit(hasDump ? EX_SOFTWARE : 0) }
       case .watched:
         say("watching \(target)")
-        // Ended by a line that the test sends after the standstill.
+        // The test sends a line after it has stopped and continued this process.
         _ = readLine()
         usleep(1_500_000)
         exit(0)

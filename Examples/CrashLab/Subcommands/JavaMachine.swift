@@ -2,11 +2,11 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// A program with a Java virtual machine in it, which takes faults for null checks and full stacks; the class
+/// A program with a Java virtual machine, which uses faults for null checks and stack overflows; the class
 /// `Play` has the scenes.
 struct JavaMachine: Subcommand {
   private enum Order: String, CaseIterable {
-    /// As Docs/Reference/Handler.md says.
+    /// Starts the virtual machine, then the handler, and sets a first-chance handler: Docs/Reference/Handler.md.
     case machineFirst = "machine-first"
     /// The same, but no first-chance handler is called before a crash is captured.
     case machineFirstUnasked = "machine-first-unasked"

@@ -3,23 +3,23 @@ internal import Glibc
 internal import Postmortem
 internal import Synchronization
 
-/// A program that takes dumps and lives on, or crashes meanwhile.
+/// A program that takes dumps without a crash, or crashes while it takes them.
 struct LiveDump: Subcommand {
   private enum Scene: String, CaseIterable {
-    /// One dump, which is a report at once.
+    /// One dump, converted to a report immediately.
     case now
     /// One dump for the next start.
     case deferred
-    /// The same, of a process whose module list faults.
+    /// The same, in a process in which reading the module list faults.
     case faulting
-    /// Dumps once no name can be changed any more, as after a change of the user: one that is whole, and
-    /// one that is not.
+    /// One dump while files cannot be renamed, as after a change of the user: a complete dump, and one that a
+    /// file size limit truncates.
     case namesRefused = "names-refused"
     case cutNamesRefused = "cut-names-refused"
-    /// Has all threads block signals and one wait for them; with one more that is open for them.
+    /// All threads block signals, and one waits for them; the second scene adds a thread that blocks none.
     case waiting
     case waitingBeside = "waiting-beside"
-    /// Obeys once it is not dumpable.
+    /// Obeys (see `obey`) after PR_SET_DUMPABLE 0.
     case undumpable
     /// One dump, to PATH.
     case toPath = "to-path"
@@ -27,22 +27,22 @@ struct LiveDump: Subcommand {
     case processPath = "process-path"
     /// Three dumps of a program whose threads wait in system calls.
     case server
-    /// The same, and each stops the threads.
+    /// The same, and each dump stops the threads.
     case serverStopped = "server-stopped"
     /// 32 threads with one dump each, all at once.
     case manyThreads = "many-threads"
-    /// Eight threads that dump without end, and a crash.
+    /// Eight threads that continuously take dumps, and a crash.
     case crash
     /// The same, and each dump stops the threads.
     case crashStopped = "crash-stopped"
-    /// Obeys while the first thread has no room for a signal: on its alternate stack, in a handler
-    /// there, or because that is too small.
+    /// Obeys while the first thread has no room for a signal frame: it runs on its alternate stack, in a handler
+    /// on that stack, or the stack is too small.
     case firstOn2k = "first-on-2k"
     case firstInHandler = "first-handler"
     case first2k = "first-2k"
-    /// Echoes lines on its only thread, which has no room.
+    /// Echoes lines on the only thread, which has no room for a signal frame.
     case only2k = "only-2k"
-    /// Does what lines of standard input say; see `obey`.
+    /// Obeys the lines of standard input; see `obey`.
     case obeying
     /// The same, with a heartbeat every 100 ms.
     case beating
@@ -103,20 +103,20 @@ struct LiveDump: Subcommand {
   }
 }
 
-/// An error that a report must name.
+/// An error that a report must contain.
 private enum OrderError: Error {
   case late(seconds: Int)
 }
 
-/// Lets all signals through: whoever starts this program from a worker thread has it inherit a mask that
-/// blocks them.
+/// Unblocks all signals: if a worker thread starts this program, the program inherits a mask that blocks
+/// them.
 private func openSignals() {
   var none = sigset_t()
   unsafe sigemptyset(&none)
   unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
 }
 
-/// Beside a thread that runs and one that waits.
+/// Obeys the lines of standard input, in a process with a busy thread and a sleeping one.
 private func obey(_ handler: Handler) throws {
   Thread.start { spinForEver() }
   Thread.start { while true { sleep(600) } }
@@ -143,7 +143,7 @@ private func obey(_ handler: Handler) throws {
   }
 }
 
-/// Echoes lines, beside a thread that waits for all signals in sigwait(3) and says which came.
+/// Echoes lines while another thread waits for all signals in sigwait(3) and prints each that arrives.
 private func waitForAllSignals(besideOpenThread: Bool) {
   if besideOpenThread { Thread.start { spinForEver() } }
   var all = sigset_t()
@@ -171,12 +171,12 @@ private func dumpWithoutNames(_ handler: Handler) {
   }
 }
 
-/// The frame that a report of such a dump must name.
+/// Takes a dump; its report must contain the frame of this function.
 @inline(never)
 func dumpFromHere(_ handler: Handler, andProcess: Bool = false) throws -> ReportID {
   let reportID = try handler.dumpWithoutCrash()
   if andProcess { try handler.processIntermediateDump(reportID) }
-  // Keeps this frame on the stack: the call is not the last thing that is done.
+  // A statement after the calls prevents a tail call, so that this frame stays on the stack.
   say("dumped")
   return reportID
 }
@@ -197,7 +197,7 @@ private func dumpFromManyThreads(_ handler: Handler, _ count: Int) {
   for thread in threads { thread.join() }
 }
 
-/// Crashes once each thread has dumped.
+/// Crashes once each thread has taken a dump.
 func crashWhileDumping(_ handler: Handler, stopsThreads: Bool) -> Never {
   let counts = (0..<8).map { _ in Counter() }
   for counter in counts {
@@ -223,7 +223,7 @@ private final class Counter: Sendable {
   let value = Atomic<Int>(0)
 }
 
-/// A mapped file that was cut, and a kernel without process_vm_readv: reading the module list faults then.
+/// Maps a file, truncates it, and makes process_vm_readv(2) fail, so that reading the module list faults.
 private func prepareFaults() {
   let path = "/tmp/crash-lab-\(getpid())"
   let file = unsafe open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)

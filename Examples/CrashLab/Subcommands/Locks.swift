@@ -3,39 +3,39 @@ internal import Glibc
 internal import Postmortem
 internal import Synchronization
 
-/// Threads that wait for each other, or only wait.
+/// Threads in a deadlock, or threads that only wait.
 struct Locks: Subcommand {
   private enum Scene: String, CaseIterable {
-    /// Two or three threads, each with a lock that the one before it wants.
+    /// Two or three threads, each with a lock for which the previous thread waits.
     case mutex2 = "mutex-2"
     case mutex3 = "mutex-3"
     case write2 = "write-2"
     case write3 = "write-3"
     case queue2 = "queue-2"
     case queue3 = "queue-3"
-    /// The kernel refuses what closes the circle, and Swift's runtime ends the process.
+    /// The kernel refuses the wait that closes the circle, and the Swift runtime ends the process.
     case swift2 = "swift-2"
     case swift3 = "swift-3"
-    /// One thread, with itself; the last two end the process.
+    /// One thread that waits for its own lock; the last two end the process.
     case mutexSelf = "mutex-self"
     case swiftSelf = "swift-self"
     case queueSelf = "queue-self"
-    /// A lock of each kind whose owner works.
+    /// A lock of each kind whose owner waits for no lock.
     case mutexHeld = "mutex-held"
     case swiftHeld = "swift-held"
     case writeHeld = "write-held"
     case readHeld = "read-held"
     case queueHeld = "queue-held"
     case joined
-    /// Waits that have no owner.
+    /// Waits for something without an owner.
     case semaphore
     case condition
-    /// Threads that never stop taking two of four locks, in one order.
+    /// Threads that continuously take two of four locks, always in the same order.
     case contended
   }
 
   private enum Manner: String, CaseIterable {
-    /// Waits until it is ended.
+    /// Waits until another process ends it.
     case waits
     /// The first thread has a hang monitor.
     case watched
@@ -121,7 +121,7 @@ struct Locks: Subcommand {
     }
   }
 
-  /// The place of each thread of a circle.
+  /// The function in which each thread of a circle waits.
   @inline(never)
   private func takeSecond(_ lock: any Lock) {
     lock.withLock { say("not reached") }
@@ -145,7 +145,7 @@ struct Locks: Subcommand {
     }
   }
 
-  /// The place of a thread that works.
+  /// The function of a thread for which another thread waits.
   @inline(never)
   private func holdForEver() {
     held.add(1, ordering: .relaxed)
@@ -166,16 +166,16 @@ struct Locks: Subcommand {
     }
   }
 
-  /// The place of a thread that only waits.
+  /// The function in which a thread waits outside of a circle.
   @inline(never)
   private func waitOnce(_ wait: () -> Void) {
     wait()
     say("not reached")
   }
 
-  // MARK: - Until they wait
+  // MARK: - Waiting until threads block
 
-  /// Notes the thread that is about to wait.
+  /// Records the current thread, which is about to wait.
   private func note() {
     let size = 64
     // "123/task/124".
@@ -188,7 +188,7 @@ struct Locks: Subcommand {
     waiters.withLock { $0.append(text) }
   }
 
-  /// Returns once each thread waits in futex(2), as the kernel tells.
+  /// Returns once `/proc` shows each recorded thread in futex(2).
   private func waitUntilBlocked() {
     let wanted = expected.load(ordering: .relaxed)
     while true {
@@ -249,7 +249,7 @@ private struct PthreadMutex: Lock, @unchecked Sendable {
 private struct ReadWriteLock: Lock, @unchecked Sendable {
   private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
-  /// - Parameter other: the same lock, for a writer.
+  /// - Parameter other: a read lock whose `pthread_rwlock_t` this lock takes for writing.
   init(_ other: ReadLock? = nil) {
     unsafe lock = other?.lock ?? .allocate(capacity: 1)
     if other == nil { unsafe pthread_rwlock_init(lock, nil) }

@@ -1,7 +1,7 @@
 internal import CCrashLab
 internal import Glibc
 
-/// A program that blocks the signals of crashes; `C/masks.c` has the scenes.
+/// A program that blocks crash signals; `C/masks.c` has the scenes.
 struct MaskScene: Subcommand {
   private let scene: String
   private let database: String?

@@ -2,7 +2,7 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// A crash, or a dump without one, of a process whose memory cgroup has hardly any room left; takes root.
+/// A crash, or a dump without one, of a process whose memory cgroup is almost full; requires root.
 struct NearMemoryLimit: Subcommand {
   private let kibibytes: Int
   private let threads: Int

@@ -1,6 +1,6 @@
 internal import Glibc
 
-// Types of every form that metadata and descriptors have, with an object of each.
+// Types for every form of metadata and type descriptors, with an object of each.
 
 class Basket {
   var number = 1
@@ -56,7 +56,7 @@ private actor Till { var sum = 0 }
 @globalActor private actor Counter { static let shared = Counter() }
 private struct Single: ~Copyable { var number = 1 }
 
-/// Objects whose types have one type in them.
+/// Objects whose generic types have one type as an argument.
 private func objects<Content>(of content: Content.Type) -> [AnyObject] {
   [
     Crate<Content>(), LabeledCrate<Content>(), Crate<[Content]>(), Crate<Content?>(),
@@ -75,7 +75,7 @@ func makeObjects() -> [AnyObject] {
   var all: [AnyObject] = [
     Basket(), GiftBasket(), PublicBasket(), IntegerCrate(), Till(), Street.Keeper(), Local(),
   ]
-  // The forms of a type that an argument has.
+  // The forms that a generic argument can have.
   all += objects(of: Int.self) + objects(of: String.self) + objects(of: Basket.self)
   all += objects(of: [Int: String].self) + objects(of: (Int, String).self)
   all += objects(of: (first: Int, second: (x: UInt8, y: Bool)).self)

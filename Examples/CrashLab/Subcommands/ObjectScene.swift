@@ -2,12 +2,12 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// Objects of many kinds, of which some lie in registers and on the stack of a crash; or one that is used
-/// after its end.
+/// A crash with references to objects of many types in registers and on the stack, or by an invalid use of an
+/// object.
 struct ObjectScene: Subcommand {
   private let scene: String
   private let database: String
-  /// The first object that the crash has at hand.
+  /// A number that varies the scene; for `crash`, the index of the first object to which a register points.
   private let first: Int
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -46,14 +46,14 @@ private func address(of object: AnyObject) -> UInt {
   UInt(bitPattern: unsafe Unmanaged.passUnretained(object).toOpaque())
 }
 
-/// Prints each object's address and type, then dies with some of them in registers and on the stack.
+/// Prints each object's address and type, then crashes with references to some of them in registers and on the stack.
 private func crashAmongObjects(from first: Int) {
   let objects = makeObjects()
   printObjects(objects)
-  // Numbers above the count of objects give other neighbors.
+  // A number of at least the count of objects selects other neighbors.
   let step = 1 + first / objects.count
   func object(_ offset: Int) -> AnyObject { objects[(first + offset * step) % objects.count] }
-  // Those of errors first; more than 1 KiB would lie on the heap.
+  // Errors come first. An allocation of more than 1 KiB would be on the heap.
   let count = 120
   unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: count) { words in
     for index in 0..<keptErrorCount {
@@ -68,7 +68,7 @@ private func crashAmongObjects(from first: Int) {
   withExtendedLifetime(objects) {}
 }
 
-/// Prints what collections hold, and dies with them in registers and on the stack.
+/// Prints the contents of collections, then crashes with references to them in registers and on the stack.
 private func crashAmongCollections(count: Int) {
   let numbers = (0..<count).map { $0 * 7 - 3 }
   let names = Dictionary(uniqueKeysWithValues: numbers.map { ($0, "name \($0)") })
@@ -109,13 +109,13 @@ private func printObjects(_ objects: [AnyObject]) {
   say(lines)
 }
 
-/// Prints objects, and runs a crash of any kind with some of them in registers and on the stack.
+/// Prints objects, then runs a crash with references to some of them in registers and on the stack.
 func surroundWithObjects(_ crash: @escaping @Sendable () -> Void) {
   let objects = makeObjects()
   printObjects(objects)
   let body = CrashBody(crash)
   let words = objects.map { UInt64(address(of: $0)) }
-  // The last of them in registers, the others on the stack.
+  // The last six objects are in registers, the first 120 on the stack.
   unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 120) { stack in
     for index in stack.indices { unsafe stack[index] = words[index] }
     unsafe crashlab_plant(
@@ -137,7 +137,7 @@ private func crash_among_objects(
   withExtendedLifetime((first, second, third, fourth, fifth, sixth)) {}
 }
 
-// MARK: - Ends
+// MARK: - Invalid uses of objects
 
 private final class Node {
   var next: Node?
@@ -148,8 +148,8 @@ private final class Node {
 /// Bytes that allocators write over freed memory.
 private let fills: [Int32] = [0x77, 0x5A, 0xA5, 0xDB, 0xFD, 0xCC]
 
-/// Frees an object while it is in use, fills its fields as allocators do on request, and then uses what it refers
-/// to.
+/// Frees an object while it is in use, fills its fields as debugging allocators do, and then uses an object that a
+/// field referred to.
 @inline(never)
 private func useAfterFree(fill: Int32) {
   let node = unsafe Unmanaged.passRetained(Node(next: Node(next: nil)))
@@ -197,14 +197,14 @@ private func retainNoObject(at address: UInt) {
   _ = unsafe Unmanaged<AnyObject>.fromOpaque(place).retain()
 }
 
-/// An enum whose cases without an object are 0, 1 and so on.
+/// An enum whose cases without a payload are stored as 0 and 1.
 private enum Link {
   case closed
   case open
   case node(Node)
 }
 
-/// As code does that is compiled with -Ounchecked.
+/// Uses nil as an object, as code compiled with -Ounchecked does.
 @inline(never) @_optimize(none)
 private func useEmptyOptional() {
   let node: Node? = nil

@@ -2,15 +2,15 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// What a test asks of a process whose handler is in and that does not crash.
+/// A process with a handler that does not crash, and that prints facts about itself for a test.
 struct Probe: Subcommand {
   private enum Kind: String, CaseIterable {
     case idle
     case startAgain = "start-again"
     case status
-    /// The status while threads are made, and once one blocks a fault.
+    /// The status while threads start, and after one has blocked SIGBUS.
     case statusOfMany = "status-of-many"
-    /// The status before and after /proc was closed.
+    /// The status before and after the process loses access to /proc.
     case statusClosed = "status-closed"
     case forked
   }
@@ -26,7 +26,7 @@ struct Probe: Subcommand {
 
   func run() throws {
     var options = HandlerOptions()
-    // Nothing else leaves a fault blocked for the status to find.
+    // With the default, SIGBUS would stay unblocked, and the status would report nothing.
     if kind == .statusOfMany { options.keepsCrashSignalsOpen = false }
     let handler = CrashLab.start(database, options)
     switch kind {
@@ -44,7 +44,7 @@ struct Probe: Subcommand {
     }
   }
 
-  /// Threads from /proc/self/task, interval timers, POSIX timers and children, one `name count` a line.
+  /// Prints the numbers of threads, interval timers, POSIX timers and children, one `name count` per line.
   private func printWhatRuns() throws {
     print("threads \(try Self.entries(of: "/proc/self/task").count)")
     var armed = 0
@@ -60,7 +60,7 @@ struct Probe: Subcommand {
     print("children \(child == -1 && errno == ECHILD ? 0 : 1)")
   }
 
-  /// POSIX timers that run; one that is only made, for a crash to come, is nothing that runs.
+  /// The number of armed POSIX timers; a timer that was created for a later crash, but is not armed, does not count.
   private static func armedTimers() throws -> Int {
     let identifiers = try lines(of: "/proc/self/timers").compactMap { line in
       line.hasPrefix("ID: ") ? UInt(line.dropFirst(4)) : nil
@@ -84,7 +84,7 @@ struct Probe: Subcommand {
     }
   }
 
-  /// Prints the status, before and after the handler was spoiled; each time waits for a
+  /// Prints the status before and after this process replaces handlers and blocks signals; each time, waits for a
   /// line or the end of standard input.
   private func printStatus(of handler: Handler) {
     print(handler.status)

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Postmortem
 
-/// Converts what earlier runs left behind, without a handler of its own.
+/// Converts the dumps of earlier runs, without starting a handler.
 struct Processing: Subcommand {
   private let database: String
   private let identifier: String?
@@ -20,7 +20,7 @@ struct Processing: Subcommand {
 
   func run() throws {
     if showsIdentity { printIdentity() }
-    // So that many can be let go at once.
+    // Lets a test make many processes continue at the same time.
     if waits { while readLine() != nil {} }
     for dump in try processed() { print(dump) }
     if showsIdentity { printIdentity() }

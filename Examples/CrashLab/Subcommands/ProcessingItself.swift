@@ -2,8 +2,8 @@ internal import CrashLabDeeds
 internal import Glibc
 internal import Postmortem
 
-/// A program that converts what earlier runs and other programs left, as the README has it, and then
-/// does its deed.
+/// A program that converts the dumps of earlier runs and other programs, as the README shows, and then
+/// performs its deed.
 struct ProcessingItself: Subcommand {
   private let deed: Deed
   private let database: String
@@ -16,7 +16,7 @@ struct ProcessingItself: Subcommand {
   func run() throws {
     let handler = CrashLab.start(database)
     if deed == .crashWhileProcessing {
-      // As long as a conversion takes, at the most: it is cut anywhere, and often.
+      // At most the time of a conversion, so that the crash often interrupts one, at a random point.
       let delay = UInt32.random(in: 0..<60_000)
       Thread.start {
         usleep(delay)

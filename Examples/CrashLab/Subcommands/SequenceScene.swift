@@ -2,14 +2,14 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// Threads with restartable sequences; `C/sequences.c` has them.
+/// Threads with restartable sequences (rseq), which are in `C/sequences.c`.
 struct SequenceScene: Subcommand {
   private enum Scene: String, CaseIterable {
-    /// The fault is inside a sequence, whose abort handler lets the program go on.
+    /// The fault is inside a sequence, whose abort handler continues the program.
     case inside
-    /// The fault is after a sequence that the thread has left, and that the kernel still knows.
+    /// The fault is after a sequence that the thread has left, but that is still registered with the kernel.
     case after
-    /// Threads that a dump has stopped are registered as before.
+    /// Checks that threads are still registered after a dump has stopped them.
     case dump
   }
 

@@ -2,20 +2,20 @@ internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
-/// A crash, or a dump without one, of a process that has memory whose pages one of its threads brings.
+/// A crash, or a dump without one, of a process with memory whose pages one of its threads supplies.
 ///
-/// A thread that reads such a page waits for that thread, which a crash has stopped.
+/// A thread that reads such a page waits for the supplying thread, which the handler has stopped.
 struct ServedMemory: Subcommand {
   private enum Server: String, CaseIterable {
     /// userfaultfd, for pages that are missing.
     case missing
-    /// userfaultfd, for pages of shared memory that are in no mapping's table yet.
+    /// userfaultfd, for pages of shared memory that are not in the page table yet (minor faults).
     case minor
-    /// userfaultfd, of which no thread reads.
+    /// userfaultfd, whose events no thread reads.
     case unserved
     /// A FUSE file system.
     case fuse
-    /// One that is not in the list of mounts any more.
+    /// A FUSE file system that is no longer in the list of mounts.
     case detached = "fuse-detached"
 
     var number: Int {
@@ -29,19 +29,19 @@ struct ServedMemory: Subcommand {
     }
   }
 
-  /// Where the process has such memory.
+  /// The use of the supplied memory.
   private enum Place: String, CaseIterable {
     /// A register of the crashing thread points there.
     case register
     /// It is the crashing thread's stack.
     case stack
-    /// It is another thread's.
+    /// It is another thread's stack.
     case otherStack = "other-stack"
-    /// It is a range that the program named.
+    /// It is a range that the program added with `ExtraMemory`.
     case memory
-    /// The same, of a dump without a crash that stops the threads.
+    /// The same, in a dump without a crash that stops the threads.
     case live
-    /// The same, of a process that waits for `postmortem capture`.
+    /// The same, in a process that waits for `postmortem capture`.
     case idle
   }
 
@@ -59,10 +59,10 @@ struct ServedMemory: Subcommand {
   }
 
   func run() throws {
-    // Before there is another thread: a file system is mounted in a namespace of its own.
+    // Done before another thread starts, because a file system is mounted in a new mount namespace.
     let served = unsafe crashlab_served_memory(Int32(server.number), Self.size)
     let handler = CrashLab.start(database, HandlerOptions())
-    // What must be in the dump whatever is not: known memory, in a register and in a range.
+    // Known memory, which must be in the dump even if the supplied memory is missing.
     let known = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 4096)
     for index in 0..<known.count { unsafe known[index] = 0x5A }
     if place != .register {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Postmortem
 internal import Synchronization
 
-/// A program of threads in calls that a signal would end, and a busy one; counts those that were.
+/// Eight threads in system calls that a signal would interrupt, and a busy thread; counts the interrupted calls.
 final class Server: Sendable {
   private let interrupted = Atomic<Int>(0)
   private let waiting = Atomic<Int>(0)
@@ -12,7 +12,7 @@ final class Server: Sendable {
     try startThreads()
     for _ in 0..<3 { say(try handler.dumpWithoutCrash(stopsThreads: stopsThreads)) }
     if stopsThreads {
-      // Until the threads have run again.
+      // Wait until the stopped threads have run again.
       while interrupted.load(ordering: .relaxed) < 8 { usleep(1000) }
     }
     say("interrupted \(interrupted.load(ordering: .relaxed))")
@@ -50,7 +50,7 @@ final class Server: Sendable {
     }
   }
 
-  /// Threads that the kernel says are in a system call, this one not counted.
+  /// The number of threads that `/proc` shows in a system call, without this thread.
   private static func blockedThreads() -> Int {
     guard let directory = unsafe opendir("/proc/self/task") else { return 0 }
     defer { unsafe closedir(directory) }
@@ -72,6 +72,6 @@ final class Server: Sendable {
 func spinForEver() {
   var value: UInt64 = 1
   while value != 0 { value = value &* 6_364_136_223_846_793_005 &+ 1 }
-  // Not in a lifetime; keeps the loop.
+  // Not reached in practice; keeps the optimizer from removing the loop.
   say(value)
 }

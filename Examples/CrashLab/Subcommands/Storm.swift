@@ -5,10 +5,9 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import Postmortem
 
-/// Another process of this program, and the signals of its handler at random, with and without what they should carry;
-/// then a crash of it.
+/// Sends another process of this program random signals of the handler, with and without valid values, then crashes it.
 ///
-/// First one dump is requested as `postmortem capture` does, and is waited for.
+/// Before that, requests one dump as `postmortem capture` does, and waits for it.
 struct Storm: Subcommand {
   private enum Noise: CaseIterable {
     case request, requestOfAllThreads, stopWithoutRequest, watchdog, setID, pause, order, dump
@@ -16,7 +15,7 @@ struct Storm: Subcommand {
 
   private static let crashes = [SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS]
   private static let noises = 200
-  /// glibc's SIGSETXID, by which a crash stops threads that block all else.
+  /// glibc's SIGSETXID, with which the handler stops threads that block all other signals.
   private static let setID: Int32 = 33
 
   private var random: RandomWords
@@ -98,7 +97,7 @@ struct Storm: Subcommand {
       close(orders[0])
       close(output[1])
       self.orders = orders[1]
-      // Says that it is ready; its echoes, of 200 orders at most, have room in the pipe.
+      // Reads `ready`. Later lines are not read: the echoes of at most 200 orders fit into the pipe.
       var line = [UInt8](repeating: 0, count: 6)
       guard unsafe read(output[0], &line, 6) == 6 else { throw UsageError("it has not begun") }
       pending = database + "/" + PendingDumpName.directory
@@ -122,7 +121,7 @@ struct Storm: Subcommand {
       _ = unsafe write(orders, bytes, bytes.count)
     }
 
-    /// Has it take a dump, and waits for that.
+    /// Requests a dump of the victim, and waits for the dump.
     func capture() throws {
       let request = CaptureRequest(number: 0x7061_7373, stopsThreads: true)
       queue(stop, request.value)
@@ -142,7 +141,7 @@ struct Storm: Subcommand {
   }
 }
 
-/// SplitMix64: a sequence that a seed determines.
+/// The SplitMix64 generator, whose seed determines the sequence.
 private struct RandomWords: RandomNumberGenerator {
   var state: UInt64
 

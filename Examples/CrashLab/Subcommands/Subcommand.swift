@@ -1,8 +1,8 @@
-/// Something that crash-lab does where its first word is not a way to die.
+/// A command of crash-lab other than a kind of crash, selected by the first word of the command line.
 protocol Subcommand: Sendable {
   init(_ arguments: Arguments) throws(UsageError)
 
-  /// Does it; the process exits with 0 if this comes back.
+  /// Runs the subcommand; if this returns, the process exits with 0.
   func run() throws
 }
 

@@ -3,11 +3,11 @@ internal import Dispatch
 internal import Glibc
 internal import Postmortem
 
-/// Tells the handler everything it can be told, and then ends as its scene says.
+/// Gives the handler every kind of information that it accepts, then ends as the scene requires.
 struct Telling: Subcommand {
   private let scene: String
   private let database: String
-  /// For the program's own files; the name of a stream where dumps are processed.
+  /// The directory of the program's files; if the scene processes dumps, the name of a stream.
   private let directory: String
 
   private let route = Annotation<String>("route", capacity: 32)
@@ -49,7 +49,7 @@ struct Telling: Subcommand {
   }
 
   private func start() {
-    // Some before the handler is there.
+    // Set some values before the handler starts.
     route.set("/before")
     SimpleAnnotations.set("early", "yes")
     leaveBreadcrumb("before the handler")
@@ -65,7 +65,7 @@ struct Telling: Subcommand {
   }
 
   private func addMemory() {
-    // 4 KiB that are not there at the end, and 12,000 bytes that say what they are: all of the limit.
+    // Add 4 KiB that are unmapped again, and 12,000 bytes of a known pattern, which use up the limit.
     let unmapped = unsafe mmap(nil, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     unsafe ExtraMemory.add(UnsafeRawBufferPointer(start: unmapped, count: 4096))
     unsafe munmap(unmapped, 4096)
@@ -92,7 +92,8 @@ struct Telling: Subcommand {
     addAttachment(path: "\(directory)/second/app.log")
   }
 
-  /// Many threads that set, leave and remove all the time; each value says whether it is whole.
+  /// Starts four threads that continuously set and remove values and leave breadcrumbs; each value
+  /// shows whether it is complete.
   private func startStorm() {
     let storm = storm
     for thread in 0..<4 {
@@ -158,7 +159,7 @@ struct Telling: Subcommand {
   }
 }
 
-/// Makes the stream that it is named after.
+/// Makes the user stream, or fails, as its name requires.
 private struct StreamSource: UserStreamDataSource {
   let name: String
 
@@ -175,6 +176,6 @@ private struct StreamSource: UserStreamDataSource {
   }
 }
 
-/// Where a debugger begins and ends to look for locks and allocations.
+/// The breakpoints between which a debugger looks for locks and allocations.
 @c(telling_begins) @inline(never) func tellingBegins() {}
 @c(telling_ends) @inline(never) func tellingEnds() {}

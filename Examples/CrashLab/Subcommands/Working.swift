@@ -8,7 +8,7 @@ internal import Synchronization
 struct Working: Subcommand {
   /// The place of a crash in its request.
   enum Scene: String, CaseIterable {
-    /// In a function that the request's task calls, behind an `await`.
+    /// In a function that the request's task calls after an `await`.
     case task
     /// In a child task, of `async let`.
     case child
@@ -48,8 +48,8 @@ struct Working: Subcommand {
   }
 }
 
-/// Takes numbers of requests, in a file that stays behind: one word with the number of the request
-/// that crashes, one with the count of those that are done, and a byte for each, 1 while it runs.
+/// Records the requests in a file that outlives the process: a 32-bit word with the number of the request that
+/// crashes, one with the number of completed requests, and, from offset 64, a byte per request, 1 while it runs.
 @safe
 private struct Ledger: @unchecked Sendable {
   private static let headerSize = 64
@@ -84,7 +84,7 @@ private struct Ledger: @unchecked Sendable {
   }
 }
 
-/// Handles requests that wait, hop and make tasks.
+/// Handles requests that suspend and start child tasks and other tasks.
 private final class WorkingServer: Sendable {
   private let scene: Working.Scene
   private let requests: Int
@@ -99,7 +99,7 @@ private final class WorkingServer: Sendable {
 
   private func take() -> Int { next.add(1, ordering: .relaxed).oldValue }
 
-  /// The words of a request, made of its number alone.
+  /// The context values of a request, which depend only on its number.
   private static func id(_ request: Int) -> String { "request-\(request)" }
   private static func user(_ request: Int) -> String { "user-\(request &* 7919 % 100_003)" }
 
@@ -109,7 +109,7 @@ private final class WorkingServer: Sendable {
 
   private func crash(_ request: Int) {
     leaveBreadcrumb("\(Self.id(request)) crashes")
-    // Two may get here; the ledger has the one whose dump is taken only if the other waits.
+    // Two requests may get here. The second waits, so that the ledger has the request whose dump is taken.
     guard gate.exchange(true, ordering: .relaxed) == false else {
       while true { sleep(1) }
     }
@@ -142,7 +142,7 @@ private final class WorkingServer: Sendable {
       inTask(request)
       await child
       await withTaskGroup(of: Void.self) { group in
-        // Its value ends before the child task does.
+        // This context ends before the child task does.
         withContext("part", "group-\(request)") {
           group.addTask { await self.inGroup(request) }
         }

@@ -4,14 +4,14 @@ public enum CrashPlace: String, Sendable, CaseIterable {
   case pthread
   case dispatch
   case task
-  /// Made before the handler started.
+  /// A thread that was created before the handler started.
   case earlierThread = "earlier-thread"
   case earlierWorker = "earlier-worker"
 
-  /// A thread of each kind.
+  /// One place for each kind of thread.
   public static let kinds: [CrashPlace] = [.main, .pthread, .dispatch, .task]
 
-  /// A part of the name of the frame that the victim puts below the crash.
+  /// A part of the name of a function that calls the crash, directly or not, and that marks this place.
   public var function: String {
     switch self {
     case .main: "CrashLab"

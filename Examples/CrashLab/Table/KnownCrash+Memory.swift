@@ -20,7 +20,7 @@ extension KnownCrash {
       address: .exactly(0x1234_5678_9ab0),
       function: "crash_wild_pointer", explanation: "where nothing is mapped", isDebugged: true,
       causes: [Cause(kind: "unmapped-memory", evidence: "no mapping")]),
-    // The processor gives no address: SI_KERNEL.
+    // SI_KERNEL: the processor reports no fault address.
     KnownCrash(
       kind: "non-canonical", summary: "reads an address that cannot exist", signal: 11, code: 128,
       address: .none,
@@ -80,7 +80,7 @@ extension KnownCrash {
       address: .instruction,
       function: "crash_builtin_trap", explanation: "Trap instruction",
       causes: [Cause(kind: "trap-instruction", evidence: "ud2")]),
-    // SI_KERNEL, which comes without an address.
+    // SI_KERNEL: no fault address.
     KnownCrash(
       kind: "breakpoint", summary: "runs a breakpoint without a debugger", signal: 5, code: 128,
       address: .none, function: "crash_breakpoint",

@@ -1,30 +1,30 @@
 /// A kind of crash: how crash-lab names it, and what it must leave behind, written down from signal(7), sigaction(2) and
 /// the source of the victim.
 ///
-/// The one table of kinds. crash-lab takes names, summaries and places from it, the catalogue and the proofs of deaths
-/// the signal, and the proof of reports the causes.
+/// This is the only table of kinds. crash-lab takes names, summaries and places from it. The crash catalogue and
+/// the proofs of deaths take the signal, and the proof of reports takes the causes.
 public struct KnownCrash: Sendable {
-  /// How the fault's address is known.
+  /// The expected fault address.
   public enum Address: Sendable {
     case exactly(UInt64)
-    /// The faulting instruction's own.
+    /// The address of the faulting instruction.
     case instruction
-    /// Somewhere that only the run decides; gdb knows it from the core file.
+    /// An address that differs between runs; gdb reads it from the core file.
     case any
-    /// The signal has none.
+    /// The signal carries no fault address.
     case none
   }
 
-  /// What a report says of it, unoptimized.
+  /// The cause that a report gives for this crash in an unoptimized build.
   public struct Cause: Sendable {
     /// A part of the message; nil for none.
     public var message: String?
-    /// As the report's JSON names it.
+    /// The cause's name in the report's JSON.
     public let kind: String
     public var certainty = "certain"
-    /// A part of one of the facts.
+    /// A part of one of the report's facts for this cause.
     public let evidence: String
-    /// Whether names from the executable are asked for, which takes a second.
+    /// Whether the report needs names from the executable, which takes a second.
     public var isNamed = false
     public var place = CrashPlace.main
   }
@@ -33,29 +33,29 @@ public struct KnownCrash: Sendable {
   /// What crash-lab does, for its list.
   public let summary: String
   public var signal: Int32
-  /// `si_code` on x86_64; of an overflow on the main thread, whose stack ends where nothing is mapped: others have a guard.
+  /// `si_code` on x86_64; of a stack overflow, the code on the main thread: other threads' stacks end at a guard page.
   public var code: Int32
   public var address: Address
   /// A part of the name of the victim's function that crashed.
   public let function: String
-  /// What the Swift runtime or libc said; nil if nothing is said, or not in every build.
+  /// The message of the Swift runtime or libc; nil if there is none, or not in every build.
   public var message: String?
   /// A part of the report's explanation.
   public var explanation: String?
   public var places = CrashPlace.allCases
-  /// Whether the thread's stack has no room for a handler: it takes an alternate one to see it.
+  /// Whether the stack has no room left for a signal handler, so that the handler needs an alternate stack.
   public var overflowsStack = false
-  /// Whether this thread crashes, and not one that the kernel chooses, or another process.
+  /// Whether the requesting thread itself crashes, not a thread that the kernel or the runtime chooses.
   public var isOnItsThread = true
-  /// Seconds that it takes to die, beside the handler's.
+  /// The seconds until the crash happens, in addition to the handler's time.
   public var delay = 0
 
-  /// Whether debuggers look at it too, on every kind of thread.
+  /// Whether debuggers also examine this crash, on every kind of thread.
   public var isDebugged = false
-  /// One for each place whose cause is another.
+  /// One for each place with a different cause.
   public let causes: [Cause]
 
-  /// Those that debuggers look at too, on every kind of thread.
+  /// The crashes that debuggers also examine, on every kind of thread.
   public static let debugged = all.filter(\.isDebugged)
 
   public static let all = memory + processor + library + runtime + stack + enforced + sent

@@ -1,4 +1,4 @@
-/// An end that no handler sees, and that must leave nothing that looks like a crash.
+/// An end that the crash handler does not handle, and that must leave nothing that looks like a crash.
 public struct QuietEnd: Sendable {
   public let kind: String
   /// What crash-lab does, for its list.

@@ -6,7 +6,7 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// What every way to die says of itself: the message, where the runtime or libc had one, and the cause.
+/// The report of each kind of crash has its cause, and the message of the Swift runtime or libc if there is one.
 @Suite struct CauseTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let crash: String

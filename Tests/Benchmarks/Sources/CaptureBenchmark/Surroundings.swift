@@ -1,20 +1,20 @@
 import CLimit
 import Foundation
 
-/// The rest of a process that dies, beside its sleeping threads.
+/// The contents of a crashing process, other than its sleeping threads.
 struct Surroundings {
   /// Threads that never sleep.
   var busy: Int32 = 0
-  /// Mappings of a page each.
+  /// Mappings of one page each.
   var mappings: Int32 = 0
-  /// Libraries, each a file of its own.
+  /// Loaded libraries, each from a different file.
   var modules: Int32 = 0
 
   static let usage = "[--busy THREADS] [--mappings N] [--modules N]"
 
   init() {}
 
-  /// Takes them as `words` has them; nil for others.
+  /// Parses the three numbers of `words`; nil if they are invalid.
   init?(_ words: some Sequence<String>) {
     let numbers = words.compactMap { Int32($0) }
     guard numbers.count == 3, numbers.allSatisfy({ $0 >= 0 }) else { return nil }
@@ -43,7 +43,7 @@ struct Surroundings {
     return true
   }
 
-  /// Makes them in this process; false if the system refuses.
+  /// Makes the threads, mappings and modules in this process; returns false if a system call fails.
   func make(in directory: String) -> Bool {
     guard limit_make_mappings(mappings) == 0 else { return false }
     let libraries = Self.libraries(in: directory)
