@@ -238,8 +238,9 @@
       #expect(perThread <= perThreadHere + 0.5, "\(many.calls) \(manyHere.calls)")
       let (alone, aloneHere) = (try calls(0), try await CountedCrash(more, build: build))
       #expect(alone.total > 100)
-      // /proc has other mappings and modules to read.
-      #expect(alone.total <= aloneHere.total + 10, "\(alone.calls) \(aloneHere.calls)")
+      // The crashing thread has 16 more registers that may be pointers (`RegisterMemory`), each perhaps to a page that
+      // no other one is in, and /proc has other mappings and modules.
+      #expect(alone.total <= aloneHere.total + 16 + 10, "\(alone.calls) \(aloneHere.calls)")
       print(
         "system calls per thread: \(perThread) on arm64, \(perThreadHere) here;",
         "fixed: \(alone.total) and \(aloneHere.total)")

@@ -99,7 +99,9 @@ import Testing
 
   @Test func eachThreadIsStoppedBySIGPROF() async throws {
     let run = try await InjectedRun(Self.crowd(8), .none)
-    #expect(Self.signals(run) == [UInt64](repeating: 27, count: 8))
+    let roles = Dictionary(grouping: run.report.calls, by: \.role).mapValues(\.count)
+    #expect(
+      Self.signals(run) == [UInt64](repeating: 27, count: 8), "\(run.reports.processed) \(roles)")
   }
 
   /// This test does without the injector, under which a tick of the handler's timer may wake a sleeper.
