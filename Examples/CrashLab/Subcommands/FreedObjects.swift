@@ -8,6 +8,7 @@ internal import Glibc
 enum FreedObjects {
   static let scenes: [String: @Sendable (Int) -> Void] = [
     "freed-field": { unsafe useField(of: freed(number: $0)) },
+    "freed-dispatch": { unsafe callThroughMetadata(of: freed(number: $0)) },
     "freed-self": { unsafe callMethod(of: freed(number: $0)) },
     "freed-release": { unsafe releaseAgain(freed(number: $0)) },
     "reused-field": { unsafe useField(of: reused(number: $0)) },
@@ -23,18 +24,25 @@ private final class Label {
   init(_ number: Int) { self.number = number }
 }
 
-private final class Item {
+private class Item {
   var label: Label?
   var number: Int
   init(_ number: Int, _ label: Label?) { (self.number, self.label) = (number, label) }
 
+  /// Called through the metadata, because a subclass overrides it.
+  func count() -> Int { number }
+
   /// Crashes for a reason that has nothing to do with the object.
   @inline(never)
-  func crash_in_method() {
+  final func crash_in_method() {
     printWords("self", self)
     unsafe place(at: 0x18, of: Int.self).pointee = self.number
     withExtendedLifetime(self) {}
   }
+}
+
+private final class Parcel: Item {
+  override func count() -> Int { number &* 2 }
 }
 
 /// An object of the same size as an item, with a number instead of the item's reference.
@@ -121,6 +129,11 @@ private func useField(of item: Unmanaged<Item>) {
 @inline(never) @_optimize(none)
 private func callMethod(of item: Unmanaged<Item>) {
   unsafe item._withUnsafeGuaranteedRef { $0.crash_in_method() }
+}
+
+@inline(never) @_optimize(none)
+private func callThroughMetadata(of item: Unmanaged<Item>) {
+  unsafe item._withUnsafeGuaranteedRef { say("\($0.count())") }
 }
 
 @inline(never) @_optimize(none)

@@ -144,6 +144,10 @@ package enum Evidence: Sendable, Equatable {
   case countedNoValue(function: String, Address)
   /// A reference-counting function of the runtime was called with an object that the C library's allocator had freed.
   case countedFreedObject(Address)
+  /// The faulting address was computed from the first word of memory that the C library's allocator had freed.
+  ///
+  /// `register` contains the address of that memory; it is nil if only the stack does.
+  case usedFreedMemory(register: String?, Address)
   /// The runtime was about to deinitialize an object whose first word does not lead to a deinitializer.
   case noDeinitializer(Address?)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.

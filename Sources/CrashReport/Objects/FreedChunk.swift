@@ -36,4 +36,27 @@ extension MemoryFault {
       .map { Address($0.value &- 8) }
       .first { FreedChunk.begins(at: $0, in: snapshot) }
   }
+
+  /// The freed memory whose first word the program used as an address at the fault; nil if there is none.
+  ///
+  /// Code that calls a method of an object, or asks for its type, first reads the address of the metadata, which is
+  /// the object's first word, and then memory at a constant distance from that address.
+  ///
+  /// - Returns: the register with the address of the freed memory, nil if only the stack contains it, and the address.
+  var usedFreedMemory: (register: String?, Address)? {
+    guard let fault = exception.address, let context = exception.context else { return nil }
+    func isUsed(_ address: Address) -> Bool {
+      // Metadata has its fields from 64 bytes below its address to less than 4 KiB above it.
+      guard let word = snapshot.memory.word(at: address),
+        fault.value &- word &+ 64 < 64 + 4096
+      else { return false }
+      return FreedChunk.begins(at: address, in: snapshot)
+    }
+    if let found = context.generalRegisters.first(where: { isUsed(Address($0.value)) }) {
+      return (found.name, Address(found.value))
+    }
+    return stride(from: 0, to: NotedWord.stackSize, by: 8).lazy
+      .compactMap { snapshot.memory.word(at: context.stackPointer &+ $0) }
+      .map { Address($0) }.first(where: isUsed).map { (nil, $0) }
+  }
 }

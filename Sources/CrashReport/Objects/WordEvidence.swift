@@ -15,13 +15,17 @@ extension MemoryFault {
           : .countedNoObject(function: function, address))
     } else if let object = freedObject {
       evidence.append(.countedFreedObject(object))
+    } else if let (register, address) = usedFreedMemory {
+      evidence.append(.usedFreedMemory(register: register, address))
     } else if let missing = missingDeinitializer {
       evidence.append(missing)
     }
     switch cause {
     case .nullDereference:
       // If Swift code uses a null reference without a check, it accesses the property at null plus an offset.
-      if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty {
+      if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty,
+        !hasNullMetadata
+      {
         evidence.append(.nullBase(register: null.register, offset: null.offset))
       }
     case .impossibleAddress(_, let address), .unmappedMemory(_, let address, _, _):
@@ -56,6 +60,21 @@ extension MemoryFault {
   private var isInSwift: Bool {
     let symbol = trace.frames.first { !$0.isInlined }?.linkageName
     return symbol.map { $0.hasPrefix("$s") || $0.hasPrefix("$S") } ?? false
+  }
+
+  /// True if a register points to memory outside the stack whose first word is null.
+  ///
+  /// The null may then be that word of a freed object, where an object has the address of its metadata.
+  private var hasNullMetadata: Bool {
+    guard let context = exception.context else { return false }
+    let stack = snapshot.mapping(containing: context.stackPointer)
+    return context.generalRegisters.contains { register in
+      let address = Address(register.value)
+      guard address.value & 15 == 0, snapshot.memory.word(at: address) == 0,
+        let mapping = snapshot.mapping(containing: address)
+      else { return false }
+      return mapping.protection.contains(.write) && mapping != stack
+    }
   }
 
   /// True for a function of the runtime that counts references, or a method of the runtime's class `RefCounts`.
@@ -154,6 +173,12 @@ extension Evidence {
       return [
         "The Swift runtime counted the references of the object at \(address), whose memory had been freed: it"
           + " was most likely released too often, or used after it was freed."
+      ]
+    case .usedFreedMemory(let register, let address):
+      let place = register.map { "\($0) points to" } ?? "a pointer on the stack leads to"
+      return [
+        "The address was computed from the first word of the memory at \(address), which \(place)."
+          + " That memory had been freed: an object was most likely used after it was freed."
       ]
     case .noDeinitializer(let address):
       return [

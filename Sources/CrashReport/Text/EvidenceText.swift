@@ -60,7 +60,7 @@ extension Evidence {
       .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
       .swiftMessage, .libraryMessage, .namedTrap, .sender,
       .wait, .taskWait, .pattern, .countedNoObject, .countedNoValue, .countedFreedObject,
-      .noDeinitializer, .nullBase:
+      .usedFreedMemory, .noDeinitializer, .nullBase:
       true
     default: false
     }
@@ -101,7 +101,7 @@ extension Evidence {
       return "\(place) is \(pattern.words)"
     case .countedNoObject(let function, let address), .countedNoValue(let function, let address):
       return "\(function) was called on \(address)"
-    case .countedFreedObject(let address):
+    case .countedFreedObject(let address), .usedFreedMemory(_, let address):
       return "the memory at \(address) begins as the C library's allocator leaves freed memory"
     case .noDeinitializer(let address):
       let place = address.map { " at \($0)" } ?? ""

@@ -114,6 +114,54 @@ import Testing
     #expect(!text(object >> 12, in: "memcpy").contains("freed"))
   }
 
+  @Test func anAddressComputedFromTheFirstWordOfFreedMemoryIsTold() {
+    let object: UInt64 = 0x5555_0000_1230
+    func text(_ word: UInt64, fault: UInt64, onStack: Bool = false) -> String {
+      var snapshot = snapshot(address: Address(fault), rdi: onStack ? 0 : object)
+      snapshot.mappings.append(
+        MemoryMapping(start: 0x5555_0000_0000, end: 0x5555_0001_0000, protection: [.read, .write]))
+      func bytes(_ word: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+      }
+      snapshot.memory = MemorySnapshot(joining: [
+        MemoryRegion(address: Address(object), bytes: bytes(word)),
+        MemoryRegion(address: 0x7F00_0000_0108, bytes: bytes(onStack ? object : 0)),
+      ])
+      return explanation(snapshot, in: "$s4shop6BasketC5priceyS2iF")
+    }
+    let linked = object >> 12 ^ 0x5555_0000_4560
+    let used = "computed from the first word of the memory at 0x555500001230, which"
+    #expect(text(linked, fault: linked + 0x58).contains(used + " rdi points to"))
+    #expect(text(object >> 12, fault: object >> 12 &- 8).contains(used + " rdi points to"))
+    #expect(
+      text(linked, fault: linked, onStack: true).contains(used + " a pointer on the stack leads to")
+    )
+    // Too far away, and words that no allocator has written.
+    #expect(!text(linked, fault: linked + 4096).contains("freed"))
+    #expect(!text(linked, fault: linked - 65).contains("freed"))
+    #expect(!text(linked + 8, fault: linked + 8).contains("freed"))
+    #expect(!text(0x5555_0000_8000, fault: 0x5555_0000_8008).contains("freed"))
+  }
+
+  /// tcmalloc, and glibc before 2.32, end their lists of freed blocks with a null in the first word.
+  @Test func aNullThatMayBeAFreedObjectsFirstWordIsNotToldToBeAnOptional() {
+    let object: UInt64 = 0x5555_0000_1230
+    func text(_ word: UInt64) -> String {
+      var snapshot = snapshot(address: 0x50, rdi: object)
+      snapshot.mappings.append(
+        MemoryMapping(start: 0x5555_0000_0000, end: 0x5555_0001_0000, protection: [.read, .write]))
+      let bytes = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+      snapshot.memory = MemorySnapshot(joining: [
+        // mov rax, [rax + 0x50]
+        MemoryRegion(address: 0x40_0010, bytes: [0x48, 0x8B, 0x40, 0x50]),
+        MemoryRegion(address: Address(object), bytes: bytes),
+      ])
+      return explanation(snapshot, in: "$s4shop6BasketC5priceyS2iF")
+    }
+    #expect(text(0x40_0800).contains("rax is null: an optional"))
+    #expect(!text(0).contains("optional"))
+  }
+
   @Test func anAddressLikeAnyOtherHasNoWords() {
     let text = explanation(snapshot(address: 0x7F12_3456_7000))
     #expect(!text.contains("fill") && !text.contains("text") && !text.contains("mark"))

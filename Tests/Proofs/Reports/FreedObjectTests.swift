@@ -11,7 +11,7 @@ struct FreedObjectTests {
   /// Crashes that are counted, of all mistakes with all allocators together.
   private static let crashes = ObjectScene.isFull ? 1_000 : 16
   private static let scenes = [
-    "freed-field", "freed-self", "freed-release", "reused-field", "reused-self",
+    "freed-field", "freed-dispatch", "freed-self", "freed-release", "reused-field", "reused-self",
     "unowned-after-free", "wild-retain",
   ]
 
@@ -114,8 +114,12 @@ private struct PlantedRun {
     }
     if memory["reused"] != nil { return [] }
     let fill = UInt64(allocator.fill(number)) &* 0x0101_0101_0101_0101
-    if scene == "freed-field", object.words[2] == fill {
-      return ["byte 0x\(String(format: "%02x", allocator.fill(number))) repeated"]
+    let filled = "byte 0x\(String(format: "%02x", allocator.fill(number))) repeated"
+    if scene == "freed-field", object.words[2] == fill { return [filled] }
+    if scene == "freed-dispatch" {
+      // The program read the address of its method at an offset from the object's first word.
+      if object.isInListOfGlibc, allocator.isGlibc { return ["That memory had been freed"] }
+      return object.words[0] == fill ? [filled] : []
     }
     // The runtime counted the references of what the allocator has in its list, or of what is dead.
     let counted = scene == "freed-field" ? memory["label"] : object
