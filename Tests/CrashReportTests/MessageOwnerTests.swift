@@ -174,6 +174,31 @@ import Testing
     #expect(found.finding?.kind != "swift-fatal-error")
   }
 
+  /// Threads that crash together by an unowned reference write messages without a line.
+  @Test func ofSeveralMessagesWithObjectsTheCrashingThreadWroteTheOneOfItsObject() {
+    let messages = (1...3).map {
+      "Fatal error: Attempted to read an unowned reference but object 0x7f000000\($0)bc0 was already"
+        + " destroyed"
+    }
+    let frames = [c("abort"), swift("swift::swift_abortRetainUnowned"), own("Shop.f() -> ()")]
+    func found(rbx: UInt64 = 0, stack: UInt64 = 0) -> (String?, [String]) {
+      var snapshot = snapshot(messages.joined(separator: "\n") + "\n", signal: 6)
+      var context = X86_64Context()
+      (context.rsp, context.rbx) = (0x7FFF_0000_0100, rbx)
+      snapshot.exception?.context = .x86_64(context)
+      let bytes = (0..<8).map { UInt8(truncatingIfNeeded: stack >> (8 * $0)) }
+      snapshot.memory = MemorySnapshot(
+        joining: [MemoryRegion(address: 0x7FFF_0000_0208, bytes: bytes)])
+      let result = result(snapshot, frames)
+      return (result.message, result.other)
+    }
+    #expect(found(rbx: 0x7F00_0000_2BC0) == (messages[1], [messages[0], messages[2]]))
+    #expect(found(stack: 0x7F00_0000_3BC0) == (messages[2], Array(messages[..<2])))
+    // Two objects at hand, or none.
+    #expect(found(rbx: 0x7F00_0000_2BC0, stack: 0x7F00_0000_3BC0) == (nil, messages))
+    #expect(found() == (nil, messages))
+  }
+
   @Test func withoutAStackOrNamesItIsLikely() {
     for frames in [[], [own(nil), own(nil)], [swift(nil), own("Shop.f() -> ()")]] {
       let found = result(snapshot(Self.reported), frames)

@@ -25,14 +25,28 @@ struct MessageOwner {
   // MARK: - Swift
 
   /// The message of the Swift runtime that the crashing thread wrote, and its certainty; nil if there is no message,
-  /// if another thread wrote it, or if the stack does not show which of several messages the crashing thread wrote.
+  /// if another thread wrote it, or if neither the frames nor the words on the stack show which of several messages
+  /// the crashing thread wrote.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     let messages = swiftMessages
     let possible = messages.compactMap { owned($0.text, by: ofSwift) }
     if possible.count <= 1 { return possible.first }
-    let written = messages.filter { $0.isWritten(in: frames.prefix(Self.depth)) }
+    var written = messages.filter { $0.isWritten(in: frames.prefix(Self.depth)) }
+    if written.isEmpty { written = messages.filter(isOfObjectAtHand) }
     guard written.count == 1 else { return nil }
     return possible.first { $0.text == written.first?.text }
+  }
+
+  /// True if the message names an object to which a register or the stack of the crashing thread points.
+  ///
+  /// A message about an unowned reference has no file or line, but the address of the object.
+  private func isOfObjectAtHand(_ message: SwiftMessage) -> Bool {
+    let addresses = message.addresses
+    guard !addresses.isEmpty, let context = snapshot.exception?.context else { return false }
+    return context.generalRegisters.contains { addresses.contains($0.value) }
+      || stride(from: 0, to: NotedWord.stackSize, by: 8).contains { offset in
+        snapshot.memory.word(at: context.stackPointer &+ offset).map(addresses.contains) ?? false
+      }
   }
 
   /// Two threads that failed at the same line wrote equal messages; these count once.

@@ -49,6 +49,12 @@ struct SwiftMessage: Equatable {
     return messages.map { SwiftMessage($0) }
   }
 
+  /// The numbers in the words that begin with "0x", such as the address of an object.
+  var addresses: [UInt64] {
+    words.split { !$0.isLetter && !$0.isNumber }.filter { $0.hasPrefix("0x") }
+      .compactMap { UInt64($0.dropFirst(2), radix: 16) }
+  }
+
   /// True if one of `frames` is at the file and line of the check.
   func isWritten(in frames: some Sequence<StackFrame>) -> Bool {
     guard let name = file?.split(separator: "/").last else { return false }
