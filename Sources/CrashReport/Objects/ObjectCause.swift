@@ -31,7 +31,7 @@ extension CrashReport {
       let object = objects.object(at: Address(value)), let type = object.type,
       object.count.state == .deinitializing
     else { return nil }
-    return "The object that the unowned reference outlived was a \(type.short)."
+    return "The object that the unowned reference outlived was \(type.withArticle)."
   }
 
   /// A sentence about an object whose deinitializer is running or has run, if a register points to one; otherwise
@@ -45,8 +45,8 @@ extension CrashReport {
         $0.linkageName?.hasSuffix("fD") == true || $0.linkageName?.hasSuffix("fd") == true
       }
       return isOwn == true
-        ? "\(name) points to a \(type.short) that is being deinitialized."
-        : "\(name) points to a \(type.short) whose deinitializer has run: it was most likely used after its"
+        ? "\(name) points to \(type.withArticle) that is being deinitialized."
+        : "\(name) points to \(type.withArticle) whose deinitializer has run: it was most likely used after its"
           + " last strong reference was gone."
     }
     return nil

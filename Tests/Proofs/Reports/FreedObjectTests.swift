@@ -110,7 +110,7 @@ private struct PlantedRun {
     if let lastly = memory["self"] {
       // It crashed in a method, for another reason.
       return lastly.isDead && memory["reused"] == nil
-        ? ["points to a Item whose deinitializer has run"] : []
+        ? ["points to an Item whose deinitializer has run"] : []
     }
     if memory["reused"] != nil { return [] }
     let fill = UInt64(allocator.fill(number)) &* 0x0101_0101_0101_0101
@@ -128,7 +128,7 @@ private struct PlantedRun {
     if scene == "freed-release", object.words[0] != object.metadata {
       return ["was most likely released too often"]
     }
-    return counted?.isDead == true ? ["a Item whose deinitializer has run"] : []
+    return counted?.isDead == true ? ["an Item whose deinitializer has run"] : []
   }
 
   private static func words(_ output: String) -> [String: Words] {
