@@ -46,7 +46,7 @@ public struct SystemDescription: Sendable, Equatable {
 }
 
 extension SystemDescription {
-  /// The lines of the first processor; lines of other processors differ only in numbers.
+  /// The lines about the first processor; the lines about other processors usually differ only in numbers.
   private static func firstProcessor(in text: [UInt8]) -> [UInt8] {
     let lineFeed = UInt8(ascii: "\n")
     let end = text.indices.first { $0 > 0 && text[$0] == lineFeed && text[$0 - 1] == lineFeed }

@@ -16,7 +16,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var signalInfo: [UInt8]?
   /// The registers at the moment of the signal.
   public var context: CPUContext?
-  /// The entry for `address` in the kernel's page map, if a SIGSEGV hit unmapped memory.
+  /// The entry for `address` in `/proc/self/pagemap`, if a SIGSEGV hit unmapped memory.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   public var faultPage: UInt64?
@@ -101,7 +101,7 @@ extension ExceptionSnapshot {
     public var address: Address
     /// The number of the system call (`si_syscall`).
     public var number: Int32
-    /// The architecture as an AUDIT_ARCH_ constant (`si_arch`): 0xC000003E for x86_64, 0xC00000B7 for arm64.
+    /// The architecture as an `AUDIT_ARCH_*` constant (`si_arch`): 0xC000003E for x86_64, 0xC00000B7 for arm64.
     public var architecture: UInt32
 
     public init(address: Address, number: Int32, architecture: UInt32) {

@@ -96,7 +96,7 @@ extension ThreadSnapshot {
 
   /// Writes a map from which the same thread can be read.
   ///
-  /// In place of the bytes of the stack's pieces, the map contains their addresses and sizes.
+  /// For the captured parts of the stack, the map contains addresses and sizes but not the bytes.
   ///
   /// - Parameter extendedStateLeft: the number of bytes of XSAVE areas that may still be written. If an area does not
   ///   fit, only its first 512 bytes are written.

@@ -205,7 +205,7 @@ package struct SymbolTable {
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }
       let order = Self.order(name, candidate)
-      // Of several equally good names, as for a C++ constructor, the last one is used, as in debuggers.
+      // If several names are equally good, as for a C++ constructor, the last one is used, as in debuggers.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
     // Remove a version, as in "memcpy@@GLIBC_2.14".
