@@ -44,7 +44,7 @@ extension StoredStack: FieldValue {
   private static var frameSize: Int { 18 }
   /// The maximum number of frames, and of asynchronous callers, that are stored for one thread.
   ///
-  /// The frames take at most 590 KB, and the callers at most 262 KB.
+  /// The frames of a thread take at most 576 KiB, and the callers at most 256 KiB.
   package static var limit: Int { 32_768 }
 
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {

@@ -67,8 +67,8 @@ extension CaptureQuality {
       .optional(.threadsStopped, \.threadsStopped),
       .optional(.threadsReadFromKernel, \.threadsReadFromKernel),
       .optional(.threadsOmitted, \.threadsOmitted),
-      // Reports show the bits like an address, as hexadecimal text, because JSON readers can lose the lowest bits of a
-      // 64-bit integer.
+      // Reports show the bits like an address, as hexadecimal text, because JSON readers can lose bits of a 64-bit
+      // integer.
       Field.optional(.sectionsAbandoned, \.sectionsAbandoned).showing { capture in
         capture.sectionsAbandoned.map { .address(Address($0)) }
       },
