@@ -11,9 +11,10 @@ struct Core {
   private let linkMap: LinkMap?
   private let commandLine: [UInt8]?
 
-  /// The number of bytes below the stack pointer that a function may use.
+  /// The size of the red zone, the memory below the stack pointer that a function may use without moving the stack
+  /// pointer.
   ///
-  /// Arm64 has no such red zone.
+  /// arm64 has no red zone.
   ///
   /// Source: System V ABI AMD64 supplement, 3.2.2.
   private static let redZone: UInt64 = 128

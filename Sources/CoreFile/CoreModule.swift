@@ -78,7 +78,7 @@ struct CoreModule {
     }
   }
 
-  /// The address range of the first segment of a type.
+  /// The address range of the first segment with a given type; nil if there is none.
   func segment(ofType type: UInt64) -> AddressRange? {
     let headers = headers
     guard let lowest = headers.filter({ $0.type == 1 }).map({ $0.address & ~4095 }).min(),

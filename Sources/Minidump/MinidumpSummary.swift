@@ -2,9 +2,10 @@ package import IntermediateDump
 
 /// Reads the start of this package's stream in a minidump, which describes the process and the exception.
 package enum MinidumpSummary {
-  /// The number of bytes of the stream that are read; the stream begins with the process and the exception.
+  /// The maximum number of bytes of the stream that are read, which is enough because the stream begins with the
+  /// process and the exception.
   static let prefixSize = 256 << 10
-  /// The maximum number of examined streams.
+  /// The maximum number of directory entries that are examined.
   private static let maximumCount: UInt64 = 4096
 
   /// Finds the stream with three reads: the header, the directory, and the start of the stream.

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The values that `withContext` set for all threads, found in the lists of Swift's task-local values.
+/// The contexts that `withContext` set in each thread, found in the lists of Swift's task-local values.
 ///
 /// In a crash, the handler finds them by the same rules (`ContextsSection.swift`).
 ///

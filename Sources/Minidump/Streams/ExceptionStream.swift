@@ -48,8 +48,8 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads MINIDUMP_EXCEPTION_STREAM.
   ///
-  /// If the dump was taken without a crash, `signal` stays nil. On an operating system other than Linux, the
-  /// exception's code is stored in `foreign`.
+  /// If the dump was taken without a crash, `signal` stays nil. If the minidump is from an operating system other than
+  /// Linux, the exception's code is stored in `foreign`.
   mutating func decodeException() {
     guard let stream = file.streams[.exception] else { return }
     guard stream.count >= 168, let id = file.integer(at: stream.lowerBound, width: 4),

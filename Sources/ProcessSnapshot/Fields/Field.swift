@@ -46,7 +46,7 @@ package struct Field<Root>: Sendable {
     self.write = write
   }
 
-  /// Returns the same field with a closure that returns the first key's value in the form that reports show.
+  /// Returns the same field with a closure that produces what reports show for the first key.
   package func showing(_ value: @escaping @Sendable (Root) -> ShownValue?) -> Field {
     var field = self
     if let key = keys.first?.key { field.shown[key] = value }
@@ -68,7 +68,7 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path]?.shown }
   }
 
-  /// Binds a key whose value is a number in the form of text.
+  /// Binds a key whose value is a number that is stored as text.
   ///
   /// The field is read but not written, because `ProcessSnapshot.encoded()` writes the number under another key.
   static func reading<Value: LosslessStringConvertible & SendableMetatype>(

@@ -48,7 +48,8 @@ extension ExceptionSnapshot {
   ///
   /// The trap number in the signal frame then belongs to this signal.
   ///
-  /// For a signal that was sent, the signal frame still contains the numbers of an earlier trap of the thread.
+  /// For a signal that was sent, the signal frame still contains the trap number and the error code of an earlier trap
+  /// of the thread.
   static func isFault(signal: Int32?, code: Int32?) -> Bool {
     guard let signal, let code else { return false }
     // The signals are SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV.
@@ -111,7 +112,7 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// True if a process, a timer or another event sent the signal; the code of such a signal is zero or negative.
+  /// True if the signal was sent, for example by a process or a timer; the code of such a signal is zero or negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
   /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.

@@ -184,8 +184,7 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// A note about the first of the four main sections that could not be read; nil if those that were needed could be
-  /// read.
+  /// A note that one of the four main sections could not be read; nil if all of them that were needed could be read.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

@@ -15,8 +15,7 @@ package struct SymbolTable {
     var name: UInt32
     /// The rank of the name.
     ///
-    /// If `order` considers the form of several names at one address equally good, the name with the highest rank is
-    /// used.
+    /// If several names at one address have an equally good form (see `order`), the name with the highest rank is used.
     package var rank: UInt8
     /// False if the table does not contain the size.
     var isMeasured = true

@@ -74,8 +74,8 @@ struct ReturnAddressMethod: UnwindMethod {
   /// The number of bytes that an arm64 function without unwind tables has on the stack.
   ///
   /// The result is nil unless the link register is known to contain the return address to the caller. If the code is
-  /// available, it shows this and the size. Otherwise, the address in the link register must show this, and the size is
-  /// assumed to be 0.
+  /// available, it shows whether this is so, and how many bytes are on the stack. Otherwise, only the address in the
+  /// link register can show whether this is so, and the number of bytes is assumed to be 0.
   ///
   /// After a call that the function made, the link register contains an address in the function itself. If the link
   /// register contains an address in another module, this address therefore belongs to the caller. If a small wrapper

@@ -141,8 +141,8 @@ final class UnwindProcess {
 
   /// Recognizes the functions in which the kernel starts threads and programs.
   ///
-  /// These functions call the first function of the thread or of the program. They are recognized by their names or,
-  /// because libc may be stripped, on x86_64 also by the code after this call.
+  /// These functions call the first function of the thread or of the program. The walker recognizes them by their
+  /// names. On x86_64, it also recognizes them by the code after this call, because libc may be stripped.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
