@@ -20,8 +20,8 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsReadFromKernel: UInt64?
   /// The number of threads about which the dump contains nothing.
   public var threadsOmitted: UInt64?
-  /// The sections of the dump that ended early because the handler faulted or ran out of time; bit n stands for
-  /// section n.
+  /// The sections of the dump that were left out or ended early because the handler faulted or ran out of time; bit n
+  /// stands for section n.
   public var sectionsAbandoned: UInt64?
   /// Bits for the parts that the handler could not read from `/proc`: bit 0 for the mappings, bit 1 for the threads,
   /// bit 2 for the open descriptors.
@@ -30,9 +30,9 @@ public struct CaptureQuality: Sendable, Equatable {
   ///
   /// A part that could not be read is unknown, not empty. `notShown` is nil if the handler could read all parts.
   public var notShown: UInt64?
-  /// The time in nanoseconds from the handler's entry to the mark at the end of the dump.
+  /// The time in nanoseconds from the handler's entry until it wrote the `capture` map, which contains this number.
   public var captureTime: UInt64?
-  /// The number of bytes that were left out because of a limit.
+  /// The number of bytes that were left out because of the limit on the dump's size.
   public var bytesOmitted: UInt64?
   /// The number of threads that do not fit into the minidump's thread list.
   ///

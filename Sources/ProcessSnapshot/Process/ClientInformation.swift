@@ -37,7 +37,7 @@ public struct ClientInformation: Sendable, Equatable {
   /// replaced.
   public var breadcrumbsLeft: UInt64?
   /// The number of breadcrumbs, among the last 128, that are missing because the program was writing them when it
-  /// crashed.
+  /// crashed or could not write them.
   public var breadcrumbsOmitted: UInt64?
 
   public init() {}

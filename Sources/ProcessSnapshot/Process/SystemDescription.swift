@@ -36,10 +36,10 @@ public struct SystemDescription: Sendable, Equatable {
   public var swiftVersion: String?
   /// The output of `uname -n` at launch.
   public var hostName: String?
-  /// The environment variable TZ at launch, otherwise the target of `/etc/localtime`.
+  /// The environment variable TZ at launch or, if it was not set, the target of `/etc/localtime` at the crash.
   public var timeZone: String?
-  /// The path of a file that the container runtime has mounted, if the path of the cgroup does not contain the
-  /// container's ID.
+  /// The path, outside the container, of a file that the container runtime has mounted; nil unless the cgroup's path is
+  /// `/` or not known.
   public var containerMount: String?
 
   public init() {}
