@@ -42,8 +42,8 @@ extension MinidumpEncoder {
 
   /// Appends a thread context, which has only the instruction and stack pointers if no other registers are known.
   ///
-  /// - Returns: the location of the context; an empty location if neither pointer is known either, because readers
-  ///   would otherwise show the thread at address 0.
+  /// - Returns: the location of the context; an empty location if neither registers nor pointers are known, because
+  ///   readers would otherwise show the thread at address 0.
   mutating func encodeContext(
     _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
   ) -> MinidumpLocation {
