@@ -68,7 +68,7 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// The maximum number of bytes of code before or after the system call in a small wrapper function.
+  /// The distance in bytes from the system call within which an address counts as part of the same wrapper function.
   private static let wrapperSize: UInt64 = 4096
 
   /// The number of bytes that an arm64 function without unwind tables has on the stack.
