@@ -11,11 +11,14 @@ struct Core {
   private let linkMap: LinkMap?
   private let commandLine: [UInt8]?
 
-  /// The number of bytes below the stack pointer that a function may use.
+  /// The size of the red zone, the memory below the stack pointer that a function may use without moving the stack
+  /// pointer.
   ///
-  /// Source: System V ABI AMD64 supplement, 3.2.2; arm64 has none.
+  /// arm64 has no red zone.
+  ///
+  /// Source: System V ABI AMD64 supplement, 3.2.2.
   private static let redZone: UInt64 = 128
-  /// The maximum size of an XSAVE area in bytes; a larger area is left out.
+  /// The maximum size of floating-point state in bytes; larger state is left out.
   private static let maximumStateSize = 1 << 14
   private static let legacyStateSize = 512
   private static let chunkSize = 1 << 20
@@ -51,7 +54,8 @@ struct Core {
 
   /// The signals for which the kernel writes a core file.
   ///
-  /// A core file with any other signal comes from a debugger, which had stopped the process with that signal.
+  /// If a core file contains any other signal, a debugger wrote the file after the process had stopped with that
+  /// signal.
   ///
   /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
   private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]

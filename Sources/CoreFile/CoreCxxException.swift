@@ -2,11 +2,11 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The C++ exception that the thread was handling when the process aborted.
+/// The C++ exception that the crashed thread was handling when the process aborted.
 ///
-/// In a crash, the handler records the same data (`CxxExceptionSection.swift`). The functions in a core file cannot be
-/// called, so the address of the thread's exception globals is read from the machine code of `__cxa_get_globals`. Only
-/// exceptions of libstdc++ are recognized.
+/// In a crash, the handler records the same data (`CxxExceptionSection.swift`). Functions in a core file cannot be
+/// called, so the address of the thread's exception globals is computed from the machine code of `__cxa_get_globals`.
+/// Only exceptions of libstdc++ are recognized.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -27,7 +27,7 @@ struct CoreCxxException {
 
   /// The exception; nil if no exception was caught.
   ///
-  /// The exception has no type name if its type is not known.
+  /// If the type is not known, the exception has no type name.
   var exception: CxxException? {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
     let program = snapshot.modules.filter { $0.source == .program }
@@ -45,7 +45,7 @@ struct CoreCxxException {
   }
 
   /// The first words of `std::type_info` objects, which distinguish classes with one base class from classes with
-  /// several.
+  /// several or virtual base classes.
   private struct Classes {
     private(set) var singleBase: Set<UInt64> = []
     private(set) var severalBases: Set<UInt64> = []
@@ -74,7 +74,8 @@ struct CoreCxxException {
     func place(of bytes: [UInt8]) -> Int? {
       (0..<32).first { code.dropFirst($0).starts(with: bytes) }
     }
-    // `lea rdi, [rip + distance]` loads the address of two words: the module, and the offset in its TLS block.
+    // `lea rdi, [rip + distance]` loads the address of two words: the module's TLS ID, and the offset in the module's
+    // TLS block.
     if let start = place(of: [0x48, 0x8D, 0x3D]),
       let distance = code.littleEndian(at: start + 3, as: Int32.self),
       let offset = memory.word(
@@ -97,7 +98,8 @@ struct CoreCxxException {
 
   private func exception(_ header: Address, _ classes: Classes) -> CxxException {
     let unknown = CxxException(typeName: nil)
-    // The exception class is "GNUCC++" followed by a byte: 0, or 1 for an exception that refers to another exception.
+    // The exception class is "GNUCC++" followed by a byte: 0, or 1 for a dependent exception, which refers to another
+    // exception (`std::rethrow_exception`).
     let object: UInt64
     switch memory.word(at: header &+ 80) {
     case 0x474E_5543_432B_2B00: object = header.value &+ Self.headerSize
@@ -121,7 +123,7 @@ struct CoreCxxException {
     func text(at place: Address) -> String? {
       memory.word(at: place).flatMap { memory.text(at: Address($0), limit: Self.messageLimit) }
     }
-    // Both a C string and a std::string begin with a pointer to the text.
+    // A thrown `const char *` and a thrown `std::string` both begin with a pointer to the text.
     let strings: Set = [
       "PKc", "Pc", "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     ]
@@ -148,7 +150,8 @@ struct CoreCxxException {
     else { return nil }
     for index in 0..<min(sizes >> 32, 8) {
       let entry = Address(type) &+ 24 &+ index &* 16
-      // A virtual base class is not examined, because its position is stored only in the object.
+      // A virtual base class is not examined, because its offset is stored in the object's vtable instead of the type
+      // information.
       guard let base = memory.word(at: entry), let flags = memory.word(at: entry &+ 8),
         flags & 1 == 0, depth + 1 < Self.depthLimit,
         let offset = standardError(in: base, classes, depth: Self.depthLimit / 2 + depth)

@@ -14,7 +14,7 @@ package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   package let code: Code
-  /// The unexpected value, or its position.
+  /// The unexpected value, its position, or what the file lacks.
   package let context: String
 
   init(_ code: Code, _ context: String) {

@@ -5,8 +5,8 @@ extension ProcessSnapshot {
   /// The snapshot with only the memory that the handler would capture in a crash, so that a report does not become a
   /// second core file.
   ///
-  /// The bounds of this memory are the defaults of `CaptureLimits`. For each task, the excerpt keeps the task object
-  /// and the slabs that hold the frames of the task's functions.
+  /// The limits for stacks and registered memory ranges are the defaults of `CaptureLimits`. For each task, the excerpt
+  /// keeps the task object and the slabs that hold the frames of the task's functions.
   package var excerpt: ProcessSnapshot {
     var excerpt = self
     let crashed = exception?.threadID

@@ -31,11 +31,11 @@ struct CoreImage {
   private(set) var notes: [Range<Int>] = []
   /// The number of bytes of notes that the headers announce but the file lacks.
   private(set) var missingNoteCount: UInt64 = 0
-  /// The number of headers that were not read, because there are more than any process needs or the file ends before
+  /// The number of headers that were not read, because there are more than `maximumHeaders` or the file ends before
   /// them.
   private(set) var missingHeaders = 0
 
-  /// Returns true if a file begins like an ELF core file, for any processor.
+  /// Returns true if a file begins like a little-endian ELF core file, for any processor.
   static func isCore(_ start: ArraySlice<UInt8>) -> Bool {
     start.starts(with: [0x7F, 0x45, 0x4C, 0x46]) && start.littleEndian(at: 16, width: 2) == 4
   }
@@ -76,7 +76,7 @@ struct CoreImage {
     let fitting = start < bytes.count ? (bytes.count - start) / Self.headerSize : 0
     let read = min(count, fitting, Self.maximumHeaders)
     missingHeaders = count - read
-    // This many headers fit in one of the 16 KiB pages in which `DumpBytes` reads the file.
+    // Headers are read 256 at a time (14 KiB), because `DumpBytes` reads the file in pages of 16 KiB.
     let step = 256
     for first in stride(from: 0, to: read, by: step) {
       let place = start + first * Self.headerSize

@@ -13,8 +13,8 @@ struct CoreMappings {
   /// The maximum size of `text` in bytes; a longer text is cut at the end of a line.
   private static let maximumTextSize = 64 << 20
 
-  /// Lines like those of `/proc/<pid>/maps`, but without the device, the inode and the flag of shared mappings,
-  /// because core files lack these.
+  /// Lines like those of `/proc/<pid>/maps`; device and inode are 0 and every mapping is private (`p`), because core
+  /// files do not contain these values.
   let text: [UInt8]
   /// The number of mappings.
   let count: Int

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// An ELF image in the memory of a core file, with those of the image's headers that the core file contains.
+/// An ELF image in the memory of a core file; program headers and build ID are empty if the core file lacks them.
 ///
 /// Source: System V gABI, "Program Header"; elf(5).
 struct CoreModule {
@@ -78,7 +78,7 @@ struct CoreModule {
     }
   }
 
-  /// The address range of the first segment of a type.
+  /// The address range of the first segment with a given type; nil if there is none.
   func segment(ofType type: UInt64) -> AddressRange? {
     let headers = headers
     guard let lowest = headers.filter({ $0.type == 1 }).map({ $0.address & ~4095 }).min(),
@@ -116,8 +116,8 @@ extension CoreModule {
     // AT_PHDR contains the address of the program headers, which are in the first page of the program's image.
     let headers = process.auxiliaryValue(3).map { Address($0) }
     for file in process.files where file.offset == 0 {
-      // A file whose first page is not in the core file may be an image. The reader of the dump drops it if its
-      // mappings contain no code.
+      // A file whose first page is not in the core file may be an image. The reader of the intermediate dump drops such
+      // a module if its mappings contain no code.
       let hasHeader = isImage(at: file.range.start, in: memory)
       guard hasHeader || memory.word(at: file.range.start) == nil else { continue }
       add(file.range.start, file.path)

@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// Walks through the notes of a core file.
 ///
-/// Source: elf(5), "Notes (Nhdr)"; Linux include/uapi/linux/elf.h (NT_PRSTATUS and the others).
+/// Source: elf(5), "Notes (Nhdr)"; Linux include/uapi/linux/elf.h (`NT_*` constants).
 struct CoreNotes {
   /// One note: its kind, and the range of its contents in the file.
   struct Note {
@@ -24,7 +24,7 @@ struct CoreNotes {
     let contents: Range<Int>
   }
 
-  /// The maximum number of notes that are examined; a thread has about seven.
+  /// The maximum number of notes that are examined; each thread has several.
   private static let limit = 1 << 20
   private static let headerSize = 12
 
@@ -45,7 +45,7 @@ struct CoreNotes {
         let name = place + Self.headerSize
         let contents = name + Int(nameSize + 3) & ~3
         let end = contents + Int(size)
-        // Ignore a truncated note, which is not reliable.
+        // The file or segment ends inside this note, so ignore the note.
         guard end <= segment.upperBound else { break }
         if let kind = Note.Kind(rawValue: type), isKnown(name, size: nameSize) {
           body(Note(kind: kind, contents: contents..<end))

@@ -4,17 +4,17 @@ internal import Stackwalk
 
 /// Reads ELF core files written by the kernel or by debuggers.
 ///
-/// The notes are converted to the tokens of an intermediate dump, and the reader of dumps makes a snapshot from these
-/// tokens. A core file and a dump of the same crash are therefore read by the same rules. The contents of memory stay
-/// in the file and are read only when they are used.
+/// `CoreReader` converts the notes to the tokens of an intermediate dump, and then reads these tokens as a snapshot. A
+/// core file and a dump of the same crash are therefore read by the same rules. The contents of memory stay in the file
+/// and are read only when they are used.
 package enum CoreReader {
   /// Returns true if a file begins like an ELF core file.
   package static func isCore(_ start: ArraySlice<UInt8>) -> Bool { CoreImage.isCore(start) }
 
-  /// Makes a snapshot of everything in a core file.
+  /// Converts a core file to a snapshot.
   ///
-  /// Reading never traps, whatever bytes the file contains. Facts that a core file cannot contain stay nil or empty.
-  /// A truncated file is not an error; the snapshot's `capture` records the damage.
+  /// Reading never traps, whatever bytes the file contains. Values that a core file cannot contain stay nil or empty. A
+  /// truncated file is not an error; the snapshot's `capture` records the damage.
   ///
   /// - Parameters:
   ///   - bytes: the whole file.
@@ -48,8 +48,7 @@ package enum CoreReader {
     RuntimeFacts(of: snapshot, symbols).add(to: &snapshot)
     ParkedThreads(of: snapshot, symbols).add(to: &snapshot)
     ClientFacts(of: snapshot, symbols).add(to: &snapshot)
-    // If the program chose to leave out secrets, the report may contain no more than a report from the handler's
-    // dump.
+    // If the program set a privacy level, the report may contain no more than a report from the handler's dump.
     guard snapshot.process.privacy != nil else { return snapshot }
     return snapshot.excerpt.keeping(.full, symbols: symbols)
   }

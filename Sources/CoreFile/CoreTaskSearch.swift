@@ -5,9 +5,9 @@ internal import Stackwalk
 /// A search for all tasks of Swift concurrency in the memory of a core file, including tasks that no thread was
 /// running.
 ///
-/// The runtime has no list of its tasks, but each task object begins with the same word. So this search reads the
-/// writable private memory in the core file. An object counts as a task only if its fields are consistent
-/// (`TaskReader`).
+/// The runtime has no list of its tasks, but each task object begins with the same word, the address of the task
+/// class's metadata. So this search reads the writable private memory in the core file. An object counts as a task only
+/// if its fields are consistent (`TaskReader`).
 struct CoreTaskSearch {
   /// The maximum number of bytes that are read.
   static let byteLimit: UInt64 = 1 << 30
@@ -69,7 +69,8 @@ struct CoreTaskSearch {
 
   /// The memory in which tasks may be: writable private memory that is neither a file nor a stack.
   ///
-  /// Smaller ranges come first, because the heap consists of them. A very large range is often a table of the program.
+  /// Smaller ranges come first, because most heap ranges are small. A very large range is often one large table or
+  /// buffer of the program.
   private var regions: [MemoryRegion] {
     let stacks = snapshot.threads.compactMap(\.stackRange)
     let ranges = snapshot.mappings.filter { mapping in

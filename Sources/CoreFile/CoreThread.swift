@@ -17,11 +17,10 @@ struct CoreThread {
   let registers: [UInt8]
   let stackPointer: Address
   let instructionPointer: Address
-  /// The `fs` base on x86_64; on arm64, the thread pointer is in another note.
+  /// The `fs` base on x86_64; the value of the NT_ARM_TLS note on arm64.
   var threadPointer: UInt64?
-  /// The number of the system call that the thread was in; nil if it is not known.
-  ///
-  /// Nil or negative if the thread was in no system call.
+  /// The number of the system call that the thread was in; nil or negative if the thread was in none or the number is
+  /// not known.
   var systemCall: Int32?
   /// The positions of the floating-point state and of the XSAVE area in the file.
   var floatingPoint: Range<Int>?
@@ -68,8 +67,10 @@ struct CoreThread {
       .clampedAdding(microseconds.clampedMultiplied(by: 1000))
   }
 
-  /// Reorders r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, eflags,
-  /// rsp, ss, fs_base, gs_base, ds, es, fs, gs to `gregset_t`.
+  /// Converts registers from the order of `struct user_regs_struct` to the order of `gregset_t`.
+  ///
+  /// The words are r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, eflags,
+  /// rsp, ss, fs_base, gs_base, ds, es, fs, gs.
   private static func signalFrameOrder(_ words: [UInt64]) -> [UInt64] {
     let order = [9, 8, 7, 6, 3, 2, 1, 0, 14, 13, 4, 5, 12, 10, 11, 19, 16, 18]
     let segments = [words[17], words[26], words[25], words[20]].enumerated()
@@ -103,10 +104,10 @@ struct CoreThread {
   }
 }
 
-/// The facts about the process in the notes of a core file.
+/// The data about the process in the notes of a core file.
 struct CoreProcess {
   var threads: [CoreThread] = []
-  /// The number of threads that were not read, because there are too many.
+  /// The number of threads that were not read, because there are more than `maximumThreads`.
   var omittedThreads = 0
   /// This field and the next three come from NT_PRPSINFO.
   var processID: UInt32?

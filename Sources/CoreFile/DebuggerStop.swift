@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Recognizes a process that a debugger had stopped when it wrote the core file, for example at a breakpoint.
+/// Recognizes a core file that a debugger wrote while the process was stopped, for example at a breakpoint.
 ///
 /// The kernel reports breakpoints and single steps to a debugger with SIGTRAP; without the debugger, this signal
 /// would have ended the process. SIGTRAP means a crash only if the instruction that raised it is a trap instruction
@@ -10,7 +10,8 @@ internal import ProcessSnapshot
 struct DebuggerStop {
   private static let trapSignal: Int32 = 5
 
-  /// True if the process had stopped for the debugger, or if the code at the instruction pointer is not known.
+  /// True for a SIGTRAP that no trap instruction of the program raised, or if the code at the instruction pointer is
+  /// not known.
   static func isFound(in snapshot: ProcessSnapshot) -> Bool {
     guard snapshot.exception?.signal == trapSignal,
       let place = snapshot.exception?.context?.instructionPointer

@@ -17,7 +17,8 @@ struct ModuleMemory {
     let known = RangeSet(snapshot.memory.regions.map(\.range))
     var parts: [MemoryRegion] = []
     var count = 0
-    // Most reads concern the innermost calls, so the modules with the threads' current instructions come first.
+    // Most reads concern the innermost calls, so the modules that contain the current instructions of the first 64
+    // threads come first.
     let urgent = Set(
       snapshot.threads.prefix(64).compactMap(\.instructionPointer)
         .compactMap { snapshot.module(containing: $0)?.address })

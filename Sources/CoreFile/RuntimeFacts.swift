@@ -4,10 +4,10 @@ internal import Stackwalk
 
 /// The last messages of Swift's runtime and of the C library, found in the memory of a core file.
 ///
-/// The messages are found by the names of the variables that lead to them.
+/// `RuntimeFacts` looks up the variables that point to the messages by name.
 ///
-/// The handler gets the addresses of these variables from the runtimes. For a core file, these addresses are read
-/// from the modules' files, which must be of the same builds.
+/// The handler gets the addresses of these variables from the runtime libraries. For a core file, the addresses are
+/// computed from the symbols in the modules' files, which must be of the same builds.
 struct RuntimeFacts {
   private static let messageLimit = 16384
 
@@ -19,13 +19,13 @@ struct RuntimeFacts {
   }
 
   func add(to snapshot: inout ProcessSnapshot) {
-    // If the process continued after the core file was written, the last message has nothing to do with the core file,
-    // so it is left out.
+    // If the process continued after the core file was written, an earlier message has nothing to do with the core
+    // file, so it is left out.
     if snapshot.request == nil, snapshot.exception != nil {
       snapshot.exception?.fatalMessage = fatalMessage
       snapshot.exception?.abortMessage = abortMessage
     }
-    // A process that aborts may have an uncaught C++ exception, which explains the abort.
+    // An uncaught C++ exception may explain an abort.
     if snapshot.exception?.signal == 6 {
       snapshot.cxxException = CoreCxxException(of: snapshot, symbols).exception
     }

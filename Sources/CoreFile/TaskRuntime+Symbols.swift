@@ -3,7 +3,7 @@ package import ProcessSnapshot
 package import Stackwalk
 
 extension TaskRuntime {
-  /// Reads the values by which tasks are recognized from the runtime's variables.
+  /// Reads from the runtime's variables the values by which tasks are recognized.
   ///
   /// - Parameters:
   ///   - modules: the modules of the process. The runtime can be linked into the program.
@@ -36,7 +36,8 @@ extension TaskRuntime {
 }
 
 extension TaskRuntime.ContextPlace {
-  /// Reads the place of contexts from the handler's variables; nil if the program has begun no context.
+  /// Reads from the handler's variables where tasks store contexts; nil if the variables are not found or the program
+  /// has opened no context.
   init?(in modules: [ModuleSnapshot], _ symbols: SymbolSource, word: (Address) -> UInt64?) {
     guard let places = ClientFacts.places(in: modules, symbols, word: word),
       let work = places[ClientFacts.workPlaces], let key = places[ClientFacts.workKey],

@@ -29,13 +29,14 @@ struct ThreadLocals {
     let isProgram = module.source == .program
     switch snapshot.architecture {
     case .x86_64:
-      // The TLS blocks are below the thread pointer, and the program's block comes first.
+      // The TLS blocks are below the thread pointer, and the program's block is next to it.
       let own =
         segment.size.clampedAdding(segment.alignment &- 1) & (0 &- segment.alignment)
       guard let distance = isProgram ? own : linkersOffset(of: module) else { return nil }
       return Block(offset: 0 &- distance, size: segment.size)
     case .arm64:
-      // The TLS blocks are above the thread control block, which takes 16 bytes.
+      // The thread pointer points to the thread control block of 16 bytes. The TLS blocks follow, the program's block
+      // first.
       guard let distance = isProgram ? max(16, segment.alignment) : linkersOffset(of: module)
       else { return nil }
       return Block(offset: distance, size: segment.size)

@@ -1,11 +1,11 @@
 internal import ProcessSnapshot
 
-/// The parts of the captured memory that go into the file, in the file's order.
+/// The parts of the captured memory that go into the minidump, in the order of the file.
 ///
-/// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list
-/// if regions overlap, if there are more than 4,096 of them, or if a region has more than 64 MiB. Regions of more
-/// than 64 MiB are therefore cut into adjacent pieces. If there are too many regions or bytes, the crashing thread's
-/// stack has priority, then the other threads' stacks, then the other memory by address.
+/// The memory list and the stack descriptors of the threads refer to the same bytes of the file. Breakpad's reader
+/// drops the memory list if regions overlap or if there are more than 4,096 regions. It does not read a region of more
+/// than 64 MiB, so larger regions are cut into adjacent pieces. If there are too many regions or bytes, the crashing
+/// thread's stack has priority, then the other threads' stacks, then the other memory by address.
 struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {
@@ -24,12 +24,12 @@ struct MemoryPlan {
 
   /// The pieces, sorted by address.
   let pieces: [Piece]
-  /// The number of pieces that the file has no room for.
+  /// The number of pieces that are left out because of the limits on regions and bytes.
   let unlistedCount: Int
   /// The number of bytes that captured memory takes in the file, including padding.
   let size: UInt64
 
-  /// The maximum size of captured memory in one file, so that every offset fits 32 bits.
+  /// The maximum size of captured memory in one file; it ensures that every file offset fits in 32 bits.
   static let maximumSize: UInt64 = 3 << 30
 
   init(of snapshot: ProcessSnapshot, threads: [ThreadSnapshot]) {
@@ -54,7 +54,7 @@ struct MemoryPlan {
     size = offset
   }
 
-  /// Chooses all pieces or, if there are more than a file may have, the most important ones.
+  /// Chooses all pieces or, if they exceed the limits of a file, the most important ones.
   private static func chosen(from all: [Piece], threads: [ThreadSnapshot]) -> [Piece] {
     let total = all.reduce(UInt64(0)) { $0 &+ $1.sizeInFile }
     guard all.count > MinidumpFormat.maximumMemoryRegions || total > maximumSize else { return all }
@@ -69,8 +69,8 @@ struct MemoryPlan {
     return selected.sorted().map { all[$0] }
   }
 
-  /// The file offset of the bytes at an address, and how many of `count` bytes the file has from there on; nil if the
-  /// file has none of them.
+  /// The offset of the byte at an address, counted from the start of the captured memory in the file, and how many of
+  /// `count` bytes follow in the same piece; nil if no piece contains the address.
   func location(of address: Address, count: Int) -> (offset: UInt64, count: Int)? {
     guard let index = Self.index(of: address, in: pieces),
       let start = pieces[index].range.offset(of: address)
@@ -86,7 +86,8 @@ struct MemoryPlan {
 }
 
 extension ThreadSnapshot {
-  /// The region of the stack that contains the stack pointer, or else the next region above the stack pointer.
+  /// The region of the stack that contains the stack pointer, or else the next region above the stack pointer; the
+  /// first region if there is no such region or the stack pointer is not known.
   ///
   /// After a stack overflow, the stack pointer is in the guard page, below all memory that could be captured.
   var stackAtPointer: MemoryRegion? {

@@ -1,10 +1,10 @@
 public import IntermediateDump
 internal import ProcessSnapshot
 
-/// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
+/// The IDs and annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
-/// Programs that forward minidumps of any size use this type. `MinidumpAnnotations` does not contain the annotations
-/// of modules.
+/// This type is for programs that forward minidumps and need not read the threads and the memory. The annotations of
+/// modules are left out.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
 public struct MinidumpAnnotations: Sendable, Equatable {

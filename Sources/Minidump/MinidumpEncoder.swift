@@ -1,11 +1,11 @@
 internal import ProcessSnapshot
 
-/// Lays out one minidump; the encoder of each stream is an extension in the file of that stream.
+/// Lays out one minidump; the code for each stream is an extension in that stream's own source file.
 struct MinidumpEncoder {
   private(set) var snapshot: ProcessSnapshot
-  /// The threads in the file: at most 4,096, the crashing thread first.
+  /// The threads in the minidump: at most 4,096, the crashing thread first.
   let threads: [ThreadSnapshot]
-  /// The modules in the file: at most 2,048 that do not overlap, the executable first.
+  /// The modules in the minidump: at most 2,048 that do not overlap, the executable first.
   private(set) var modules: [ModuleSnapshot] = []
   let plan: MemoryPlan
   var buffer = MinidumpBuffer()
@@ -30,9 +30,9 @@ struct MinidumpEncoder {
     countUnlisted()
   }
 
-  /// Counts the entries that are left out because lists are limited.
+  /// Stores in the snapshot how many threads, modules and memory regions the minidump leaves out.
   ///
-  /// If the snapshot already has a larger count, that count stays.
+  /// If the snapshot already contains a larger number, for example from an earlier conversion, the larger number stays.
   private mutating func countUnlisted() {
     func count(_ unlisted: Int, _ known: UInt64?) -> UInt64? {
       unlisted > 0 ? max(UInt64(unlisted), known ?? 0) : known
@@ -109,7 +109,7 @@ struct MinidumpEncoder {
     buffer.append(MinidumpFormat.version)
     buffer.append(UInt32(truncatingIfNeeded: streamCount))
     buffer.append(UInt32(truncatingIfNeeded: MinidumpFormat.headerSize))
-    // The checksum is 0, because no writer sets one.
+    // The checksum, which may be 0.
     buffer.append(UInt32(0))
     let seconds = (snapshot.process.crashTime ?? 0) / 1_000_000_000
     buffer.append(UInt32(exactly: seconds) ?? 0)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The reason why a minidump could not be written, or why a file is not a minidump.
+/// The reason why a minidump could not be written or read.
 public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; later versions may add more kinds.
   public struct Code: Sendable, Hashable {

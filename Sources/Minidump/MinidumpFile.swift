@@ -3,9 +3,9 @@ internal import ProcessSnapshot
 
 /// The bytes of a minidump and its directory.
 ///
-/// All offsets and lengths that the file contains are checked only once, in `MinidumpFile`.
+/// The methods of this type check the offsets and lengths that the file contains.
 struct MinidumpFile {
-  /// The maximum number of entries that are read from one list; the largest real processes have fewer.
+  /// The maximum number of entries that are read from one list, 16 times the limit of Breakpad's reader for threads.
   static let maximumEntries = 1 << 16
   /// The maximum number of bytes of one string; a path on Linux has at most 4,096 bytes.
   static let maximumStringSize: UInt64 = 1 << 16
@@ -15,16 +15,17 @@ struct MinidumpFile {
   private(set) var streams: [MinidumpStreamType: Range<Int>] = [:]
   /// The time in the header, in seconds since 1970.
   let timeStamp: UInt32
-  /// Descriptions of the parts that were left out, with the reasons.
+  /// Descriptions of damage in the file, at most eight.
   private(set) var damage: [String] = []
   /// The number of bytes that may still be copied from the file.
   ///
-  /// The number is limited because a malicious file may refer to the same bytes again and again.
+  /// The number is limited because a malicious file may refer to the same bytes many times.
   private var copyBudget: Int
 
   /// Reads the header and the directory.
   ///
-  /// - Parameter limit: the maximum number of bytes that may be copied from the file, if it is below the default.
+  /// - Parameter limit: the maximum number of bytes that may be copied from the file, if it is below the default of
+  ///   four times the file's size plus 1 MiB.
   init(_ bytes: DumpBytes, copying limit: Int = .max) throws(MinidumpError) {
     self.bytes = bytes
     copyBudget = min(limit, 4 * bytes.count + 1 << 20)
@@ -64,17 +65,17 @@ struct MinidumpFile {
     }
   }
 
-  /// Records a description of damage; only the first few are kept.
+  /// Records a description of damage; only the first eight are kept.
   mutating func note(_ text: String) {
     if damage.count < 8 { damage.append(text) }
   }
 
-  /// A little-endian integer in the file; nil if it is not inside the file.
+  /// The little-endian integer at an offset; nil if the integer is not inside the file.
   func integer(at offset: Int, width: Int) -> UInt64? {
     bytes.integer(at: offset, width: width)
   }
 
-  /// The range of some bytes in the file; nil unless all of them are inside the file.
+  /// The range of `size` bytes from `rva` on; nil unless all of them are inside the file.
   func range(rva: UInt64, size: UInt64) -> Range<Int>? {
     let count = UInt64(bytes.count)
     guard rva <= count, size <= count &- rva else { return nil }
@@ -88,8 +89,7 @@ struct MinidumpFile {
     return range(rva: rva, size: size)
   }
 
-  /// Copies bytes from the file; nil once all copies together would exceed the limit, which is several times the
-  /// file's size.
+  /// Copies bytes from the file; nil if all copies together would then exceed the limit on copies.
   mutating func copy(_ range: Range<Int>) -> [UInt8]? {
     spend(range.count) ? bytes.slice(range).map(Array.init) : nil
   }
@@ -111,7 +111,7 @@ struct MinidumpFile {
     streams[type].flatMap { copy($0) }
   }
 
-  /// Finds the entries of a stream that is a list: a 32-bit count, then entries of the same size.
+  /// The file offsets of the entries of a stream that consists of a 32-bit count and entries of the same size.
   mutating func entries(of type: MinidumpStreamType, size: Int) -> [Int] {
     guard let stream = streams[type] else { return [] }
     guard stream.count >= 4, let claimed = integer(at: stream.lowerBound, width: 4) else {

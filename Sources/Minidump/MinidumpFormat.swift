@@ -31,7 +31,7 @@ enum MinidumpFormat {
   /// its size.
   static let dsoDebugSize = 40
   static let linkMapSize = 24
-  /// The sizes of these structures in the layout of the rust-minidump family, without padding.
+  /// The sizes of these structures in the layout of minidump writers in Rust, which use no padding.
   static let packedDsoDebugSize = 36
   static let packedLinkMapSize = 20
 
@@ -39,7 +39,8 @@ enum MinidumpFormat {
   static let productAnnotation = "prod"
   static let versionAnnotation = "ver"
 
-  // The limits of Breakpad's reader. If a list has more entries, the reader drops the whole list.
+  // The limits of Breakpad's reader. If a list has more entries, the reader drops the whole list. It does not read a
+  // memory region that is larger than `maximumRegionSize`.
   static let maximumThreads = 4096
   static let maximumModules = 2048
   static let maximumMemoryRegions = 4096
@@ -73,7 +74,8 @@ enum MinidumpFormat {
   static let amd64Integer: UInt32 = 0x2
   static let amd64Segments: UInt32 = 0x4
   static let amd64FloatingPoint: UInt32 = 0x8
-  /// If none of these flags is set, as Breakpad writes on macOS, the context has the control and integer registers.
+  /// The mask of the flags for parts; if none of them is set, as in Breakpad's minidumps from macOS, the context has
+  /// the control and integer registers.
   static let amd64Parts: UInt32 = 0x1F
 
   /// Flags for the parts of MDRawContextARM64 that are present.
@@ -85,7 +87,7 @@ enum MinidumpFormat {
   static let arm64FloatingPoint: UInt32 = 0x4
   static let arm64Parts: UInt32 = 0xF
   static let arm64ContextSize = 912
-  /// The size of a context that ends with the floating-point state, as Crashpad writes it without debug registers.
+  /// The size of a context that ends with the floating-point state and has no debug registers.
   static let arm64ContextWithoutDebugSize = 792
   static let arm64OldContext: UInt64 = 0x8000_0000
   static let arm64OldContextSize = 796

@@ -3,12 +3,12 @@ public import ProcessSnapshot
 
 /// Reads minidumps of this package, and those of Breakpad and Crashpad, for Linux and partly for other systems.
 public enum MinidumpReader {
-  /// Makes a snapshot of everything in a minidump.
+  /// Converts a minidump to a snapshot.
   ///
-  /// Reading never traps, whatever bytes the file contains, and uses at most a few times as much memory as the file
-  /// has bytes. A damaged stream is left out, or only its readable entries are used, and `capture.damage` describes
-  /// the damage. Values that a foreign writer did not record stay nil. A minidump of this package is read as the
-  /// snapshot that was written, except for parts that the limits of the format cut off.
+  /// Reading never traps, whatever bytes the file contains, and uses at most a few times as much memory as the file has
+  /// bytes. A damaged stream is left out, or only its readable entries are used, and `capture.damage` describes the
+  /// damage. Values that a foreign writer did not record stay nil. For a minidump of this package, the result is the
+  /// snapshot that was written, except for the parts that the writer left out because of the format's limits.
   ///
   /// - Parameter bytes: the whole file.
   /// - Returns: the snapshot. A missing stream is not an error.
@@ -24,15 +24,15 @@ public enum MinidumpReader {
   }
 }
 
-/// Reads one minidump; the decoder of each stream is an extension in the file of that stream.
+/// Reads one minidump; the code for each stream is an extension in that stream's own source file.
 struct MinidumpDecoder {
   var file: MinidumpFile
   var snapshot = ProcessSnapshot(architecture: .x86_64)
-  /// The path of the first module in the file; nil if the file has no modules.
+  /// The path of the first module in the minidump; nil if there is no module or its path is empty.
   var mainModulePath: String?
-  /// For each module in the file's list, its index in the snapshot.
+  /// For each entry of the module list, the index of the module in the snapshot.
   var moduleIndices: [Int] = []
-  /// The annotations of the modules, in the file's order.
+  /// The annotations of the modules, in the order of Crashpad's list.
   var moduleAnnotations: [ModuleAnnotations] = []
   /// The number of module annotations that may still be read.
   var moduleAnnotationsLeft = MinidumpFile.maximumEntries
@@ -48,9 +48,9 @@ struct MinidumpDecoder {
     return snapshot
   }
 
-  /// Reads this package's own stream: the whole snapshot as an intermediate dump, without memory.
+  /// Reads this package's own stream, which contains the snapshot as an intermediate dump, and the memory lists.
   ///
-  /// - Returns: nil for a minidump of another writer. Also nil if the stream is damaged; the damage is then noted.
+  /// - Returns: nil for a minidump of another writer. Also nil if the stream is damaged; the damage is then recorded.
   private mutating func decodePostmortemDump() -> ProcessSnapshot? {
     guard let bytes = file.copy(.postmortemDump) else { return nil }
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else {
@@ -65,7 +65,7 @@ struct MinidumpDecoder {
     return ProcessSnapshot(reading: document, memory: memory)
   }
 
-  /// Reads the streams that minidumps of all writers have.
+  /// Reads the threads, the exception, the modules and the memory from the streams that other programs also write.
   private mutating func decodeStandardStreams() throws(MinidumpError) {
     snapshot.architecture = try architecture()
     snapshot.capture.isComplete = true
@@ -80,10 +80,9 @@ struct MinidumpDecoder {
     snapshot.memory = MemorySnapshot(joining: listed + snapshot.threads.flatMap(\.stack))
   }
 
-  /// Reads descriptions of the process and the system.
+  /// Reads descriptions of the process and the system from the streams that other programs also write.
   ///
-  /// These values are rounded, or put together from several facts. They are read only if this package's own stream
-  /// cannot be used.
+  /// These streams contain times in whole seconds, and the kernel's name, release and version in one text.
   private mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()

@@ -1,18 +1,18 @@
 package import IntermediateDump
 
-/// Reads the first part of this package's stream in a minidump: the program and the time of the crash, without
-/// memory.
+/// Reads the start of this package's stream in a minidump, which describes the process and the exception.
 package enum MinidumpSummary {
-  /// The number of bytes of the stream that are read, which is enough because process and exception come first.
+  /// The maximum number of bytes of the stream that are read, which is enough because the stream begins with the
+  /// process and the exception.
   static let prefixSize = 256 << 10
-  /// The maximum number of examined streams.
+  /// The maximum number of directory entries that are examined.
   private static let maximumCount: UInt64 = 4096
 
-  /// Finds the stream with three small reads.
+  /// Finds the stream with three reads: the header, the directory, and the start of the stream.
   ///
   /// - Parameter read: reads a number of bytes at an offset, or fewer at the end of the file.
-  /// - Returns: the part of the stream that was read, which is a truncated document if the stream is longer. Nil
-  ///   for a minidump of another writer and for other files.
+  /// - Returns: the part of the stream that was read, which is a truncated document if the stream is longer than
+  ///   `prefixSize`. Nil for a minidump of another writer and for other files.
   package static func document<Failure: Error>(
     read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
   ) throws(Failure) -> IntermediateDumpDocument? {

@@ -5,15 +5,14 @@ public import ProcessSnapshot
 public enum MinidumpWriter {
   /// Writes a whole minidump into an empty file.
   ///
-  /// The signature in the header is written last, so an incomplete file is never treated as a minidump. The captured
+  /// The signature in the header is written last, so no reader accepts an incomplete file as a minidump. The captured
   /// memory goes from the snapshot into the file without a copy. Data beyond the limits of Breakpad's reader (4,096
-  /// threads, 2,048 modules, 4,096 memory regions) is left out. The crashing thread's data is the last to be left
-  /// out.
+  /// threads, 2,048 modules, 4,096 memory regions) is left out. The crashing thread has priority.
   ///
   /// - Parameters:
   ///   - snapshot: the snapshot to write. If data is missing, its stream is left out, or its field is zero.
-  ///   - descriptor: an empty regular file that is open for reading and writing, but not for appending. The
-  ///     descriptor stays open, and the file is not synchronized to disk.
+  ///   - descriptor: an empty regular file that is open for writing, but without `O_APPEND`. The descriptor stays open,
+  ///     and the file is not synchronized to disk.
   /// - Throws: `MinidumpError` with `cannotWrite` and the system's error number, or `tooLarge`.
   ///
   /// Source: Crashpad `minidump/minidump_file_writer.cc`; `Docs/Internals/Minidump.md`.

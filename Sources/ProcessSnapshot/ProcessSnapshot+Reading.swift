@@ -18,7 +18,7 @@ extension ProcessSnapshot {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
     capture.isComplete = true
-    // Facts recorded at the crash replace facts recorded at launch.
+    // Values recorded at the crash replace values recorded at launch.
     Self.mapFields.read(root, into: &self)
     system.processorModel = system.processorModel ?? system.processorText.flatMap(ProcessorName.of)
     readMappings(root)
@@ -110,7 +110,7 @@ extension ProcessSnapshot {
 
   /// Separates stacks that share a mapping with their neighbors.
   ///
-  /// In glibc 2.42, the guard regions between stacks do not split the mapping.
+  /// Since glibc 2.42, the guards between the stacks (MADV_GUARD_INSTALL) do not split the mapping.
   ///
   /// The C library places a thread's control block on the last page of the thread's stack. The next higher stack
   /// therefore begins right after this page.
@@ -126,10 +126,11 @@ extension ProcessSnapshot {
     }
   }
 
-  /// Sorts the work's breadcrumbs by time, and computes the wall time of breadcrumbs that lack one.
+  /// Sorts the breadcrumbs of the crashed thread's work by time, and computes the wall-clock time of breadcrumbs that
+  /// lack one.
   ///
-  /// The program may read only the uptime when it adds a breadcrumb. The wall time follows from the uptime and the
-  /// wall time of the crash.
+  /// A program may record only the uptime of a breadcrumb. The wall-clock time follows from this uptime, and from the
+  /// uptime and the wall-clock time of the crash.
   private mutating func timeBreadcrumbs() {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }
     guard let time = process.crashTime, let uptime = process.crashUptime else { return }

@@ -1,7 +1,8 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// The maximum number of bytes of all XSAVE areas that are written; the first threads get their areas in full.
+  /// The maximum number of bytes of all XSAVE areas that are written; if an area does not fit, only its first 512 bytes
+  /// are written.
   private static var extendedStateLimit: Int { 8 << 20 }
   /// The maximum number of bytes of `/proc/self/maps` that are written as one property.
   private static var chunkSize: Int { 1 << 20 }
@@ -9,9 +10,9 @@ extension ProcessSnapshot {
   /// Returns the complete snapshot as an intermediate dump, with the converter's additions but without bytes of
   /// memory.
   ///
-  /// If the dump is read back with the same memory, the new snapshot equals this one except for four parts. These
-  /// parts are streams that the converter added, annotations of modules other than the program's, a foreign
-  /// exception, and XSAVE areas past 8 MiB in total.
+  /// If the dump is read back with the same memory, the new snapshot equals this one except for four parts. These parts
+  /// are streams that the converter added, annotations of modules (except copies of the program's typed annotations), a
+  /// foreign exception, and XSAVE areas past 8 MiB in total.
   ///
   /// - Returns: nil if the dump would be larger than 256 MiB.
   package func encoded() -> [UInt8]? {

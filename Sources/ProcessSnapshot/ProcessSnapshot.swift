@@ -2,8 +2,8 @@ public import IntermediateDump
 
 /// The contents of a dump, as values that depend neither on the file format nor on how reports show them.
 ///
-/// A snapshot is built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader. Everything
-/// that a dump may lack is optional or can be empty. Nil means unknown, never zero.
+/// A snapshot is read from an intermediate dump (`init(reading:)`), a minidump (`MinidumpReader`) or a core file.
+/// Everything that a dump may lack is optional or can be empty. Nil means unknown, never zero.
 public struct ProcessSnapshot: Sendable, Equatable {
   /// The instruction set of the crashed process.
   public enum Architecture: String, Sendable {
@@ -63,7 +63,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
   public var userStreams: [UserStream] = []
 
-  /// How a run that left no dump ended; a report of such a run has few other facts.
+  /// How a run that left no dump ended; a report of such a run contains little other data.
   public var end: RunEnd?
 
   public init(architecture: Architecture) {
@@ -96,7 +96,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// The values of `countingAnnotations` as text, by name.
   public var annotations: [String: String] { countingAnnotations.compactMapValues(\.text) }
 
-  /// The thread that took the exception; nil if there is no exception or its thread was not captured.
+  /// The thread that received the signal; nil if there is no exception or its thread was not captured.
   public var crashedThread: ThreadSnapshot? {
     guard let id = exception?.threadID else { return nil }
     return threads.first { $0.id == id }

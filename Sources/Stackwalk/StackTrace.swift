@@ -47,7 +47,7 @@ public struct StackFrame: Sendable, Equatable {
   public var moduleIndex: Int?
   /// The function; nil if no name was found for it.
   public var symbol: FrameSymbol?
-  /// The line of the instruction or, in a frame into which a call was inlined at the address, the line of this call.
+  /// The line of the instruction; if another call was inlined into this frame at the address, the line of that call.
   ///
   /// `sourceLocation` is nil without debug information.
   public var sourceLocation: SourceLocation?

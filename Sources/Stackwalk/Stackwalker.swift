@@ -315,7 +315,7 @@ public struct Stackwalker {
   }
 }
 
-// Stored stacks contain codes in place of the words that reports print for the methods.
+// Stored stacks contain codes instead of the words that reports print for the methods.
 
 extension FrameTrust {
   /// The code for this method; every method of a walk has a code.

@@ -1,4 +1,4 @@
-// Declares the demanglers that every Swift program contains.
+// Declares the demanglers of the Swift and C++ runtimes.
 #ifndef CSWIFTDEMANGLE_H
 #define CSWIFTDEMANGLE_H
 
@@ -7,7 +7,8 @@
 
 /// Demangles a Swift name; libswiftCore exports this function.
 ///
-/// The function returns memory that the caller must free with `free`, or NULL for any other name.
+/// If `outputBuffer` is NULL, the function returns memory that the caller must release with `free`. It returns NULL if
+/// the name is not a mangled Swift name.
 ///
 /// Source: swift/include/swift/Demangling/Demangle.h and stdlib's Demangle.cpp.
 char *_Nullable swift_demangle(const char *_Nonnull mangledName, size_t mangledNameLength,
@@ -16,15 +17,15 @@ char *_Nullable swift_demangle(const char *_Nonnull mangledName, size_t mangledN
 
 /// The C++ runtime's demangler.
 ///
-/// The reference is weak, so that this package adds no dependency on libstdc++ to a program; libswiftCore already has
-/// that dependency.
+/// The reference is weak, so a program links even without libstdc++. A dynamically linked libswiftCore loads libstdc++
+/// anyway.
 ///
 /// Source: Itanium C++ ABI, 3.4 demangler API.
 char *_Nullable __cxa_demangle(const char *_Nonnull mangledName, char *_Nullable outputBuffer,
                                size_t *_Nullable length, int *_Nullable status)
     __attribute__((weak));
 
-/// Demangles a C++ name; returns NULL for any other name, or without the C++ runtime.
+/// Demangles a C++ name; returns NULL for any other name, or if the program does not contain the C++ runtime.
 static inline char *_Nullable pm_demangle_cxx(const char *_Nonnull mangledName) {
   int status = 0;
   return __cxa_demangle ? __cxa_demangle(mangledName, 0, 0, &status) : 0;

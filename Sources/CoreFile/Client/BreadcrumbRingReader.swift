@@ -18,8 +18,8 @@ struct BreadcrumbRingReader {
   /// The number of breadcrumbs that the program has written to this ring since its start.
   var left: UInt64 { memory.word(at: next) ?? 0 }
 
-  /// The complete breadcrumbs with their units of work, oldest first, and the number of breadcrumbs that cannot be
-  /// read.
+  /// The breadcrumbs in the ring with the numbers of their units of work, oldest first, and the number of slots that
+  /// cannot be read.
   var all: (breadcrumbs: [(work: UInt64, content: ClientInformation.Breadcrumb)], omitted: UInt64) {
     let end = left
     var found: [(work: UInt64, content: ClientInformation.Breadcrumb)] = []
@@ -62,7 +62,7 @@ struct WorkRingReader {
   let memory: MemorySnapshot
   let base: Address
 
-  /// The breadcrumbs of a unit of work, from all rings in the unit's bucket.
+  /// The breadcrumbs of a unit of work, from the eight rings that belong to the hash of the unit's number.
   func breadcrumbs(of work: UInt64) -> [ClientInformation.Breadcrumb] {
     let first = (work &* 0x9E37_79B9_7F4A_7C15) >> 58 &* Self.ways
     return (first..<first + Self.ways).flatMap { index in

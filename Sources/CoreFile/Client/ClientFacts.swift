@@ -2,13 +2,14 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The data that a program with the crash handler keeps in its memory: the facts of its launch, annotations,
+/// The data that a program with the crash handler keeps in its memory: values recorded at launch, annotations,
 /// breadcrumbs, contexts and registered memory ranges.
 ///
-/// The data is found by the names of the handler's variables, so the program's file must have a symbol table. A core
-/// file of a program whose variables have another layout is read without this data.
+/// `ClientFacts` finds the data by the names of the handler's variables, so the program's file must have a symbol
+/// table. If the variables have another layout, the data is left out.
 ///
-/// Attachments are left out: otherwise a core file from an untrusted source could make the tool copy any file.
+/// Attachments are left out: otherwise a core file from an untrusted source could make the tool copy any file into a
+/// report.
 ///
 /// Source: CSignalSafe/include/pm_core_facts.h, pm_client.h and pm_work.h.
 struct ClientFacts {
@@ -31,7 +32,7 @@ struct ClientFacts {
   func add(to snapshot: inout ProcessSnapshot) {
     guard let places, let facts = places[Self.names[0]] else { return }
     if let launch = launch(facts) { add(launch, to: &snapshot) }
-    // If the program chose to leave out secrets, this data is left out too, as in the handler's dump.
+    // At a privacy level above `full`, the rest of the data is left out, as in the handler's dump.
     guard snapshot.process.privacy ?? .full == .full else { return }
     if let memory = places[Self.names[1]] {
       ClientMemoryReader(memory: snapshot.memory, base: memory).add(to: &snapshot.client)
@@ -54,7 +55,7 @@ struct ClientFacts {
     timeBreadcrumbs(of: &snapshot)
   }
 
-  /// Computes the wall time of the breadcrumbs from the two times of the launch.
+  /// Computes the wall-clock time of the breadcrumbs from the wall-clock time and the uptime of the launch.
   private func timeBreadcrumbs(of snapshot: inout ProcessSnapshot) {
     guard let time = snapshot.process.launchTime, let uptime = snapshot.process.launchUptime else {
       return
@@ -93,7 +94,7 @@ struct ClientFacts {
     return nil
   }
 
-  /// The facts that the handler encoded as tokens when it started; nil if it was not started, or if the tokens cannot
+  /// The values that the handler encoded as tokens when it started; nil if it was not started, or if the tokens cannot
   /// be read.
   private func launch(_ facts: Address) -> ProcessSnapshot? {
     guard let place = snapshot.memory.word(at: facts &+ 8), place != 0,
@@ -105,7 +106,7 @@ struct ClientFacts {
     return ProcessSnapshot(reading: document)
   }
 
-  /// Adds facts of the launch, because the notes of a core file do not contain them.
+  /// Adds the values recorded at launch, because the notes of a core file do not contain them.
   private func add(_ launch: ProcessSnapshot, to snapshot: inout ProcessSnapshot) {
     snapshot.launchAnnotations = launch.launchAnnotations
     let (known, system) = (launch.process, snapshot.system)
@@ -118,7 +119,8 @@ struct ClientFacts {
     snapshot.process.cgroup.path = known.cgroup.path
     snapshot.process.privacy = known.privacy
     snapshot.process.watchdogInterval = known.watchdogInterval
-    // The core file always contains the arguments, but the report must not if the program turned off their capture.
+    // The core file always contains the arguments, but the report must not contain them if the program turned off their
+    // capture.
     if known.commandLine == nil { snapshot.process.commandLine = nil }
     snapshot.system = launch.system
     snapshot.system.machine = system.machine

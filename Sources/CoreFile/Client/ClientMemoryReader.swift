@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 
 /// Reads the client memory of the crash handler: annotations, memory ranges and breadcrumbs.
 ///
-/// Source: CrashHandler/State/Client: `ClientMemory`, `CellTable`, `ValueCell` and `AnnotationList`. In a test, the
-/// handler's code fills client memory, and this code reads it.
+/// Source: CrashHandler/State/Client: `ClientMemory`, `CellTable`, `ValueCell` and `AnnotationList`.
+/// `ClientMemoryTests` fills client memory with the handler's code and reads it with this code.
 struct ClientMemoryReader {
   /// The size of the client memory, `PM_CLIENT_MEMORY_SIZE`.
   private static let size: UInt64 = 1 << 20
@@ -52,8 +52,9 @@ struct ClientMemoryReader {
 
     static func size(_ capacity: UInt64) -> UInt64 { 8 + 4 * (8 + (capacity + 7) & ~7) }
 
-    /// The bytes of the key and of the value; nil if the cell holds no value, and both empty if the cell cannot be
-    /// read.
+    /// The bytes of the key and of the value; nil if the cell holds no value.
+    ///
+    /// If the buffer cannot be read, both are empty and the state is `unreadable`.
     func read(
       at place: Address, in memory: MemorySnapshot
     ) -> (key: [UInt8], value: [UInt8], state: AnnotationState?)? {

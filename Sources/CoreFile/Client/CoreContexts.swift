@@ -1,9 +1,9 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The values that `withContext` set for all threads, found in the lists of Swift's task-local values.
+/// The contexts that `withContext` set in each thread, found in the lists of Swift's task-local values.
 ///
-/// The rules are the same as in `ContextsSection.swift` of the handler.
+/// In a crash, the handler finds them by the same rules (`ContextsSection.swift`).
 ///
 /// Source: swift include/swift/ABI/TaskLocal.h, class Item; stdlib/public/Concurrency/TaskLocal.cpp, class
 /// FallbackTaskLocalStorage (for threads without a task); CSignalSafe/include/pm_work.h.
@@ -15,14 +15,14 @@ struct CoreContexts {
   private let snapshot: ProcessSnapshot
   private let key: UInt64
   private let type: UInt64
-  /// The offset in a task at which the list's head is stored; `threadHead` is the offset from the thread pointer at
-  /// which a pointer to the list's head is stored.
+  /// The offset of the list's head in a task; `threadHead` is the offset, from the thread pointer, of the word that
+  /// points to the head of the thread's list.
   private let taskHead: UInt64
   private let threadHead: UInt64
   private var memory: MemorySnapshot { snapshot.memory }
 
   /// - Parameters:
-  ///   - places: the address of `pm_work_places_storage`, whose first word the program does not use.
+  ///   - places: the address of `pm_work_places_storage`. Its first word is not set; `pm_work_places` fills in the key.
   ///   - key: the address of `pm_work_key_storage`, which is the key of the task-local value.
   init?(of snapshot: ProcessSnapshot, places: Address, key: Address) {
     guard let type = snapshot.memory.word(at: places &+ 8),
@@ -56,8 +56,8 @@ struct CoreContexts {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }
   }
 
-  /// The number of the unit of work for breadcrumbs that were written outside all contexts: the task's ID with the
-  /// highest bit set, or the thread's ID if the thread ran no task.
+  /// The number of the unit of work for breadcrumbs that were written outside all contexts: the lower 62 bits of the
+  /// task's ID with the highest bit set, or the thread's ID if the thread ran no task.
   private func ownWork(of thread: ThreadSnapshot) -> UInt64 {
     guard let task = task(of: thread), let id = task.fields(in: memory)?.id else {
       return UInt64(thread.id)
@@ -98,6 +98,6 @@ struct CoreContexts {
     return nil
   }
 
-  /// False for the special values of an offset: not yet known, and not found.
+  /// False for the two special values of an offset: 0 (not yet known) and `PM_WORK_NOWHERE` (not found).
   private static func isPlace(_ offset: UInt64) -> Bool { offset != 0 && offset & 7 == 0 }
 }

@@ -36,7 +36,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads a CONTEXT_AMD64, which may have an XSTATE area after it, or may be cut off after the registers.
+  /// Reads a CONTEXT_AMD64, which may be followed by an XSTATE area, or may end after the general registers.
   static func decodeAMD64Context(_ bytes: ArraySlice<UInt8>) -> DecodedContext {
     func word(_ offset: Int, _ width: Int = 8) -> UInt64 {
       bytes.littleEndian(at: offset, width: width) ?? 0

@@ -2,12 +2,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes Crashpad's own stream, with report ID, client ID and the simple annotations.
+  /// Encodes Crashpad's own stream, with report ID, client ID, simple annotations and the annotations of modules.
   ///
   /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeCrashpadInfo() -> MinidumpLocation {
     var annotations = snapshot.annotations
-    // Servers that accept Crashpad's dumps look for annotations with these two names.
+    // Servers that accept Crashpad's minidumps look for annotations with these two names.
     for (name, value) in [
       (MinidumpFormat.productAnnotation, snapshot.process.product),
       (MinidumpFormat.versionAnnotation, snapshot.process.version),
@@ -41,9 +41,10 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads Crashpad's stream, which has 64 bytes or, in earlier versions, fewer.
+  /// Reads Crashpad's stream, which has 64 bytes or, from earlier versions of Crashpad, fewer.
   ///
-  /// Call this function after the modules have been read, because this stream has annotations of the modules.
+  /// Call this function after `decodeModuleList`, because the stream refers to modules by their index in the module
+  /// list.
   mutating func decodeCrashpadInfo() {
     guard let stream = file.streams[.crashpadInfo] else { return }
     let start = stream.lowerBound
@@ -59,7 +60,7 @@ extension MinidumpDecoder {
     if stream.count >= 52 { decodeModuleAnnotations(at: start + 44) }
   }
 
-  /// Reads a MinidumpSimpleStringDictionary, in the file's order.
+  /// Reads the entries of a MinidumpSimpleStringDictionary, in the order of the file.
   mutating func dictionary(at location: Int) -> [(String, String)] {
     list(at: location, size: 8).compactMap { entry in
       guard let name = annotationText(at: entry), let value = annotationText(at: entry + 4) else {
@@ -69,8 +70,8 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Finds the entries of the list that a location descriptor refers to: a 32-bit count, then entries of the same
-  /// size.
+  /// The file offsets of the entries of the list that a location descriptor refers to: a 32-bit count, then entries of
+  /// the same size.
   func list(at location: Int, size: Int) -> [Int] {
     guard let list = file.location(at: location), list.count >= 4,
       let count = file.integer(at: list.lowerBound, width: 4)
@@ -81,7 +82,7 @@ extension MinidumpDecoder {
 
   /// The text to which the RVA at an offset in the file refers.
   ///
-  /// If the text is damaged, the result is nil, and the damage is noted.
+  /// If the text is damaged, the result is nil, and the damage is recorded.
   mutating func annotationText(at place: Int) -> String? {
     guard let rva = file.integer(at: place, width: 4), let text = file.utf8String(at: rva) else {
       file.note("an annotation is damaged")

@@ -48,7 +48,8 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads MINIDUMP_EXCEPTION_STREAM.
   ///
-  /// A dump that was taken without a crash has no signal; an exception of another system has that system's code.
+  /// If the dump was taken without a crash, `signal` stays nil. If the minidump is from an operating system other than
+  /// Linux, the exception's code is stored in `foreign`.
   mutating func decodeException() {
     guard let stream = file.streams[.exception] else { return }
     guard stream.count >= 168, let id = file.integer(at: stream.lowerBound, width: 4),
@@ -86,11 +87,11 @@ extension MinidumpDecoder {
     snapshot.exception = exception
   }
 
-  /// Reads number, code and address of a signal; leaves out a number that is not a signal.
+  /// Reads number, code and address of a signal; reads nothing if the number is not that of a signal.
   ///
-  /// Older versions of Breakpad record 0 instead of `si_code`, and 0 would mean that kill(2) sent the signal. So a
-  /// code of 0 is used only in minidumps of Crashpad and of this package. In other minidumps, the signal counts as
-  /// sent by the kernel. The signal's address is used if signals of that kind have an address.
+  /// Older versions of Breakpad record 0 instead of `si_code`, and 0 would mean that kill(2) sent the signal. So a code
+  /// of 0 is used only in minidumps of Crashpad and of this package. In other minidumps, `code` stays nil, and the
+  /// address is used if the kernel gives signals of that number an address.
   private func takeSignal(
     _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
   ) {

@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// Encodes MINIDUMP_MEMORY_INFO_LIST, with an entry for each mapping.
   ///
-  /// The stream has the same mappings as LinuxMaps, but no paths, and is for readers that know only the streams of
-  /// Windows.
+  /// The stream has the same mappings as the LinuxMaps stream, but no paths. It is for readers that know only
+  /// Microsoft's streams.
   ///
   /// Source: Microsoft minidumpapiset.h, winnt.h.
   mutating func encodeMemoryInfoList() -> MinidumpLocation {
@@ -28,7 +28,7 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// The PAGE_ constant for a protection; writable memory counts as readable, because no constant means writable
+  /// The `PAGE_*` constant for a protection; writable memory counts as readable, because no constant means writable
   /// only.
   private static func pageProtection(_ protection: MemoryMapping.Protection) -> UInt32 {
     let isWritable = protection.contains(.write)
@@ -42,7 +42,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads MINIDUMP_MEMORY_INFO_LIST as mappings without paths, for dumps without LinuxMaps.
+  /// Reads MINIDUMP_MEMORY_INFO_LIST as mappings without paths, for minidumps without a LinuxMaps stream.
   mutating func decodeMemoryInfoList() -> [MemoryMapping] {
     guard let stream = file.streams[.memoryInfoList], stream.count >= 16,
       let headerSize = file.integer(at: stream.lowerBound, width: 4),
@@ -61,7 +61,7 @@ extension MinidumpDecoder {
         let type = file.integer(at: entry + 40, width: 4)
       else { break }
       let range = AddressRange(start: Address(start), byteCount: size)
-      // The state is MEM_COMMIT; other states describe address space without memory.
+      // 0x1000 is MEM_COMMIT; other states describe address space without memory.
       guard state == 0x1000, size > 0, range.byteCount == size else { continue }
       mappings.append(
         MemoryMapping(
@@ -70,7 +70,7 @@ extension MinidumpDecoder {
     return MemoryMapping.inOrder(mappings)
   }
 
-  /// Source: Microsoft winnt.h, PAGE_ constants; the bits above the low byte modify them.
+  /// Source: Microsoft winnt.h, PAGE_ constants; bits above the low byte are modifiers such as PAGE_GUARD.
   private static func protection(ofPage page: UInt64) -> MemoryMapping.Protection {
     switch page & 0xFF {
     case 0x02: [.read]

@@ -3,14 +3,15 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// Encodes MINIDUMP_MISC_INFO_4.
   ///
-  /// MINIDUMP_MISC_INFO_5 would only add a layout of XSTATE areas, and no context here has such an area.
+  /// MINIDUMP_MISC_INFO_5 would add the layout of XSTATE areas, which no context here has, and a process cookie, which
+  /// only Windows has.
   ///
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_misc_info_writer.cc`.
   mutating func encodeMiscInfo() -> MinidumpLocation {
     let process = snapshot.process
     var flags: UInt32 = 0x100  // MINIDUMP_MISC4_BUILDSTRING
     if process.processID != nil { flags |= 0x1 }
-    // The start time of the process or, if it is not known, of the handler.
+    // The start time of the process or, if it is not known, the time of `startHandler`.
     let startTime = process.startTime ?? process.launchTime
     if startTime != nil { flags |= 0x2 }
     buffer.align(to: 4)
@@ -45,7 +46,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads process ID and times from MINIDUMP_MISC_INFO of any form.
+  /// Reads process ID and times from any version of MINIDUMP_MISC_INFO.
   mutating func decodeMiscInfo() {
     guard let stream = file.streams[.miscInfo], stream.count >= 24,
       let flags = file.integer(at: stream.lowerBound + 4, width: 4)

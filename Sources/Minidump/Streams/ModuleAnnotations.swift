@@ -51,7 +51,7 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads MinidumpModuleCrashpadInfoList, in which a Crashpad client stores nearly all of its annotations.
   ///
-  /// A module's entry may be shorter than 28 bytes, because earlier versions had no annotation objects.
+  /// A module's entry may be shorter than 28 bytes, because earlier versions of Crashpad wrote no annotation objects.
   mutating func decodeModuleAnnotations(at location: Int) {
     for link in list(at: location, size: 12) {
       guard let index = file.integer(at: link, width: 4),
@@ -93,7 +93,8 @@ extension MinidumpDecoder {
       name: name, type: UInt16(truncatingIfNeeded: type), value: value)
   }
 
-  /// The entries of a list, up to the number that may still be read, because many modules may refer to the same list.
+  /// The entries of a list, at most `moduleAnnotationsLeft` of them, because in a malicious file many modules may refer
+  /// to the same list.
   private mutating func limitedList(at location: Int, size: Int) -> ArraySlice<Int> {
     guard moduleAnnotationsLeft > 0 else { return [] }
     let taken = list(at: location, size: size).prefix(moduleAnnotationsLeft)
@@ -101,7 +102,8 @@ extension MinidumpDecoder {
     return taken
   }
 
-  /// Adds the modules' text annotations to those of the process; if a name exists already, its first value stays.
+  /// Adds the modules' text annotations to those of the process; if a name occurs more than once, the first value
+  /// stays.
   mutating func mergeModuleAnnotations() {
     for annotations in moduleAnnotations {
       snapshot.launchAnnotations.merge(annotations.simple) { first, _ in first }

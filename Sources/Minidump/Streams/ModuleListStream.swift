@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Encodes MINIDUMP_MODULE_LIST with CodeView records `BpEL`.
+  /// Encodes MINIDUMP_MODULE_LIST, with CodeView records of the kind `BpEL`.
   ///
   /// The executable is first, because readers treat the first module as the main module.
   ///
@@ -43,8 +43,8 @@ extension MinidumpEncoder {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })
     where module.size > 0 && module.range.end != nil {
-      // Breakpad drops the whole list if two modules overlap, so a module that overlaps the next one is cut off
-      // there.
+      // Some readers drop the whole list if two modules overlap. So a module that overlaps the next module is shortened
+      // to end there, as Breakpad's reader does on Linux.
       guard let last = modules.last, !last.range.ends(atOrBelow: module.address) else {
         modules.append(module)
         continue
@@ -60,7 +60,7 @@ extension MinidumpEncoder {
         .sorted()
       func rank(_ module: ModuleSnapshot) -> Int {
         if module.address == main { return 0 }
-        // The lowest instruction pointer that is inside the module or above it.
+        // The index of the lowest instruction pointer that is inside the module or above it.
         let index = pointers.partitioningIndex { $0 >= module.address }
         return index < pointers.count && module.contains(pointers[index]) ? 1 : 2
       }
@@ -76,7 +76,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads MINIDUMP_MODULE_LIST, in which all writers put the executable first.
+  /// Reads MINIDUMP_MODULE_LIST, in which the executable is first by convention.
   mutating func decodeModuleList() {
     var modules: [ModuleSnapshot] = []
     for entry in file.entries(of: .moduleList, size: MinidumpFormat.moduleSize) {
@@ -101,8 +101,8 @@ extension MinidumpDecoder {
 
   /// The build ID in a CodeView record.
   ///
-  /// A record of the kind `RSDS` has a GUID made from the build ID's first 16 bytes. For such a record, these bytes
-  /// are returned.
+  /// In a record of the kind `RSDS` from Linux, the GUID consists of the build ID's first 16 bytes. For such a record,
+  /// these 16 bytes are returned.
   private mutating func buildID(at location: Int) -> [UInt8] {
     guard let range = file.location(at: location) else {
       file.note("a module's CodeView record reaches past the end of the file")

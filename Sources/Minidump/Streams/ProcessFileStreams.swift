@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 
-// Breakpad's streams with copies of files of /proc and /etc.
+// Breakpad's streams with copies of files in /proc and /etc.
 
 extension MinidumpEncoder {
-  /// The file streams for which the snapshot has contents, each with its contents.
+  /// The types and contents of those streams for which the snapshot has data.
   var processFiles: [(type: MinidumpStreamType, contents: [UInt8])] {
     let contents: [(MinidumpStreamType, [UInt8]?)] = [
       (.linuxCpuInfo, snapshot.system.processorText),

@@ -18,8 +18,8 @@ extension MinidumpEncoder {
     }
     let processor = LabelledText(system.processorText, separator: ":")
     func number(_ label: String) -> UInt16 { processor[label].flatMap { UInt16($0) } ?? 0 }
-    // ProcessorLevel has the family, and ProcessorRevision has model and stepping. On arm64, the processor's text has
-    // no such labels, so both fields are 0.
+    // ProcessorLevel is the family, and ProcessorRevision is model and stepping. On arm64, `/proc/cpuinfo` has no such
+    // labels, so both fields are 0.
     buffer.append(number("cpu family"))
     buffer.append(number("model") << 8 | number("stepping") & 0xFF)
     buffer.append(UInt8(clamping: system.processorCount ?? 0))
@@ -28,7 +28,7 @@ extension MinidumpEncoder {
     for number in Self.versionNumbers(of: system.kernelRelease) { buffer.append(number) }
     buffer.append(MinidumpFormat.linux)
     buffer.append(textRVA)
-    // SuiteMask, Reserved2, and the CPUID fields are not captured.
+    // SuiteMask, Reserved2, and the CPUID fields stay zero.
     buffer.appendZeros(2 + 2 + 24)
     return buffer.location(from: start)
   }
@@ -44,7 +44,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// True for a dump of Linux or Android, whose exception codes are signals.
+  /// True for a minidump of Linux or Android, whose exception codes are signals, or of an unknown system.
   var isLinux: Bool {
     platform.map { $0 == MinidumpFormat.linux || $0 == MinidumpFormat.android } ?? true
   }
@@ -57,8 +57,8 @@ extension MinidumpDecoder {
     }
   }
 
-  /// The processor in MINIDUMP_SYSTEM_INFO or, if that is missing, the processor that matches the size of the
-  /// contexts.
+  /// The processor in MINIDUMP_SYSTEM_INFO or, if that stream is missing, the processor that matches the size of the
+  /// first thread's context.
   func architecture() throws(MinidumpError) -> ProcessSnapshot.Architecture {
     guard let stream = file.streams[.systemInfo], stream.count >= 2,
       let number = file.integer(at: stream.lowerBound, width: 2)
@@ -92,8 +92,8 @@ extension MinidumpDecoder {
     guard isLinux else { return }
     snapshot.system.kernelName = "Linux"
     let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
-    // Breakpad and this package write the text of `uname -srvm`. Crashpad writes the start of the kernel release as
-    // numbers, and a text with the rest of the release and other data.
+    // Breakpad and this package write the text in the form of `uname -srvm`. Crashpad writes the first part of the
+    // kernel release as numbers, and the rest of the release with other data as text.
     let words = text.split(separator: " ")
     if words.count >= 2, words[0] == "Linux" {
       snapshot.system.kernelRelease = String(words[1])
@@ -124,7 +124,9 @@ extension MinidumpDecoder {
 struct LabelledText {
   private var values: [String: String] = [:]
 
-  /// Blanks and quotes around labels and values are removed; if several lines have a label, the first is used.
+  /// Reads the lines of a text; if several lines have the same label, the first is used.
+  ///
+  /// Spaces, tabs and quotation marks around labels and values are removed.
   init(_ text: [UInt8]?, separator: Character) {
     for line in String(decoding: text ?? [], as: UTF8.self).split(separator: "\n") {
       let parts = line.split(separator: separator, maxSplits: 1)

@@ -20,10 +20,10 @@ extension MinidumpEncoder {
     return buffer.appendList(entries) { buffer, entry in
       let thread = entry.thread
       buffer.append(thread.id)
-      // The suspend count, and the priority class, which is for Windows.
+      // The suspend count and the priority class are zero.
       buffer.appendZeros(8)
       buffer.append(ThreadPriority(thread).field)
-      // The address of the thread environment block, where Crashpad puts the thread pointer.
+      // The address of the thread environment block; on Linux, Crashpad stores the thread pointer here.
       buffer.append(thread.threadPointer ?? 0 as Address)
       // The part of the stack that contains the stack pointer; its bytes are shared with the memory list.
       if let stack = thread.stackAtPointer,
@@ -40,9 +40,9 @@ extension MinidumpEncoder {
     }
   }
 
-  /// Appends a context, which has only the instruction and stack pointers if the thread was not stopped.
+  /// Appends a thread context, which has only the instruction and stack pointers if no other registers are known.
   ///
-  /// - Returns: the location of the context; an empty location if no pointers of the thread are known, because
+  /// - Returns: the location of the context; an empty location if neither registers nor pointers are known, because
   ///   readers would otherwise show the thread at address 0.
   mutating func encodeContext(
     _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
@@ -76,7 +76,7 @@ extension MinidumpEncoder {
 
 /// The registers of a thread, read from a thread context in a minidump.
 struct DecodedContext {
-  /// The registers; nil if the context's flags mark only the pointers, or nothing, as present.
+  /// The registers; nil if the context contains only the two pointers, or nothing that can be used.
   var context: CPUContext?
   var stackPointer: Address?
   var instructionPointer: Address?
@@ -121,7 +121,7 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Follows a location descriptor to a context, and reads it in the layout of the dump's processor.
+  /// Reads the context that a location descriptor refers to, in the layout of the dump's processor.
   func context(at location: Int) -> DecodedContext {
     let bytes = file.location(at: location).flatMap(file.bytes.slice) ?? []
     switch snapshot.architecture {

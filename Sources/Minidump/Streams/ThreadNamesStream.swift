@@ -11,7 +11,7 @@ extension MinidumpEncoder {
     }
     return buffer.appendList(names) { buffer, name in
       buffer.append(name.id)
-      // The field has 64 bits without padding before it, so an entry has 12 bytes.
+      // The offset of the name has 64 bits without padding before it, so an entry has 12 bytes.
       buffer.append(UInt64(name.rva))
     }
   }

@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// A key that a field reads and writes, with the kinds and the size of its value.
 ///
-/// A test compares these kinds and this size with the schema.
+/// A test compares the kinds and the size with the schema of intermediate dumps.
 package struct BoundKey: Sendable {
   package let key: IntermediateDumpKey
   package let kinds: IntermediateDumpKeyKinds
@@ -15,7 +15,7 @@ package struct Field<Root>: Sendable {
 
   /// The field's key, then the keys of the maps in the field's value.
   package let keys: [BoundKey]
-  /// True if a map without this key is ignored.
+  /// True if the reader ignores a map that lacks this key.
   let isRequired: Bool
   /// Reads the value if the map has the key; otherwise keeps the old value and returns false.
   package let read: @Sendable (IntermediateDumpMap, inout Root) -> Bool
@@ -46,7 +46,7 @@ package struct Field<Root>: Sendable {
     self.write = write
   }
 
-  /// Returns the same field with a closure that returns the first key's value in the form that reports show.
+  /// Returns the same field with a closure that produces what reports show for the first key.
   package func showing(_ value: @escaping @Sendable (Root) -> ShownValue?) -> Field {
     var field = self
     if let key = keys.first?.key { field.shown[key] = value }
@@ -55,7 +55,7 @@ package struct Field<Root>: Sendable {
 
   // MARK: - Properties
 
-  /// A value that may be missing.
+  /// Binds a key to an optional property.
   package static func optional<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>
   ) -> Field {
@@ -68,9 +68,9 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path]?.shown }
   }
 
-  /// A number that a dump stores as text.
+  /// Binds a key whose value is a number that is stored as text.
   ///
-  /// This field only reads the key, because a snapshot is written with the number under another key.
+  /// The field is read but not written, because `ProcessSnapshot.encoded()` writes the number under another key.
   static func reading<Value: LosslessStringConvertible & SendableMetatype>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>
   ) -> Field {
@@ -82,9 +82,9 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// A value that is always written.
+  /// Binds a key to a property that is always written.
   ///
-  /// If the map lacks the key when it is read, the property keeps its old value.
+  /// If a map lacks the key, the property keeps its old value.
   package static func value<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {
@@ -97,14 +97,14 @@ package struct Field<Root>: Sendable {
     }.showing { $0[keyPath: path].shown }
   }
 
-  /// A value that a map must have; a map without it is ignored.
+  /// Binds a key that a map must have; the reader ignores a map without this key.
   package static func required<Value: FieldValue>(
     _ key: IntermediateDumpKey, _ path: Path<Value>
   ) -> Field {
     value(key, path, isRequired: true)
   }
 
-  /// A flag that is stored as one byte, 1 for true; false is not written.
+  /// Binds a key to a flag that is stored as one byte, 1 for true; false is not written.
   package static func flag(_ key: IntermediateDumpKey, _ path: Path<Bool>) -> Field {
     Field(key, [.unsigned], size: 1) { map, root in
       guard let code = map.unsigned(key) else { return false }
@@ -115,9 +115,9 @@ package struct Field<Root>: Sendable {
     }.showing { .flag($0[keyPath: path]) }
   }
 
-  /// Lines that are stored as one text; nothing is written if there are no lines.
+  /// Binds a key to lines that are stored as one text; nothing is written if there are no lines.
   ///
-  /// A line feed inside a line becomes a blank.
+  /// A line feed inside a line becomes a space.
   package static func lines(_ key: IntermediateDumpKey, _ path: Path<[String]>) -> Field {
     Field(key, [.text]) { map, root in
       guard let text = map.text(key) else { return false }
@@ -131,9 +131,9 @@ package struct Field<Root>: Sendable {
 
   // MARK: - Maps and arrays
 
-  /// Fields of `Root` that are stored together in a nested map.
+  /// Binds a key to a nested map that contains several fields of `Root`.
   ///
-  /// If there are several such maps, all are read, and a later value replaces an earlier one.
+  /// If a map has several such nested maps, all are read, and a later value replaces an earlier one.
   package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
     var group = Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
       let maps = map.maps(key)
@@ -150,7 +150,7 @@ package struct Field<Root>: Sendable {
     return group
   }
 
-  /// A map that may be missing; if there are several such maps, the first one is used.
+  /// Binds a key to a nested map that may be missing; if there are several maps with this key, the first is used.
   package static func map<Value>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>, _ fields: MapFields<Value>
   ) -> Field {
@@ -166,7 +166,7 @@ package struct Field<Root>: Sendable {
     return field
   }
 
-  /// An array of maps; if there are several arrays with this key, all are read.
+  /// Binds a key to an array of maps; if there are several arrays with this key, all are read.
   ///
   /// - Parameter limit: the maximum number of elements that are read.
   package static func array<Value>(
@@ -184,8 +184,8 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// An optional part of `Root` whose keys are in the map of `Root` itself; nil unless the map has the part's
-  /// required keys.
+  /// Binds an optional part of `Root` whose keys are in the map of `Root` itself; the part is nil unless the map has
+  /// the part's required keys.
   package static func part<Value>(_ path: Path<Value?>, _ fields: MapFields<Value>) -> Field {
     Field(keys: fields.keys, isRequired: false) { map, root in
       guard let value = fields.value(of: map) else { return false }

@@ -78,7 +78,7 @@ extension UInt64: FieldValue {}
 extension Int32: FieldValue {}
 extension Int64: FieldValue {}
 
-// An enum is stored as its number; an unknown number is read as nil.
+// A RawRepresentable value is stored as its raw value; an enum's unknown raw value is read as nil.
 extension FieldValue where Self: RawRepresentable, RawValue: FieldValue {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     guard let code = RawValue(key, in: map) else { return nil }

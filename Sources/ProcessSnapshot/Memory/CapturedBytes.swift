@@ -57,7 +57,9 @@ package struct CapturedBytes: Sendable {
 
   /// The same memory, in which a filter replaces words.
   ///
-  /// - Parameter address: the address of the first byte. A word that reaches across two pieces is replaced.
+  /// A word that reaches across two pieces is always replaced.
+  ///
+  /// - Parameter address: the address of the first byte.
   func sanitized(at address: Address, by filter: WordFilter) -> CapturedBytes {
     var result = self
     for index in pieces.indices where pieces[index].words == nil {
@@ -68,7 +70,7 @@ package struct CapturedBytes: Sendable {
     return result
   }
 
-  /// Appends the bytes of `other` that start at `offset`.
+  /// Appends the bytes of `other` from `offset` on.
   mutating func append(_ other: CapturedBytes, from offset: Int) {
     for piece in other.pieces {
       guard var part = piece.part(offset..<other.count) else { continue }

@@ -2,8 +2,8 @@ internal import IntermediateDump
 
 /// The dynamic linker's list of loaded objects: `struct r_debug` of its main namespace.
 ///
-/// The handler read the list without the linker's lock, so the list may be cut off or inconsistent. The snapshot's
-/// modules come from the mappings and not from this list.
+/// The handler read the list without the linker's lock, so the list may be cut off or inconsistent. The dump records
+/// the modules separately, so the snapshot's `modules` do not come from this list.
 ///
 /// Source: glibc `<link.h>`.
 public struct LinkMap: Sendable, Equatable {

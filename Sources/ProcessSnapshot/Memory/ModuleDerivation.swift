@@ -2,9 +2,9 @@ internal import IntermediateDump
 
 /// Makes modules from the images that the handler found.
 ///
-/// Sizes and segments come from the program headers. Handlers before version 1.1 recorded every mapped file that
-/// starts with an ELF header, even a library file that the program mapped only to read it. Of the images in dumps of
-/// such handlers, only those with executable memory become modules.
+/// Sizes and segments come from the program headers. Handlers before version 1.1 recorded every mapped file that starts
+/// with an ELF header, even a library file that the program mapped only to read it. From dumps of such handlers, only
+/// images with executable memory become modules.
 struct ModuleDerivation {
   /// The mappings sorted by address, without overlaps; empty if they are missing from a truncated dump.
   private let mappings: [MemoryMapping]
@@ -148,8 +148,7 @@ extension ModuleSnapshot {
   /// Source: proc_pid_maps(5).
   static var deletedMark: String { " (deleted)" }
 
-  /// Removes the mark of a deleted file from a path of the maps file; returns the path and whether the mark was
-  /// there.
+  /// Removes the suffix of a deleted file from a path in the maps file; returns the path and whether it had the suffix.
   static func path(withoutMark path: String) -> (path: String, isDeleted: Bool) {
     guard path.hasSuffix(deletedMark) else { return (path, false) }
     return (String(path.dropLast(deletedMark.count)), true)
@@ -160,7 +159,7 @@ extension ModuleSnapshot {
 ///
 /// Source: System V gABI, "Program Header".
 private struct ProgramHeaders {
-  /// The maximum number of program headers that are read; no linker creates that many.
+  /// The maximum number of loaded segments that are read; images have about four.
   private static let maximumCount = 128
 
   /// The number of bytes from the page of the lowest loaded address to the end of the highest loaded segment; nil if

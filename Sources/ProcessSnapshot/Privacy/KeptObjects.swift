@@ -2,12 +2,13 @@ internal import IntermediateDump
 
 /// The parts of Swift objects that a sanitized report keeps, so that the report can name the objects' types.
 ///
-/// These parts are the first two words of each object to which the crashed thread's registers or the top of its stack
-/// point, and the metadata. The other words of an object are its contents; only an error's type is kept of them.
+/// These parts are the metadata, and the first two words of each object to which the crashed thread's registers or the
+/// top of its stack point. The other words of an object are its contents, which are removed, except for the pointer to
+/// the type in an error.
 ///
 /// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def; SwiftShims/swift/shims/RefCount.h.
 struct KeptObjects {
-  /// The first words of the objects, outside of memory that the report keeps anyway.
+  /// The first words of those objects that are outside the memory that the report keeps anyway.
   private(set) var heads: [MemoryRegion] = []
   /// The metadata; the caller must still sanitize it.
   private(set) var metadata: [AddressRange] = []
@@ -63,7 +64,7 @@ struct KeptObjects {
     }
     addresses.insert(value)
     let range = AddressRange(start: address, byteCount: 8 &* UInt64(head.count))
-    // `stacks` is kept anyway. What is only partly in `stacks` is not an object.
+    // Memory in `stacks` is kept anyway. Memory that is only partly in `stacks` is not an object.
     guard stacks.gaps(in: range) == [range] else { return }
     var bytes: [UInt8] = []
     for word in head { bytes.append(littleEndian: word) }
@@ -73,8 +74,8 @@ struct KeptObjects {
   /// Adds the metadata of a class up to its descriptor, and the types that may be its generic arguments.
   private mutating func addClass(_ place: Address) {
     metadata.append(AddressRange(start: place, byteCount: 48))
-    // The number of bytes after the address to which pointers to the metadata point. If the handler left out the sizes,
-    // the words up to byte 256 are tried.
+    // The size of the metadata, counted from the address to which pointers to the metadata point. If the handler has
+    // replaced the sizes, the words up to byte 256 are examined.
     let sizes = memory.word(at: place &+ 32) ?? 0
     let end =
       sizes == WordFilter.replacement ? 256 : min((sizes & 0xFFFF_FFFF) &- (sizes >> 32), 256)
@@ -100,7 +101,7 @@ struct KeptObjects {
 
   /// True for metadata of a class, which begins with 0 and has two sizes and a descriptor.
   ///
-  /// In a dump whose handler left out secrets, the sizes are left out.
+  /// At a privacy level above `full`, the handler has replaced the sizes with `WordFilter.replacement`.
   private func isClass(_ place: Address) -> Bool {
     guard let sizes = memory.word(at: place &+ 32), let descriptor = memory.word(at: place &+ 40)
     else { return false }
@@ -109,10 +110,10 @@ struct KeptObjects {
       && descriptor >= 0x1_0000 && descriptor & 3 == 0
   }
 
-  /// True if the word can be an object's reference count, or has replaced one that was left out.
+  /// True if the word can be an object's reference count, or has replaced a removed reference count.
   ///
-  /// Such a word can be the count of an immortal object, the address of a side table, or a count of fewer than 2^24
-  /// strong and 2^20 unowned references.
+  /// Such a word can be the count of an immortal object, the address of a side table, or a count of at most 2^24 strong
+  /// and fewer than 2^20 unowned references.
   private static func countsReferences(_ word: UInt64) -> Bool {
     // The address of a side table has at most 48 bits, and the word contains the address without its three lowest bits.
     word & 0xFFFF_FFFF == 0xFFFF_FFFF || word >> 45 == 0b11 << 17 || word == WordFilter.replacement

@@ -25,10 +25,12 @@ enum KnownMessage {
     "*** buffer overflow detected ***: terminated",
   ]
 
-  /// The messages without file and line, because the program may have chosen them; nil if a message is unknown.
+  /// The known messages in a text; nil if any line of the text is not a known message.
+  ///
+  /// File and line are removed, because the program may have passed them to `fatalError` itself.
   ///
   /// The Swift runtime appends the messages of threads that fail at the same time, each on a line of its own. If only
-  /// the known ones were kept, a report could name the message of another thread.
+  /// the known lines were kept, a report could show the message of another thread as that of the crashed thread.
   static func ofSwift(_ text: String) -> String? {
     let lines = trimmed(text).split(separator: "\n", omittingEmptySubsequences: false)
     let messages = lines.compactMap { ofSwiftLine(String($0)) }

@@ -13,7 +13,7 @@ extension ProcessSnapshot {
   ///   - keepsObjects: true to keep the addresses, the reference counts and the metadata of the objects to which the
   ///     crashed thread's registers and the top of its stack point.
   package mutating func sanitize(keeping words: [Address] = [], keepsObjects: Bool = true) {
-    // `lastThrow` searches the words of the stack, most of which are removed below.
+    // `lastThrow` searches words of the stack that are replaced below, so it is used first.
     recordedThrows = lastThrow.map { [$0] } ?? []
     let stacks = stackMemory
     let tasks = taskMemory(outside: stacks)
@@ -59,7 +59,7 @@ extension ProcessSnapshot {
     leaveOutSurroundings()
   }
 
-  /// Removes facts that identify a user or a machine.
+  /// Removes data that identifies a user or a machine.
   private mutating func leaveOutSurroundings() {
     system.hostName = nil
     system.timeZone = nil

@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// The frames of a thread's stack, stored in place of the memory in which they were found.
+/// The frames of a thread's stack, stored instead of the memory in which they were found.
 package struct StoredStack: Sendable, Equatable {
   package struct Frame: Sendable, Equatable {
     package var address: Address
@@ -44,7 +44,7 @@ extension StoredStack: FieldValue {
   private static var frameSize: Int { 18 }
   /// The maximum number of frames, and of asynchronous callers, that are stored for one thread.
   ///
-  /// Each of these two lists takes at most about 600 KB.
+  /// The frames of a thread take at most 576 KiB, and the callers at most 256 KiB.
   package static var limit: Int { 32_768 }
 
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {

@@ -20,19 +20,19 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsReadFromKernel: UInt64?
   /// The number of threads about which the dump contains nothing.
   public var threadsOmitted: UInt64?
-  /// The sections of the dump that ended early because the handler faulted or ran out of time; bit n stands for
-  /// section n.
+  /// The sections of the dump that were left out or ended early because the handler faulted or ran out of time; bit n
+  /// stands for section n.
   public var sectionsAbandoned: UInt64?
-  /// Bits for the parts that the handler could not read from `/proc`: bit 0 the mappings, 1 the threads, 2 the open
-  /// descriptors.
+  /// Bits for the parts that the handler could not read from `/proc`: bit 0 for the mappings, bit 1 for the threads,
+  /// bit 2 for the open descriptors.
   ///
   /// For example, a seccomp filter can forbid reading these parts.
   ///
   /// A part that could not be read is unknown, not empty. `notShown` is nil if the handler could read all parts.
   public var notShown: UInt64?
-  /// The time in nanoseconds from the handler's entry to the mark at the end of the dump.
+  /// The time in nanoseconds from the handler's entry until it wrote the `capture` map, which contains this number.
   public var captureTime: UInt64?
-  /// The number of bytes that were left out because of a limit.
+  /// The number of bytes that were left out because of the limit on the dump's size.
   public var bytesOmitted: UInt64?
   /// The number of threads that do not fit into the minidump's thread list.
   ///
@@ -41,7 +41,8 @@ public struct CaptureQuality: Sendable, Equatable {
   /// The number of modules that are not in the minidump's module list.
   ///
   /// The list lacks empty modules, modules that reach the end of the address space, and modules that start at the same
-  /// address as another one. It also lacks all modules that exceed the 2,048 that readers accept.
+  /// address as another one. If more than 2,048 modules are left, it also lacks the rest, because readers accept no
+  /// more.
   public var modulesUnlisted: UInt64?
   /// The number of memory regions that do not fit into the minidump's memory list.
   ///
@@ -66,7 +67,8 @@ extension CaptureQuality {
       .optional(.threadsStopped, \.threadsStopped),
       .optional(.threadsReadFromKernel, \.threadsReadFromKernel),
       .optional(.threadsOmitted, \.threadsOmitted),
-      // The bits are shown as an address, because JSON readers can lose bit 63 of an integer.
+      // Reports show the bits like an address, as hexadecimal text, because JSON readers can lose bits of a 64-bit
+      // integer.
       Field.optional(.sectionsAbandoned, \.sectionsAbandoned).showing { capture in
         capture.sectionsAbandoned.map { .address(Address($0)) }
       },

@@ -37,7 +37,7 @@ public struct ClientInformation: Sendable, Equatable {
   /// replaced.
   public var breadcrumbsLeft: UInt64?
   /// The number of breadcrumbs, among the last 128, that are missing because the program was writing them when it
-  /// crashed.
+  /// crashed or could not write them.
   public var breadcrumbsOmitted: UInt64?
 
   public init() {}
@@ -114,7 +114,7 @@ public struct ClientInformation: Sendable, Equatable {
     public var path: String
     /// The name of the copy; nil if the file was not copied.
     public var name: String?
-    /// The number of bytes that were copied; `bytesOmitted` is the number of earlier bytes that were not copied.
+    /// The number of bytes that were copied; `bytesOmitted` is the number of bytes before these that were not copied.
     public var size: UInt64?
     public var bytesOmitted: UInt64?
     /// The reason why the attachment was not copied.

@@ -23,7 +23,7 @@ public struct DumpRequest: Sendable, Equatable {
   public var threshold: UInt64?
   /// The length of the hang in nanoseconds when the monitor last checked it.
   ///
-  /// The hang, or the process, ended within a second after that check.
+  /// The monitor checks at least every half second, so the hang or the process ended soon after that check.
   ///
   /// Time in which the whole process was stopped is not included.
   public var hangTime: UInt64?
@@ -38,8 +38,8 @@ public struct DumpRequest: Sendable, Equatable {
 
   /// True if the hung thread ran during the hang; false if it waited.
   ///
-  /// The result is nil if it is not known whether the thread ran. A thread that is known only as the last one to
-  /// answer the monitor may be idle while another thread hangs.
+  /// The result is nil if it is not known whether the hung thread ran. If a thread is known only as the last one that
+  /// answered the monitor, it may be idle while another thread hangs.
   ///
   /// A thread counts as running if it used more than a tenth of the time of the hang. The margin is needed because
   /// the kernel counts CPU time in hundredths of a second, and because a thread that only polls is idle.

@@ -6,9 +6,9 @@ internal import IntermediateDump
 package struct OpenContexts: Sendable, Equatable {
   /// A `withContext` call that had not ended.
   package struct Context: Sendable, Equatable {
-    /// The time of the beginning by CLOCK_BOOTTIME, in nanoseconds.
+    /// The time at which the call began, in nanoseconds of CLOCK_BOOTTIME.
     package var uptime: UInt64
-    /// The number of the unit of work; calls inside each other have the same number.
+    /// The number of the unit of work; nested calls have the same number.
     package var work: UInt64
     /// True if the call was inside another.
     package var isNested: Bool
@@ -17,7 +17,7 @@ package struct OpenContexts: Sendable, Equatable {
     package var omittedCount: UInt64
   }
 
-  /// A unit of work: calls that were inside each other.
+  /// A unit of work, which is a group of nested calls.
   package struct Work: Sendable, Equatable {
     package var number: UInt64
     /// The time at which the first of the calls began.
@@ -26,7 +26,7 @@ package struct OpenContexts: Sendable, Equatable {
     package var values: [ContextRecord.Value]
   }
 
-  /// The largest size of a table in bytes.
+  /// The maximum size of a table in bytes.
   package static let maximumSize = headSize + maximumShards * (shardSize + rows * entrySize)
   private static let (headSize, shardSize, entrySize) = (64, 64, 128)
   private static let (maximumShards, rows) = (8, 63)
@@ -45,8 +45,8 @@ package struct OpenContexts: Sendable, Equatable {
 
   /// Reads a table.
   ///
-  /// - Parameter table: the used part of the handler's table, or the copy of this part that a heartbeat wrote to the
-  ///   run record.
+  /// - Parameter table: the used part of the handler's table, or the table with only the oldest call that a heartbeat
+  ///   wrote to the run record.
   /// - Returns: nil if the bytes are not a table.
   package init?(_ table: [UInt8]) {
     func word(_ offset: Int) -> UInt64 { table.littleEndian(at: offset, width: 8) ?? 0 }

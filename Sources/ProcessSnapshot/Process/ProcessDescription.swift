@@ -16,9 +16,10 @@ public struct ProcessDescription: Sendable, Equatable {
   public var launchTime: Int64?
   /// The time of the crash, in nanoseconds since 1970.
   public var crashTime: Int64?
-  /// The time from boot to the start of the handler in nanoseconds, including time for which the machine was suspended.
+  /// The time from boot to the start of the handler in nanoseconds, including the time for which the machine was
+  /// suspended.
   public var launchUptime: UInt64?
-  /// The time from boot to the crash in nanoseconds, including time for which the machine was suspended.
+  /// The time from boot to the crash in nanoseconds, including the time for which the machine was suspended.
   public var crashUptime: UInt64?
   /// The time from boot to the fork that created the process, in hundredths of a second; a later exec does not change
   /// it.
@@ -188,9 +189,9 @@ public struct CgroupUsage: Sendable, Equatable {
 
 /// A resource limit as in setrlimit(2).
 public struct ResourceLimit: Sendable, Equatable {
-  /// The soft limit, which the kernel enforces; nil for none.
+  /// The soft limit, which the kernel enforces; nil for no limit.
   public var soft: UInt64?
-  /// The hard limit, up to which the process may raise the soft limit; nil for none.
+  /// The hard limit, up to which the process may raise the soft limit; nil for no limit.
   public var hard: UInt64?
 
   public init(soft: UInt64?, hard: UInt64?) {
@@ -238,7 +239,7 @@ public struct ResourceLimits: Sendable, Equatable {
 }
 
 extension ProcessDescription {
-  /// A time in nanoseconds, from seconds and microseconds of 8 bytes each.
+  /// Converts a `struct timeval` to nanoseconds.
   private static func time(_ bytes: ArraySlice<UInt8>) -> UInt64 {
     let number = { (bytes: ArraySlice<UInt8>) in bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }

@@ -7,14 +7,14 @@ public struct RunEnd: Sendable, Equatable {
   public typealias Kind = RunEndKind
   public typealias Certainty = RunEndCertainty
 
-  /// The way in which the run ended; nil for an unknown way.
+  /// The way in which the run ended; nil for a kind that this version does not know.
   public var kind: Kind?
   public var certainty: Certainty?
   /// The signal that ended the process or requested its end.
   public var signal: Int32?
   /// The evidence for `kind` and `certainty`, one sentence for each fact.
   public var evidence: [String] = []
-  /// The report of a hang that was still going on when the run ended.
+  /// The report of a hang that had not ended when the run ended.
   public var hangReport: ReportID?
 
   public init() {}

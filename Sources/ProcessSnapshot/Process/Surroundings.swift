@@ -43,8 +43,7 @@ enum ContainerName {
     return nil
   }
 
-  /// Finds the ID in `…/containers/ID/hostname` (Docker) or `…/overlay-containers/ID/userdata/.containerenv` (Podman,
-  /// CRI-O).
+  /// Finds the ID in `…/containers/ID/hostname` (Docker) or `…/overlay-containers/ID/userdata/.containerenv` (Podman).
   static func inMount(_ path: String) -> String? {
     let components = path.split(separator: "/")
     for (name, id) in zip(components, components.dropFirst()) where isID(id) {

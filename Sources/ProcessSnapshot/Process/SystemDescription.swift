@@ -36,17 +36,17 @@ public struct SystemDescription: Sendable, Equatable {
   public var swiftVersion: String?
   /// The output of `uname -n` at launch.
   public var hostName: String?
-  /// The environment variable TZ at launch, otherwise the target of `/etc/localtime`.
+  /// The environment variable TZ at launch or, if it was not set, the target of `/etc/localtime` at the crash.
   public var timeZone: String?
-  /// The path of a file that the container runtime has mounted, if the path of the cgroup does not contain the
-  /// container's ID.
+  /// The path, outside the container, of a file that the container runtime has mounted; nil unless the cgroup's path is
+  /// `/` or not known.
   public var containerMount: String?
 
   public init() {}
 }
 
 extension SystemDescription {
-  /// The lines of the first processor; lines of other processors differ only in numbers.
+  /// The lines about the first processor; the lines about other processors usually differ only in numbers.
   private static func firstProcessor(in text: [UInt8]) -> [UInt8] {
     let lineFeed = UInt8(ascii: "\n")
     let end = text.indices.first { $0 > 0 && text[$0] == lineFeed && text[$0 - 1] == lineFeed }

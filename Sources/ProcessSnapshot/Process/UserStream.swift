@@ -1,4 +1,4 @@
-/// A stream that the program in which the converter runs adds to a minidump.
+/// A stream that the converting program adds to a minidump.
 public struct UserStream: Sendable, Equatable {
   /// The stream's number in the minidump's directory.
   ///

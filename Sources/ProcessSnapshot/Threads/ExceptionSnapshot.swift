@@ -16,7 +16,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var signalInfo: [UInt8]?
   /// The registers at the moment of the signal.
   public var context: CPUContext?
-  /// The entry for `address` in the kernel's page map, if a SIGSEGV hit unmapped memory.
+  /// The entry for `address` in `/proc/self/pagemap`, if a SIGSEGV hit unmapped memory.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   public var faultPage: UInt64?
@@ -48,7 +48,8 @@ extension ExceptionSnapshot {
   ///
   /// The trap number in the signal frame then belongs to this signal.
   ///
-  /// For a signal that was sent, the signal frame still contains the numbers of an earlier trap of the thread.
+  /// For a signal that was sent, the signal frame still contains the trap number and the error code of an earlier trap
+  /// of the thread.
   static func isFault(signal: Int32?, code: Int32?) -> Bool {
     guard let signal, let code else { return false }
     // The signals are SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV.
@@ -101,7 +102,7 @@ extension ExceptionSnapshot {
     public var address: Address
     /// The number of the system call (`si_syscall`).
     public var number: Int32
-    /// The architecture as an AUDIT_ARCH_ constant (`si_arch`): 0xC000003E for x86_64, 0xC00000B7 for arm64.
+    /// The architecture as an `AUDIT_ARCH_*` constant (`si_arch`): 0xC000003E for x86_64, 0xC00000B7 for arm64.
     public var architecture: UInt32
 
     public init(address: Address, number: Int32, architecture: UInt32) {
@@ -111,7 +112,7 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// True if a process, a timer or another event sent the signal; the code of such a signal is zero or negative.
+  /// True if the signal was sent, for example by a process or a timer; the code of such a signal is zero or negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
   /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.

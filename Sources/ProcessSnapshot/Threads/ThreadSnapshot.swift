@@ -40,8 +40,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var stackRange: AddressRange?
   /// The captured parts of the stack; the snapshot's `memory` contains their bytes too.
   public var stack: [MemoryRegion] = []
-  /// The number of bytes that were left out because of a limit or a fault, between the stack pointer and the end of
-  /// the stack.
+  /// The number of bytes between the stack pointer and the end of the stack that were left out because of a limit.
   public var stackBytesOmitted: UInt64 = 0
   /// The frames that were found before the stack's memory was removed; nil if the snapshot has this memory.
   package var storedStack: StoredStack?
@@ -96,7 +95,7 @@ extension ThreadSnapshot {
 
   /// Writes a map from which the same thread can be read.
   ///
-  /// In place of the bytes of the stack's pieces, the map contains their addresses and sizes.
+  /// For the captured parts of the stack, the map contains addresses and sizes but not the bytes.
   ///
   /// - Parameter extendedStateLeft: the number of bytes of XSAVE areas that may still be written. If an area does not
   ///   fit, only its first 512 bytes are written.

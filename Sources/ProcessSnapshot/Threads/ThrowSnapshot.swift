@@ -25,10 +25,10 @@ extension ProcessSnapshot {
 
   /// The throw of the error that ended the process; nil if there is none.
   ///
-  /// The error that ended the process is one whose box is in a register or on the stack of the crashing thread, even
-  /// if another thread threw it. If there are several such errors, the one that was thrown last is used. If that error
-  /// was thrown more than once, for example by a thread that received it, the result is its first throw. If no error is
-  /// found in this way, the result is the last throw of the crashing thread.
+  /// An error counts as the one that ended the process if the address of its box is in a register or on the stack of
+  /// the crashing thread, even if another thread threw it. If there are several such errors, the one that was thrown
+  /// last is used. If that error was thrown more than once, for example by a thread that received it, the result is its
+  /// first throw. If no such error is found, the result is the last throw of the crashing thread.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }

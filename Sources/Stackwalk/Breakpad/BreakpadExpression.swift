@@ -1,7 +1,7 @@
 /// Turns DWARF's rules for restoring registers into Breakpad's postfix expressions.
 ///
-/// Breakpad supports the operations +, -, *, /, %, @ (align) and ^ (dereference). A rule that needs another operation
-/// cannot be expressed.
+/// Breakpad supports the operations +, -, *, /, %, @ (align) and ^ (dereference). This type uses only +, -, * and ^; a
+/// rule that needs another operation is not converted.
 ///
 /// Source: Breakpad's docs/symbol_files.md ("STACK CFI records"), processor/postfix_evaluator.h; DWARF 5, 2.5.1.
 struct BreakpadExpression {

@@ -2,11 +2,11 @@ internal import ProcessSnapshot
 
 /// Writes the STACK CFI INIT and STACK CFI records of a module, which contain the unwind rules.
 ///
-/// A rule that is needed but cannot be expressed ends the current group of records. Breakpad then walks the code
-/// after this group with other methods, and not with the rule of an earlier instruction.
+/// A rule that is needed but cannot be expressed ends the current group of records. For code after this group, Breakpad
+/// then uses other unwind methods instead of the rule for an earlier instruction.
 struct BreakpadFrames {
-  /// The maximum number of records in a group, with its INIT record; they are kept in memory until the size for INIT
-  /// is known.
+  /// The maximum number of records in a group, including the INIT record; a group is kept in memory until the size that
+  /// INIT needs is known.
   private static let maximumRecords = 4096
 
   let map: RegisterMap

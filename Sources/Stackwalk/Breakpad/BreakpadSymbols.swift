@@ -67,7 +67,7 @@ package struct BreakpadSymbols {
   ///
   /// - Returns: why records are missing, if debug information could not be read or a limit was reached; otherwise
   ///   nil.
-  /// - Throws: `StackwalkError` with the errno.
+  /// - Throws: `StackwalkError` with the errno if writing fails.
   package func write(to descriptor: Int32, named target: String) throws(StackwalkError) -> String? {
     let size = Int(clamping: min(image.elf.file.size, 1 << 40))
     let limit = WorkLimit(

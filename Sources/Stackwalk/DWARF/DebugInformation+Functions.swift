@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// Reads all functions of a file, for code that writes symbol files instead of looking up one address.
+/// Reads all functions of a file, as needed to write a symbol file.
 ///
 /// The functions are read unit by unit, and the data of earlier units is freed if it takes much memory.
 extension DebugInformation {

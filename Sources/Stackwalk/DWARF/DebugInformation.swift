@@ -2,8 +2,9 @@ internal import ProcessSnapshot
 
 /// Finds functions, lines and inlined calls in the DWARF debug information of one file.
 ///
-/// The header and the first entry of every unit are read. Otherwise, only the units and line programs that an address
-/// needs are read, and they are kept within a memory limit. Reading never traps, whatever bytes the file contains.
+/// `DebugInformation` reads the header and the first entry of every unit. It reads the rest of a unit and its line
+/// program only when a lookup needs them, and keeps them within a memory limit. Reading never traps, whatever bytes the
+/// file contains.
 package final class DebugInformation: MemoryHolder {
   /// A function at an address, or a call that was inlined into this function.
   package struct Frame: Equatable {

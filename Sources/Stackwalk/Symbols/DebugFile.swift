@@ -1,7 +1,8 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Makes a split debug file, which has the symbols and the debug information of a binary without its code and data.
+/// Makes a split debug file, which contains the symbols and the debug information of a binary, but not the binary's
+/// code and data.
 ///
 /// The file has the binary's headers and notes, so addresses and the build ID are the same. Loaded sections other
 /// than notes have no contents (SHT_NOBITS); all other sections are copied.

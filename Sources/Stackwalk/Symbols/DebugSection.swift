@@ -30,7 +30,7 @@ final class DebugSection {
   private let compression: Compression
   /// The expanded bytes of a compressed section, or why it cannot be expanded; nil before its first use.
   private var result: Result<[UInt8], Obstacle>?
-  /// The piece of the section that was last read for a small value; the next value is usually in the same piece.
+  /// The piece of the section that was last read for an integer; the next integer is usually in the same piece.
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
   private static let windowSize = 1 << 14
@@ -184,8 +184,7 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// A note about the first of the four main sections that could not be read; nil if those that were needed could be
-  /// read.
+  /// A note that one of the four main sections could not be read; nil if all of them that were needed could be read.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

@@ -15,7 +15,7 @@ package enum Demangler {
   ///
   /// For example, "St13runtime_error" becomes "std::runtime_error".
   ///
-  /// - Returns: the demangled name, or `name` without a leading star if it does not follow the Itanium ABI.
+  /// - Returns: the demangled name; if `name` does not follow the Itanium ABI, `name` without a leading star.
   package static func cxxTypeName(_ name: String) -> String {
     // A star precedes the name of a type that is local to one file.
     let plain = name.hasPrefix("*") ? String(name.dropFirst()) : name

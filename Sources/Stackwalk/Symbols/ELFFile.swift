@@ -40,7 +40,7 @@ package struct ELFFile: ~Copyable {
 
   let file: ModuleFile
   let segments: [Segment]
-  /// The loaded segments, at most 512; no linker creates that many.
+  /// The loaded segments, at most 512; linkers create about four.
   private let loads: [Segment]
   /// The addresses of the segments with code.
   let code: AddressSet
@@ -174,7 +174,7 @@ package struct ELFFile: ~Copyable {
 
   /// Reads a name, but at most 32 bytes of it; empty outside the table.
   ///
-  /// This length is enough for all names that are searched for.
+  /// This length is enough for all names that this package searches for.
   private static func text(in names: [UInt8], at offset: Int) -> String {
     guard names.indices.contains(offset) else { return "" }
     return String(decoding: names[offset...].prefix(32).prefix { $0 != 0 }, as: UTF8.self)
@@ -240,7 +240,8 @@ struct ModuleFile: ~Copyable {
 
   /// Opens a regular file.
   ///
-  /// The path comes from a dump and may name anything. So opening a FIFO does not block, and a device is refused.
+  /// The path comes from a dump and may name any kind of file. O_NONBLOCK prevents `open` from blocking on a FIFO, and
+  /// a device is refused after it was opened.
   init(path: String) throws(StackwalkError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {

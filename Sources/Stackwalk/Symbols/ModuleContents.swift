@@ -1,7 +1,7 @@
 package import IntermediateDump
 package import ProcessSnapshot
 
-/// The contents of a module's file, used in place of process memory that cannot have changed since the module was
+/// The contents of a module's file, used instead of process memory that cannot have changed since the module was
 /// loaded.
 ///
 /// Only a file of the build that crashed is used.

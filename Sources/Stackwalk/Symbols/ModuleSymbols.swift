@@ -20,7 +20,7 @@ package final class ModuleSymbols {
   ///   - module: the module as the dump describes it.
   ///   - directories: directories to search in addition to the usual places.
   ///   - limit: limits time, work and memory.
-  ///   - store: keeps the found names, so that later processes can use them; nil to keep none.
+  ///   - store: stores the names that were found, for use by later processes; nil to store none.
   package init(
     _ module: ModuleSnapshot, directories: SymbolDirectories = [], limit: WorkLimit = WorkLimit(),
     store: (any SymbolStore)? = nil
@@ -71,7 +71,7 @@ package final class ModuleSymbols {
     return (name, processAddress(entry.address, module))
   }
 
-  /// Finds in the symbol table the function around an address of the process.
+  /// The address range of the function around an address of the process, from the symbol table.
   func functionRange(around address: Address, in module: ModuleSnapshot) -> AddressRange? {
     guard let entry = table.entry(containing: fileAddress(address, module)), entry.isFunction
     else { return nil }
@@ -99,7 +99,7 @@ package final class ModuleSymbols {
     return frames
   }
 
-  /// Saves the found names, so that later processes can use them.
+  /// Saves the names that were found, for use by later processes.
   func saveCache() { cache?.save() }
 
   /// Finds the function and the inlined calls at a link-time address.

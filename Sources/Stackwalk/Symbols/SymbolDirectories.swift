@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The directories that a user has named for the search for modules' files.
 ///
-/// A file in such a directory is found by its build ID, whatever its name is. The directories are listed only if the
-/// search by name did not find both code and debug information, and then only once.
+/// A file in such a directory is found by its build ID, whatever its name is. The entries of the directories are read
+/// only if the search by name did not find both code and debug information, and then only once.
 package final class SymbolDirectories: ExpressibleByArrayLiteral {
   package let paths: [String]
   /// The maximum number of files that are examined in one directory.

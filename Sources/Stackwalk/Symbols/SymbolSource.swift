@@ -65,10 +65,10 @@ public final class SymbolSource {
       limit: WorkLimit(seconds: timeLimit))
   }
 
-  /// Makes a source that can keep the found names, so that later processes can use them.
+  /// Makes a source that can store the names that it finds, for use by later processes.
   ///
   /// - Parameters:
-  ///   - store: where the names are kept; nil to keep none.
+  ///   - store: stores the names; nil to store none.
   ///   - prefersStored: true to read no file for the names of a frame that is in `stored`.
   ///   - limit: limits time, work and memory.
   package init(
@@ -83,7 +83,7 @@ public final class SymbolSource {
     self.store = store
   }
 
-  /// Saves the found names, so that later processes can use them.
+  /// Saves the names that were found, for use by later processes.
   package func saveCache() {
     for case .success(let symbols) in loaded.values { symbols.saveCache() }
   }
@@ -229,7 +229,7 @@ public final class SymbolSource {
       ?? stored?.functions[address]?.last?.linkageName
   }
 
-  /// Finds in the symbol table the function around an address.
+  /// The address range of the function around an address, from the symbol table.
   func function(at address: Address, in module: ModuleSnapshot) -> AddressRange? {
     symbols(of: module)?.functionRange(around: address, in: module)
   }

@@ -15,8 +15,7 @@ package struct SymbolTable {
     var name: UInt32
     /// The rank of the name.
     ///
-    /// If `order` considers the form of several names at one address equally good, the name with the highest rank is
-    /// used.
+    /// If several names at one address have an equally good form (see `order`), the name with the highest rank is used.
     package var rank: UInt8
     /// False if the table does not contain the size.
     var isMeasured = true
@@ -205,7 +204,7 @@ package struct SymbolTable {
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }
       let order = Self.order(name, candidate)
-      // Of several equally good names, as for a C++ constructor, the last one is used, as in debuggers.
+      // If several names are equally good, as for a C++ constructor, the last one is used, as in debuggers.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
     // Remove a version, as in "memcpy@@GLIBC_2.14".

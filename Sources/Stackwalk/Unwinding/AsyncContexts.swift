@@ -10,7 +10,7 @@ internal import ProcessSnapshot
 struct AsyncContexts {
   /// The maximum number of contexts that are followed.
   private static let limit = 65_536
-  /// The maximum number of words of the function's stack that are tried as addresses of a context.
+  /// The maximum number of words of the function's frame that are tried as addresses of a context.
   private static let wordLimit = 256
 
   let process: UnwindProcess
@@ -45,7 +45,7 @@ struct AsyncContexts {
   }
 
   /// Lists the values that may be the address of a context: preserved registers, then the words of the function's
-  /// stack.
+  /// frame.
   private func candidates(_ state: UnwindState, _ end: Address?) -> [Address] {
     var places = (0..<process.registers.count).filter(process.registers.isPreserved)
       .compactMap { state.registers[$0].map { Address($0) } }

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The call frame information of one module.
 ///
-/// A `CFITable` keeps only indexes, with 16 to 32 bytes for each function, and makes them when they are first needed.
+/// A `CFITable` keeps only indexes, with 16 to 32 bytes for each function, and builds them when they are first needed.
 final class CFITable {
   /// Where a module's CFI sections are; addresses are link-time addresses.
   struct Places {

@@ -31,9 +31,9 @@ struct SignalFrameMethod: UnwindMethod {
 
 /// Finds the caller of a function that had no frame record when it was interrupted.
 ///
-/// A function has no frame record in its first instructions and at a bare `ret`. A frame record is also missing after
-/// a call to an address without code, such as a null pointer. On arm64, leaf functions have no frame record; some of
-/// their callers are found even if the module's file is missing.
+/// A function has no frame record in its first instructions and at its `ret` instruction. A frame record is also
+/// missing after a call to an address without code, such as a null pointer. On arm64, leaf functions have no frame
+/// record; some of their callers are found even if the module's file is missing.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,
@@ -68,14 +68,14 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// The maximum number of bytes of code before or after the system call in a small wrapper function.
+  /// The distance in bytes from the system call within which an address counts as part of the same wrapper function.
   private static let wrapperSize: UInt64 = 4096
 
   /// The number of bytes that an arm64 function without unwind tables has on the stack.
   ///
-  /// The result is nil unless the link register is known to contain the return address to the caller. The size is
-  /// found from the code. If the code is not available, the address in the link register decides, and the size is
-  /// assumed to be 0.
+  /// The result is nil unless the link register is known to contain the return address to the caller. If the code is
+  /// available, it shows whether this is so, and how many bytes are on the stack. Otherwise, only the address in the
+  /// link register can show whether this is so, and the number of bytes is assumed to be 0.
   ///
   /// After a call that the function made, the link register contains an address in the function itself. If the link
   /// register contains an address in another module, this address therefore belongs to the caller. If a small wrapper

@@ -112,7 +112,7 @@ final class UnwindProcess {
   }
 
   private func uncachedCFIRow(at address: Address) -> CFIRow? {
-    // Finding the rules takes a few microseconds, or longer for a crafted program.
+    // The search counts as 64 units of work, because it takes a few microseconds, or longer for a crafted program.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }
     if let row = symbols?.cfiRow(at: address, in: module, registerCount: registers.count) {
       return row
@@ -141,8 +141,8 @@ final class UnwindProcess {
 
   /// Recognizes the functions in which the kernel starts threads and programs.
   ///
-  /// These functions make a call that never returns. The functions are recognized by their names or, on x86_64, by
-  /// the code after this call, because libc may be stripped.
+  /// These functions call the first function of the thread or of the program. The walker recognizes them by their
+  /// names. On x86_64, it also recognizes them by the code after this call, because libc may be stripped.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
