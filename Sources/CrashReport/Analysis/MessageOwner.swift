@@ -8,7 +8,7 @@ internal import Stackwalk
 struct MessageOwner {
   enum Verdict {
     case crashingThread
-    /// The stack does not show this, for example because its frames have no function names.
+    /// The stack does not show which thread wrote the message, for example because its frames have no function names.
     case unknown
     /// The crashing thread is not in code that writes a message, so another thread wrote the message, or the crashing
     /// thread wrote it earlier.
@@ -35,7 +35,8 @@ struct MessageOwner {
     return possible.first { $0.text == written.first?.text }
   }
 
-  /// Two threads that failed at the same line wrote equal messages; these count once.
+  /// The messages of the Swift runtime, without duplicates. Two threads that fail at the same line write equal
+  /// messages.
   private var swiftMessages: [SwiftMessage] {
     guard let text = snapshot.exception?.swiftMessage else { return [] }
     return SwiftMessage.messages(in: text).reduce(into: []) { messages, message in
@@ -94,7 +95,7 @@ struct MessageOwner {
       let isOnStack = innermost.contains { $0.function?.contains(function) ?? false }
       if text.words.hasPrefix(words) != isOnStack { return .other }
     }
-    // The message contains the file of the caller, unless the program passed another file.
+    // The message contains the source file of the failed call, unless the program passed another file name.
     guard let file = text.file, !RuntimeCode.isModule(file.prefix { $0 != "/" }) else {
       return .crashingThread
     }
@@ -122,7 +123,8 @@ struct MessageOwner {
     ("longjmp causes uninitialized stack frame", "longjmp_chk"),
   ]
 
-  /// Decides from libc's functions on the stack whether this thread wrote the message; abort() alone writes none.
+  /// Decides from libc's functions on the stack whether this thread wrote the message. A call of abort() alone writes
+  /// no message.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")

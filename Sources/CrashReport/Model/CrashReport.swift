@@ -26,7 +26,7 @@ package struct CrashReport: Sendable {
   /// `Docs/Reference/Signatures.md`.
   package var signature: String?
   /// The innermost call of the program's own code on the crashing or hanging thread, with file and line if they are
-  /// known; for an uncaught error, the call may be the one at its throw.
+  /// known; for an uncaught error, the call may be the one that threw the error.
   ///
   /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
   /// innermost call of a dependency.
@@ -35,9 +35,9 @@ package struct CrashReport: Sendable {
   package var hang: HangSubject?
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits
-  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if nothing searched for them.
+  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if the handler did not search for them.
   package var allTasks: TaskOverview?
-  /// The circles of tasks that wait for each other.
+  /// The cycles of tasks that wait for each other.
   package var taskDeadlocks: [TaskDeadlock]
   /// The throw of the uncaught Swift error; nil if the crash has another cause, or throws were not recorded.
   package var thrown: Thrown?
@@ -48,7 +48,7 @@ package struct CrashReport: Sendable {
   /// Lines of source code around the source locations of the crashing thread's frames, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
-  /// What the log says about the dump; nil if the report was made from a dump instead of a log.
+  /// The facts about the dump from the log; nil if the report was made from a dump instead of a log.
   package var log: LoggedDump?
 
   /// The throw of an error, with the call stack at that time.
@@ -63,7 +63,7 @@ package struct CrashReport: Sendable {
 
     /// The runtime's functions that end a process because of an error.
     ///
-    /// A private dump has no message, so only these functions on the stack show that an error ended the process.
+    /// A sanitized dump contains no message, so only these functions on the stack show that an error ended the process.
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the stack of the crashing thread.
@@ -144,7 +144,7 @@ package struct CrashReport: Sendable {
   ///   - snapshot: the facts in the log. Addresses are relative to modules, whose load addresses are not known.
   ///   - trace: the stack of the only thread in the summary.
   ///   - symbols: the source of symbols with which the stack was named.
-  ///   - log: what the log says about the dump.
+  ///   - log: the facts about the dump from the log.
   package init(
     snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump
   ) {

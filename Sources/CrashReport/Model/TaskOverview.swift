@@ -26,7 +26,7 @@ package struct TaskOverview: Sendable {
   static let contextCount = 3
 
   package let found: AllTasks
-  /// The largest groups; groups with tasks of circles are preferred.
+  /// The largest groups; groups that contain tasks of a deadlock are preferred.
   package let groups: [Group]
 
   /// All frames of the groups.

@@ -53,7 +53,8 @@ extension ProcessSnapshot.Architecture {
 extension CPUContext {
   /// The first two arguments of a system call, from the registers.
   ///
-  /// On arm64, a core file lacks the first argument, because the register for it already has the result.
+  /// On arm64, a core file lacks the first argument, because the register for this argument already contains the result
+  /// of the call.
   fileprivate var firstArguments: (word: UInt64, operation: UInt64)? {
     switch self {
     case .x86_64(let context): (context.rdi, context.rsi)
