@@ -105,7 +105,7 @@ extension CrashReport.Task {
 }
 
 extension [StackFrame] {
-  /// Functions of the C library and of this package that start threads.
+  /// Functions of the C library and of this package that start the program or its threads.
   ///
   /// Such functions do not help to explain a crash.
   ///
