@@ -15,10 +15,10 @@ struct DumpConversion: ~Copyable {
     /// True if the failure counts toward the dump's maximum number of attempts; false if the machine caused the
     /// failure.
     ///
-    /// After a failure that does not count, the dump may be tried any number of times. A module or an attachment that
-    /// cannot be read counts, even if the machine is the cause.
+    /// The converter may attempt a conversion any number of times if the failures do not count. A module or an
+    /// attachment that cannot be read counts, even if the machine is the cause.
     let isOfDump: Bool
-    /// True if the database has confirmed that it has the report.
+    /// True if the database has confirmed that it contains the report.
     var isReportThere = false
   }
 
@@ -33,7 +33,7 @@ struct DumpConversion: ~Copyable {
   let userStreams: UserStreams
   /// The privacy level of the reports; a dump may require a stricter level.
   var privacy = ReportPrivacy.full
-  /// Tasks that were found in the memory of the process after its dump; nil if nothing searched for them.
+  /// Tasks that were found in the memory of the process after its dump; nil if no search was made.
   var tasks: AllTasks?
 
   /// The result of one dump's conversion.
@@ -44,7 +44,7 @@ struct DumpConversion: ~Copyable {
     let damage: IntermediateDumpDocument.Damage?
     /// The summary of the crash; nil if the report existed already.
     let summary: ProcessedDump.Summary?
-    /// False if more bytes were written to the dump after it was read.
+    /// False if the dump was changed after it was read, for example because the handler wrote more bytes.
     let isWhole: Bool
   }
 

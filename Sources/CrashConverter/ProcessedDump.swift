@@ -62,7 +62,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let program: String?
     /// The product's version.
     public let version: String?
-    /// The signal's number; nil if there was no crash, and if a truncated dump lacks the number.
+    /// The signal's number; nil if there was no crash, or if a truncated dump lacks the number.
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?
