@@ -10,7 +10,7 @@ enum UploadReceipt: Sendable, Equatable {
   case given(serverID: String)
   /// The server says that it does not keep the report.
   case refused(reason: String)
-  /// The answer is neither of these; the text describes the answer.
+  /// The answer is neither a confirmation nor a refusal; the text describes the answer.
   case missing(String)
 
   /// The HTTP statuses that can come with a receipt: a server accepts a report with one of them, or a proxy passes on
@@ -67,7 +67,7 @@ enum UploadReceipt: Sendable, Equatable {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// True for a text that can be a report's ID, because it is not a sentence, markup or code.
+  /// True for a text that can be a report's ID: one word of at most 256 bytes that is not a word such as "error".
   static func isID(_ text: String) -> Bool {
     isWord(text) && !refusals.contains(text.lowercased())
   }
@@ -172,7 +172,7 @@ private struct JSONAnswer {
 
   /// The members by name, in lower case and without separators between words; nil if the JSON is not an object.
   private let members: [String: Value]?
-  /// The text or number, if the JSON is only a single value.
+  /// The text, if the JSON is only a string; otherwise nil.
   private let scalar: String?
 
   /// Returns nil for a text that is not JSON.
