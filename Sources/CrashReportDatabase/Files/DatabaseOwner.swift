@@ -46,8 +46,8 @@ package struct DatabaseOwner: Sendable, Equatable {
 
   /// Runs a closure on a separate thread with this user's file permissions, and waits for it.
   ///
-  /// A child process cannot be used, because the child of a process with threads may call almost no functions. The
-  /// thread blocks the program's signals, because their handlers would run with the wrong permissions.
+  /// A child process cannot be used, because the child of a process with threads may call only async-signal-safe
+  /// functions. The thread blocks the program's signals, because their handlers would run with the wrong permissions.
   ///
   /// - Throws: `CrashReportDatabaseError` if root is not allowed to change its rights, as in a container without
   ///   CAP_SETUID, or if a thread cannot be created. In both cases, the closure is not run.

@@ -6,8 +6,8 @@ internal import ProcessSnapshot
 struct SentryTags {
   let event: SentryEvent
 
-  /// This package's tags come before the program's tags, which are sorted by name, because the last tags may be cut
-  /// off.
+  /// This package's tags come before the program's tags, which are sorted by name, because the last tags may be left
+  /// out.
   func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
     let report = event.report
     let snapshot = report.snapshot
