@@ -15,8 +15,8 @@ struct DumpConversion: ~Copyable {
     /// True if the failure counts toward the dump's maximum number of attempts; false if the machine caused the
     /// failure.
     ///
-    /// The converter may attempt a conversion any number of times if the failures do not count. A module or an
-    /// attachment that cannot be read counts, even if the machine is the cause.
+    /// The converter may attempt a conversion any number of times if the failures do not count. A failure to read the
+    /// file of a module or an attachment counts, even if the machine caused the failure.
     let isOfDump: Bool
     /// True if the database has confirmed that it contains the report.
     var isReportThere = false

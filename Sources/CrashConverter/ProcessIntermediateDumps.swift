@@ -34,9 +34,9 @@ internal import PendingDumps
 ///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
 ///     dumps. Other converters may take some of these dumps.
 /// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
-///   call, with the reason. The owner may still write to such a dump, or another converter works on it. Dumps that
-///   `limit` leaves out, dumps that another converter takes first, and empty files from which no report is made have
-///   no result.
+///   call, with the reason. Such a dump is left because its owner may still write to it, or because another converter
+///   works on it. Dumps that `limit` leaves out, dumps that another converter takes first, and empty files from which
+///   no report is made have no result.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],

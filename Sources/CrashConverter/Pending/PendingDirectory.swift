@@ -267,8 +267,7 @@ struct PendingDirectory: ~Copyable {
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {
-      // The run record and the FIFO are removed together, because each of them is evidence about the owner of the
-      // other.
+      // The run record and the FIFO are removed together, because each of them shows whether their owner is alive.
       try? directory.remove(name.with(role: .fifo).description)
       try? directory.remove(name.with(role: .runRecord).description)
     }

@@ -222,7 +222,7 @@ struct MemoryFault {
   ///
   /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
   ///
-  /// The kernel does this if the other signal arrives after the instruction that moves the stack pointer, but before
+  /// The frame does not fit if the other signal arrives after the instruction that moves the stack pointer, but before
   /// the instruction that would fault.
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.

@@ -183,7 +183,10 @@ package struct OwnCode: Sendable {
   }
 
   /// The innermost call of the program's own code in a suspended task, and the innermost caller of this call in the
-  /// program's own code with another text. Each is nil if there is no such call.
+  /// program's own code. Callers with the same text as the call are skipped.
+  ///
+  /// If there is no call of the program's own code, the place is that of `crashPlace(in:thrown:)`, and the caller is
+  /// nil.
   func taskPlaces(in frames: [StackFrame]) -> (place: String?, caller: String?) {
     guard let innermost = placeFrame(in: frames), let index = frames.firstIndex(of: innermost)
     else { return (crashPlace(in: frames), nil) }

@@ -106,9 +106,9 @@ package struct CrashReport: Sendable {
   /// - Parameters:
   ///   - snapshot: the snapshot, from an intermediate dump or a minidump.
   ///   - privacy: the privacy of the report, if it is stricter than that of the snapshot.
-  ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If false, the
-  ///     report has only the names that were stored at conversion. Frames that can only be found by reading code are
-  ///     then missing.
+  ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If false, the report
+  ///     contains only the names that were stored at conversion. Frames that can only be found by reading code are then
+  ///     missing.
   ///   - prefersStored: true to read files only for frames that were not named at conversion.
   ///   - symbolDirectories: directories to search for more files of the same builds, by build ID and by name.
   ///   - symbolStore: keeps the found names, so that later processes can use them; nil to keep none.

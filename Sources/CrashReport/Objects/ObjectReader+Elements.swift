@@ -95,7 +95,7 @@ extension ObjectReader {
       self.bitmap = bitmap
     }
 
-    /// The first buckets that hold elements.
+    /// The indices of the first `limit` buckets that hold elements.
     func occupied(limit: Int) -> [UInt64] {
       var buckets: [UInt64] = []
       for (index, word) in bitmap.enumerated() {

@@ -11,7 +11,7 @@ struct StackListing {
     case frame(StackFrame, number: Int?)
     /// A line that replaces frames that are not shown.
     case elision(String)
-    /// A line that is not a frame, for example after the last frame.
+    /// A note about the stack, for example after the last frame.
     case note(String)
   }
 

@@ -80,7 +80,8 @@ package struct Waits: Sendable, Equatable {
   }
 }
 
-/// A deadlock: a cycle of threads, each of which waits for the next one, for example for a lock that this thread holds.
+/// A deadlock: a cycle of threads, each of which waits for the next one, for example for a lock that the next thread
+/// holds.
 package struct Deadlock: Sendable, Equatable {
   package let waits: [Wait]
 

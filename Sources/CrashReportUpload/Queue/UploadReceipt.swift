@@ -1,14 +1,14 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The server's confirmation, in an answer with status 2xx, that it has a report.
+/// The part of a server's answer that confirms or refuses the receipt of a report.
 ///
 /// Not every answer with status 200 is a receipt: a captive portal, a proxy or a wrong address answers 200 with a web
 /// page, and some servers answer 200 with an error.
 enum UploadReceipt: Sendable, Equatable {
   /// The server has the report; the server's ID for the report is empty if the server returned none.
   case given(serverID: String)
-  /// The server says that it does not keep the report.
+  /// The server's answer says that the server does not keep the report.
   case refused(reason: String)
   /// The answer is neither a confirmation nor a refusal; the text describes the answer.
   case missing(String)

@@ -2,7 +2,7 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The tags of an event: the fields of a form, and this package's facts about the crash.
+/// The tags of an event: the fields that a form would have, and this package's facts about the crash.
 struct SentryTags {
   let event: SentryEvent
 
