@@ -28,7 +28,7 @@ struct DumpConversion: ~Copyable {
   let database: CrashReportDatabase
   /// The caller's annotations for every dump; they replace the dump's own annotations of the same name.
   let annotations: [String: String]
-  /// The time for finding the names and lines that the report stores for the crashing thread; nil to store none.
+  /// The time limit for finding the function names and lines that reports store; nil to store none.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
   /// The privacy level of the reports; a dump may require a stricter level.

@@ -13,7 +13,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
       /// The dump was complete, and the database has its report.
       public static let complete = Kind(rawValue: "complete")
-      /// The dump was truncated, and the report contains the facts that the dump still had.
+      /// The dump was truncated, and the report contains the facts that precede the truncation.
       public static let torn = Kind(rawValue: "torn")
       /// The run left no dump, and the report says how the run ended.
       public static let ended = Kind(rawValue: "ended")

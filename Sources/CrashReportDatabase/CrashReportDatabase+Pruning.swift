@@ -8,8 +8,8 @@ extension CrashReportDatabase {
   ///
   /// Such leftovers are half-written reports, and metadata and attachments without a report.
   ///
-  /// Leftovers are removed when they are three days old. A date from a clock that was not set is not used. A report
-  /// with such a date counts as new, and its age begins with the first call after the clock is set.
+  /// Leftovers are removed when they are three days old. Dates from a clock that was not set are ignored. A report with
+  /// such a date counts as new, and its age begins with the first call after the clock is set.
   ///
   /// - Returns: the removed reports, newest first. If a report cannot be removed, the function does not throw, and the
   ///   next call tries again.

@@ -2,7 +2,7 @@ internal import Glibc
 package import IntermediateDump
 internal import PendingDumps
 
-/// The right to upload the reports of a database, which only one process has at a time.
+/// The right to upload the reports of a database, which only one uploader in all processes has at a time.
 ///
 /// The directory `uploader` contains one file, whose name has the form of a dump's claim. The process that renames the
 /// file to a name with its own process ID may upload. The report ID in the file's name is the ID of the report that is

@@ -17,6 +17,6 @@ public protocol UserStreamDataSource: Sendable {
   /// - Returns: nil to add no stream. A stream has at most 16 MiB. A report has at most 16 streams, with 64 MiB in
   ///   total. A stream is refused if its number belongs to Microsoft, Breakpad, Crashpad or this package, or is
   ///   already used.
-  /// - Throws: any error; the report is then made without the stream, and gives the error as the reason.
+  /// - Throws: any error; the report is then made without the stream, and contains the error as the reason.
   func stream(of process: CrashedProcess) throws -> UserStream?
 }

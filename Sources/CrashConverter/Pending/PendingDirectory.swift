@@ -4,7 +4,7 @@ internal import PendingDumps
 
 /// The directory of pending dumps: decides which dumps may be converted, and claims them.
 struct PendingDirectory: ~Copyable {
-  /// A file with a name that `PendingDumpName` reads, with its status when the directory was listed.
+  /// A file whose name `PendingDumpName` can parse, with the file's status when the directory was listed.
   struct File: Sendable {
     let name: PendingDumpName
     /// The status, or the error of reading it; the file exists in both cases.
@@ -62,7 +62,7 @@ struct PendingDirectory: ~Copyable {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
 
-  /// All files with a name that `PendingDumpName` reads, except files of an unexpected kind.
+  /// All files whose names `PendingDumpName` can parse, except files of an unexpected kind.
   func files() throws(CrashReportDatabaseError) -> [File] {
     var files: [File] = []
     for fileName in try directory.names() {

@@ -3,7 +3,7 @@ package import Stackwalk
 
 /// The summary of a crash that the handler wrote to standard error, read back from a log.
 ///
-/// In version 1 of the format, the first line of a summary has the word `last-words` instead of `crash-summary`.
+/// In version 1 of the format, the first line of a summary contains the word `last-words` instead of `crash-summary`.
 ///
 /// Source: Docs/Internals/CrashSummary.md, which describes the lines.
 package struct LoggedSummary: Equatable {

@@ -47,7 +47,7 @@ package struct ReferenceCount: Sendable, Equatable {
     // The word contains the side table's address, shifted right by three bits.
     let table = Address((word & ~Self.sideTableMark) << 3)
     guard table.value >= 0x1_0000, table.value < 0x1_0000_0000_0000 else { return nil }
-    // A side table begins with the address of its object, and has the counts in its third word.
+    // A side table begins with the address of its object, and contains the counts in its third word.
     if let counts = read(table &+ 16) {
       self.init(counts: counts)
     } else {

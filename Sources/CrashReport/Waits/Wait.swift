@@ -39,8 +39,8 @@ package struct Wait: Sendable, Equatable {
   package var owner: UInt32?
   /// The number of readers that hold the lock; their thread IDs are not known.
   package var readers = 0
-  /// True if the owner was read from the object's memory, if this memory also marks that a thread waits (for a kind of
-  /// object that has such a mark), and if the waiting function confirms the kind of object.
+  /// True if the owner was read from the object's memory, if the waiting function confirms the kind of object, and if
+  /// the memory marks that a thread waits. The mark is not required for kinds of objects that have none.
   package var isCertain = false
   /// The innermost call of the program's own code in the waiting thread, with file and line if they are known.
   package var place: String?

@@ -30,7 +30,7 @@ enum UploadReceipt: Sendable, Equatable {
       self = .missing("no receipt" + Self.words(of: response.body))
       return
     }
-    // An answer that begins with this line is Socorro's, whatever text follows.
+    // An answer whose first line is `CrashID=...` or `Discarded=...` comes from Socorro, whatever text follows.
     let line = String(body.prefix { !$0.isNewline })
     if line.hasPrefix("CrashID="), Self.isWord(line) {
       self = .given(serverID: String(line.dropFirst(8)))

@@ -96,7 +96,7 @@ enum UploadBackoff {
   static let shortest: Int64 = 60
   static let longest: Int64 = 8 * 3600
 
-  /// The wait in seconds after a number of failures; up to half of the full delay is left out at random.
+  /// The wait in seconds after a number of failures; up to half of the full delay is subtracted at random.
   ///
   /// - Parameter random: a number from 0 to 1, which keeps clients that failed at the same moment from trying
   ///   together.

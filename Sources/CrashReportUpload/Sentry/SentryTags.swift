@@ -48,7 +48,8 @@ struct SentryTags {
 struct SentryBreadcrumbs {
   let report: CrashReport
 
-  /// The newest breadcrumbs, oldest first, in which those of the crashing work are marked; nil if there are none.
+  /// The newest breadcrumbs, oldest first; nil if there are none. Breadcrumbs of the crashing work have the category
+  /// "work".
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =
