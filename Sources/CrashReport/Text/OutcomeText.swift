@@ -57,7 +57,7 @@ extension DumpRequest {
 
 extension RunEndKind {
   /// A short description of how a run ended, for lists and titles. For all kinds except `unexplained`, the description
-  /// is the word with spaces instead of hyphens.
+  /// is `word` with spaces instead of hyphens.
   package static func fewWords(for word: String) -> String {
     word == RunEndKind.unexplained.word ? "likely SIGKILL" : word.replacing("-", with: " ")
   }

@@ -193,7 +193,7 @@ extension CrashReport {
 
   /// The time from the start of the handler to the crash, such as "231 ms after startHandler".
   ///
-  /// For a run without a dump, the last heartbeat replaces the crash.
+  /// For a run without a dump, the time ends at the last heartbeat.
   private var sinceStartText: String? {
     let process = snapshot.process
     let sinceStart =

@@ -93,7 +93,7 @@ package final class ReportIndex: Sendable {
     private var start: Int64 = 0
     private var bytes: [UInt8] = []
 
-    /// Reads bytes at an offset; nil if they are not all in the file.
+    /// Reads bytes at an offset; nil if the file ends before the last of these bytes.
     mutating func bytes(
       at offset: Int64, count: Int, of file: borrowing OpenFile
     ) -> ArraySlice<UInt8>? {
