@@ -173,8 +173,9 @@ extension CrashReportDatabase {
 }
 
 extension Directory {
-  /// True if a file has not changed since a time. If the file has no plausible date, its date is renewed, and the
-  /// result is false.
+  /// True if a file has not changed since a time.
+  ///
+  /// If the file has no plausible date, its date is renewed, and the result is false.
   fileprivate func isLeft(_ name: String, _ status: FileStatus, before time: Int64) -> Bool {
     if let date = FileDate.latest(of: [status.modificationTime, status.changeTime]) {
       return date < time

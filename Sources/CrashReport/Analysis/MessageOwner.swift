@@ -35,8 +35,9 @@ struct MessageOwner {
     return possible.first { $0.text == written.first?.text }
   }
 
-  /// The messages of the Swift runtime, without duplicates. Two threads that fail at the same line write equal
-  /// messages.
+  /// The messages of the Swift runtime, without duplicates.
+  ///
+  /// Two threads that fail at the same line write equal messages.
   private var swiftMessages: [SwiftMessage] {
     guard let text = snapshot.exception?.swiftMessage else { return [] }
     return SwiftMessage.messages(in: text).reduce(into: []) { messages, message in
@@ -123,8 +124,9 @@ struct MessageOwner {
     ("longjmp causes uninitialized stack frame", "longjmp_chk"),
   ]
 
-  /// Decides from libc's functions on the stack whether this thread wrote the message. A call of abort() alone writes
-  /// no message.
+  /// Decides from libc's functions on the stack whether this thread wrote the message.
+  ///
+  /// A call of abort() alone writes no message.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")

@@ -183,7 +183,9 @@ package struct OwnCode: Sendable {
   }
 
   /// The innermost call of the program's own code in a suspended task, and the innermost caller of this call in the
-  /// program's own code. Callers with the same text as the call are skipped.
+  /// program's own code.
+  ///
+  /// Callers with the same text as the call are skipped.
   ///
   /// If there is no call of the program's own code, the place is that of `crashPlace(in:thrown:)`, and the caller is
   /// nil.

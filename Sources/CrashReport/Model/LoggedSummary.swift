@@ -168,7 +168,9 @@ extension LoggedSummary {
     contradictions.append("another line '\(word)' behind its end")
   }
 
-  /// Parses the place of a frame. In version 1 of the format, places lack the part that begins with `@`.
+  /// Parses the place of a frame.
+  ///
+  /// In version 1 of the format, places lack the part that begins with `@`.
   ///
   /// Places are, for example, `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`.
   private static func frame(_ number: Int, _ place: String, _ name: String) -> Frame? {

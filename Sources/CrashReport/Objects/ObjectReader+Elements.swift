@@ -7,8 +7,9 @@ internal import ProcessSnapshot
 extension ObjectReader {
   /// The maximum number of elements that are shown.
   private static let elementLimit = 4
-  /// The base-2 logarithm of the largest supported number of buckets. Sets and dictionaries with more buckets are not
-  /// read.
+  /// The base-2 logarithm of the largest supported number of buckets.
+  ///
+  /// Sets and dictionaries with more buckets are not read.
   ///
   /// The bitmap of 2^12 buckets takes 512 bytes.
   private static let largestScale: UInt64 = 12

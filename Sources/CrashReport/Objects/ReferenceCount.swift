@@ -17,8 +17,10 @@ package struct ReferenceCount: Sendable, Equatable {
   }
 
   package var state: State
-  /// The number of strong references. The number is 0 if the object is immortal or being deinitialized, if the side
-  /// table cannot be read, or if the counts were left out.
+  /// The number of strong references.
+  ///
+  /// The number is 0 if the object is immortal or being deinitialized, if the side table cannot be read, or if the
+  /// counts were left out.
   package var strong: UInt64 = 0
   /// The number of unowned references, without the one that all strong references share.
   package var unowned: UInt64 = 0

@@ -77,8 +77,9 @@ package enum WordPattern: Sendable, Equatable {
     return text(of: word).map { (.text($0), 0) }
   }
 
-  /// The maximum offset in bytes from a fill pattern to an address. The offset is that of the field that the program
-  /// accessed through the invalid pointer.
+  /// The maximum offset in bytes from a fill pattern to an address.
+  ///
+  /// The offset is that of the field that the program accessed through the invalid pointer.
   private static let maximumOffset: UInt64 = 4096
 
   /// Source: swift stdlib/public/runtime/HeapObject.cpp, SWIFT_RUNTIME_CLOBBER_FREED_OBJECTS.

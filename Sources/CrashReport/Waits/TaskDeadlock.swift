@@ -19,7 +19,9 @@ package struct TaskDeadlock: Sendable, Equatable {
     var frames: [StackFrame]
   }
 
-  /// The waits. Each task waits for the task of the next element, and the last task waits for the first.
+  /// The waits.
+  ///
+  /// Each task waits for the task of the next element, and the last task waits for the first.
   ///
   /// The array starts with the wait whose `place` comes first in alphabetical order.
   package let waits: [Wait]

@@ -40,7 +40,9 @@ package struct Wait: Sendable, Equatable {
   /// The number of readers that hold the lock; their thread IDs are not known.
   package var readers = 0
   /// True if the owner was read from the object's memory, if the waiting function confirms the kind of object, and if
-  /// the memory marks that a thread waits. The mark is not required for kinds of objects that have none.
+  /// the memory marks that a thread waits.
+  ///
+  /// The mark is not required for kinds of objects that have none.
   package var isCertain = false
   /// The innermost call of the program's own code in the waiting thread, with file and line if they are known.
   package var place: String?

@@ -20,7 +20,9 @@ struct WaitDecoder {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// The maximum number of frames that are examined. The first frame that matches a rule determines the kind of object.
+  /// The maximum number of frames that are examined.
+  ///
+  /// The first frame that matches a rule determines the kind of object.
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.

@@ -13,8 +13,9 @@ package struct StandingUploads: Sendable {
 
   /// The number of failures in a row after which the server, and not a report, is assumed to be the cause.
   private static let failuresThatHold = 3
-  /// The maximum number of seconds between two checks. Checks are also needed without a file-system event, because some
-  /// changes cause none.
+  /// The maximum number of seconds between two checks.
+  ///
+  /// Checks are also needed without a file-system event, because some changes cause none.
   static let patience: Int64 = 60
   /// The number of seconds between two checks while another process uploads.
   private static let turn: Int64 = 5

@@ -8,7 +8,9 @@ internal import Minidump
 ///
 /// Source: develop.sentry.dev, "Envelopes", "Envelope Items".
 struct SentryEnvelope: UploadContent {
-  /// A file of the envelope. The minidump is the first file, and is left out only after all the program's attachments.
+  /// A file of the envelope.
+  ///
+  /// The minidump is the first file, and is left out only after all the program's attachments.
   private struct Attachment: Sendable {
     let name: String
     let type: String

@@ -48,8 +48,9 @@ struct SentryTags {
 struct SentryBreadcrumbs {
   let report: CrashReport
 
-  /// The newest breadcrumbs, oldest first; nil if there are none. Breadcrumbs of the crashing work have the category
-  /// "work".
+  /// The newest breadcrumbs, oldest first; nil if there are none.
+  ///
+  /// Breadcrumbs of the crashing work have the category "work".
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =
