@@ -68,8 +68,8 @@ struct DumpConversion: ~Copyable {
       captured.addedAnnotations = annotations
       if captured.allTasks == nil, captured.process.privacy == nil { captured.allTasks = tasks }
       // Secrets are removed first, because names, analysis and index must match the report. For a report without
-      // memory, this step also walks the stacks; the limit of a walk is a number of steps and not a time, so that the
-      // result does not depend on the load of the machine.
+      // memory, this step also walks the stacks. A walk is limited by a number of steps and not by time, so the result
+      // does not depend on the load of the machine.
       let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
         privacy, symbols: claim.isHarmless ? SymbolSource() : nil)

@@ -95,7 +95,7 @@ extension CrashReportDatabase {
     let database = try open()
     let workshop = try database.subdirectory(.new)
     let name = DatabaseSettings.fileName
-    // Each iteration either ends with settings or makes progress toward them.
+    // The steps are repeated, because another process may create, replace or remove the file between two steps.
     for _ in 0..<100 {
       guard let status = try database.status(of: name) else {
         let settings = DatabaseSettings(clientID: ReportID())

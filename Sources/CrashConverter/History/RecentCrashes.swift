@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 ///
 /// The list is for decisions at start-up. For example, a program that crashed three times in a row within seconds of
 /// its launch may start without its plug-ins. Runs that ended without a crash are not in the list. The call reads the
-/// first part of each dump of the program, and of at most the 1,000 newest reports of all programs, which takes a
+/// first part of each dump of the program, and of at most the 1,000 newest reports of all programs. Reading takes a
 /// millisecond or two for each file. The call changes no dump and no report, and any thread can make it.
 ///
 /// - Parameters:

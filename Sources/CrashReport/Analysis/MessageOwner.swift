@@ -24,8 +24,10 @@ struct MessageOwner {
 
   // MARK: - Swift
 
-  /// The message of the Swift runtime that the crashing thread wrote, and its certainty; nil if there is no message,
-  /// if another thread wrote it, or if the stack does not show which of several messages the crashing thread wrote.
+  /// The message of the Swift runtime that the crashing thread wrote, and its certainty.
+  ///
+  /// The result is nil if there is no message, if another thread wrote it, or if the stack does not show which of
+  /// several messages the crashing thread wrote.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     let messages = swiftMessages
     let possible = messages.compactMap { owned($0.text, by: ofSwift) }

@@ -7,8 +7,9 @@ internal import ProcessSnapshot
 /// signal with its code and sender, and the crashing thread. All text from the dump is escaped. The page's
 /// Content-Security-Policy also forbids scripts and requests, so a missing escape could do little harm.
 package struct HTMLReport: Sendable {
-  /// The maximum number of bytes of HTML for the threads that did not crash; threads beyond this limit are listed
-  /// without frames, and threads beyond one and a half times the limit are not listed.
+  /// The maximum number of bytes of HTML for the threads that did not crash.
+  ///
+  /// Threads beyond this limit are listed without frames. Threads beyond one and a half times the limit are not listed.
   private let threadsSize: Int
   /// The maximum number of bytes of HTML for the list of modules, and also for all instances of `ReportSection`
   /// together; rows beyond this limit are left out.

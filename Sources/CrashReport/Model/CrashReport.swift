@@ -26,7 +26,9 @@ package struct CrashReport: Sendable {
   /// `Docs/Reference/Signatures.md`.
   package var signature: String?
   /// The innermost call of the program's own code on the crashing or hanging thread, with file and line if they are
-  /// known; for an uncaught error, the call may be the one that threw the error.
+  /// known.
+  ///
+  /// For an uncaught error, the call may be the one that threw the error.
   ///
   /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
   /// innermost call of a dependency.

@@ -153,7 +153,7 @@ package struct StandingUploads: Sendable {
 extension UploadEngine {
   /// The earliest time of a report's first upload, in seconds since 1970; 0 if the report need not wait.
   ///
-  /// - Parameter now: the current time. A report with a later time has a wrong time, and does not wait.
+  /// - Parameter now: the current time. A report whose creation time is later has a wrong time, and does not wait.
   func spreadTime(of report: StoredReport, _ now: Int64) -> Int64 {
     let spread = target.options.spread.wholeSeconds
     let creation = report.creationTime.seconds
