@@ -13,8 +13,8 @@ package struct UploaderClaim: ~Copyable, Sendable {
   /// The ID that stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
-  /// The file's name while no uploader has the right: its process ID is 0, as in the name of a dump that was given
-  /// back.
+  /// The file's name while no uploader has the right: its process ID is 0, as in the name of a dump whose claim was
+  /// released.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
   private let directory: Directory

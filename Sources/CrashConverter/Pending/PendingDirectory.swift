@@ -171,7 +171,7 @@ struct PendingDirectory: ~Copyable {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
-      // The name of a dump that was given back contains no process ID.
+      // The name of a dump whose claim was released contains no process ID.
       preceding =
         if processID == 0 {
           .failed
@@ -186,8 +186,8 @@ struct PendingDirectory: ~Copyable {
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
         place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
-    // This process already has a claimed file with the same report ID: another thread works on it, or it could not be
-    // given back.
+    // This process already has a claimed file with the same report ID: another thread works on this file, or the claim
+    // could not be released.
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
@@ -304,7 +304,7 @@ struct DumpClaim: Sendable {
   /// How the previous attempt ended.
   enum Attempt: Sendable {
     case none
-    /// The dump was given back, usually after the attempt failed.
+    /// The converter released its claim, usually after the attempt failed.
     case failed
     /// The converter ended while it worked on the dump.
     case ended

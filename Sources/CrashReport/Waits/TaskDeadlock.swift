@@ -58,7 +58,7 @@ package struct TaskDeadlock: Sendable, Equatable {
 extension TaskOverview {
   /// The cycles of tasks that wait for each other, certain ones first.
   ///
-  /// Every dump of the same deadlock gives the same order.
+  /// The order is the same in every dump of the same deadlock.
   func deadlocks(_ ownCode: OwnCode) -> [TaskDeadlock] {
     let circles = found.circles
     guard !circles.isEmpty else { return [] }

@@ -8,7 +8,7 @@ package struct Waits: Sendable, Equatable {
   package private(set) var all: [Wait] = []
   /// The deadlocks, each with its waits in the order in which one thread waits for the next.
   ///
-  /// Every dump of the same deadlock gives the same order.
+  /// The order is the same in every dump of the same deadlock.
   package private(set) var deadlocks: [Deadlock] = []
   private var places: [UInt32: Int] = [:]
 
