@@ -15,10 +15,10 @@ struct DumpConversion: ~Copyable {
     /// True if the failure counts toward the dump's maximum number of attempts; false if the machine caused the
     /// failure.
     ///
-    /// After a failure that does not count, the dump may be tried any number of times. A module or an attachment that
-    /// cannot be read counts, even if the machine is the cause.
+    /// The converter may attempt a conversion any number of times if the failures do not count. A failure to read the
+    /// file of a module or an attachment counts, even if the machine caused the failure.
     let isOfDump: Bool
-    /// True if the database has confirmed that it has the report.
+    /// True if the database has confirmed that it contains the report.
     var isReportThere = false
   }
 
@@ -28,12 +28,12 @@ struct DumpConversion: ~Copyable {
   let database: CrashReportDatabase
   /// The caller's annotations for every dump; they replace the dump's own annotations of the same name.
   let annotations: [String: String]
-  /// The time for finding the names and lines that the report stores for the crashing thread; nil to store none.
+  /// The time limit for finding the function names and lines that reports store; nil to store none.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
   /// The privacy level of the reports; a dump may require a stricter level.
   var privacy = ReportPrivacy.full
-  /// Tasks that were found in the memory of the process after its dump; nil if nothing searched for them.
+  /// Tasks that were found in the memory of the process after its dump; nil if no search was made.
   var tasks: AllTasks?
 
   /// The result of one dump's conversion.
@@ -44,7 +44,7 @@ struct DumpConversion: ~Copyable {
     let damage: IntermediateDumpDocument.Damage?
     /// The summary of the crash; nil if the report existed already.
     let summary: ProcessedDump.Summary?
-    /// False if more bytes were written to the dump after it was read.
+    /// False if the dump was changed after it was read, for example because the handler wrote more bytes.
     let isWhole: Bool
   }
 
@@ -68,8 +68,8 @@ struct DumpConversion: ~Copyable {
       captured.addedAnnotations = annotations
       if captured.allTasks == nil, captured.process.privacy == nil { captured.allTasks = tasks }
       // Secrets are removed first, because names, analysis and index must match the report. For a report without
-      // memory, this step also walks the stacks; the limit of a walk is a number of steps and not a time, so that the
-      // result does not depend on the load of the machine.
+      // memory, this step also walks the stacks. A walk is limited by a number of steps and not by time, so the result
+      // does not depend on the load of the machine.
       let refusals = SystemRefusals.now
       var snapshot = captured.keeping(
         privacy, symbols: claim.isHarmless ? SymbolSource() : nil)

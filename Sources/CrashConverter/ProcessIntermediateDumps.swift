@@ -7,11 +7,11 @@ internal import PendingDumps
 /// example by SIGKILL or a reboot.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
-/// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once
-/// its report would survive a power cut. A dump that cannot be converted stays and is tried again at the next call.
-/// The third failure moves the dump to the quarantine directory; failures that the machine caused, such as a full
-/// disk, do not count. If a process ends during the second attempt, other than by a crash on another thread, the
-/// third attempt moves the dump to quarantine without converting it.
+/// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once its
+/// report would survive a power cut. A dump that cannot be converted stays, and the next call tries again. The third
+/// failure moves the dump to the quarantine directory; failures that the machine caused, such as a full disk, do not
+/// count. If a process ends during the second attempt, other than by a crash on another thread, the third attempt moves
+/// the dump to quarantine without converting it.
 ///
 /// If root calls this function for another user's database, a separate thread converts the dumps with that user's
 /// file permissions. This thread also calls `userStreams` and `progress`.
@@ -24,8 +24,8 @@ internal import PendingDumps
 ///   - annotations: added to every report; they replace a dump's annotations of the same name.
 ///   - limit: the maximum number of dumps of other programs that are converted, including failed attempts; there is
 ///     no limit without an identifier.
-///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread, from the files
-///     that are on this machine now. Finding them takes at most about 2 seconds per dump, and 4 seconds per call.
+///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread, from the
+///     files that are on this machine now. Finding them takes at most about 2 seconds per dump, and 4 seconds per call.
 ///   - userStreams: the sources of streams that are added to every report.
 ///   - pruning: which reports are removed from the database between and after the conversions, whatever their program
 ///     is and whether they were uploaded or not. Nothing is removed if there was no dump to convert.
@@ -34,9 +34,9 @@ internal import PendingDumps
 ///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
 ///     dumps. Other converters may take some of these dumps.
 /// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
-///   call, with the reason. The owner may still write to such a dump, or another converter works on it. Dumps that
-///   `limit` leaves out, dumps that another converter takes first, and empty files from which no report is made have
-///   no result.
+///   call, with the reason. Such a dump is left because its owner may still write to it, or because another converter
+///   works on it. Dumps that `limit` leaves out, dumps that another converter takes first, and empty files from which
+///   no report is made have no result.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],

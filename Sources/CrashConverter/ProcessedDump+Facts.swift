@@ -19,7 +19,7 @@ extension ProcessedDump.Summary {
 extension ReportFacts {
   /// Reads the facts of a snapshot.
   ///
-  /// - Parameter facts: the results of the stack walk; nil to leave out everything that needs them.
+  /// - Parameter facts: the results of the stack walk; nil to leave out the facts that depend on it.
   package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {
     self.init()
     let process = snapshot.process

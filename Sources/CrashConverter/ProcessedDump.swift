@@ -13,7 +13,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
       /// The dump was complete, and the database has its report.
       public static let complete = Kind(rawValue: "complete")
-      /// The dump was truncated, and the report contains the facts that the dump still had.
+      /// The dump was truncated, and the report contains the facts that precede the truncation.
       public static let torn = Kind(rawValue: "torn")
       /// The run left no dump, and the report says how the run ended.
       public static let ended = Kind(rawValue: "ended")
@@ -62,7 +62,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let program: String?
     /// The product's version.
     public let version: String?
-    /// The signal's number; nil if there was no crash, and if a truncated dump lacks the number.
+    /// The signal's number; nil if there was no crash, or if a truncated dump lacks the number.
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
     public let cause: String?

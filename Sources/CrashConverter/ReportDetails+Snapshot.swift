@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 extension ReportDetails {
   /// Reads the details of a snapshot.
   ///
-  /// - Parameter facts: the results of the stack walk; nil to leave out everything that needs them.
+  /// - Parameter facts: the results of the stack walk; nil to leave `ownFrames` and `stack` empty.
   init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?) {
     self.init()
     let process = snapshot.process

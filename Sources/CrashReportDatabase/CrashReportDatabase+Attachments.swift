@@ -41,8 +41,8 @@ extension CrashReportDatabase {
   ///   - path: an absolute path. The last part of the path must not be a symbolic link, because another process could
   ///     replace the link.
   ///   - name: one of `StoredAttachment.names`.
-  ///   - limit: the maximum number of bytes. If the file is longer, its last bytes are copied, because the end of a
-  ///     log is about the crash.
+  ///   - limit: the maximum number of bytes. If the file is longer, its last bytes are copied, because the end of a log
+  ///     usually describes the crash.
   ///   - user: the user whose permissions apply when the file is opened; nil for the permissions of this thread.
   package func attach(
     _ path: String, as name: String, to id: ReportID, limit: Int64,

@@ -8,11 +8,11 @@ extension CrashReportDatabase {
   ///
   /// Such leftovers are half-written reports, and metadata and attachments without a report.
   ///
-  /// Leftovers are removed when they are three days old. A date from a clock that was not set is not used. A report
-  /// with such a date counts as new, and its age begins with the first call after the clock is set.
+  /// Leftovers are removed when they are three days old. Dates from a clock that was not set are ignored. A report with
+  /// such a date counts as new, and its age begins with the first call after the clock is set.
   ///
-  /// - Returns: the removed reports, newest first. A report that could not be removed is not an error:
-  ///   the next call tries again.
+  /// - Returns: the removed reports, newest first. If a report cannot be removed, the function does not throw, and the
+  ///   next call tries again.
   /// - Throws: `CrashReportDatabaseError` only if the directories cannot be read.
   ///
   /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCrashReportDatabase;
@@ -43,8 +43,8 @@ extension CrashReportDatabase {
     return removed
   }
 
-  /// Renews the dates of reports that were created while the clock was not set, so that the age of these reports
-  /// counts from now.
+  /// Renews the dates of reports that were created while the clock was not set, so the age of these reports counts from
+  /// now.
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let database = try open()
@@ -174,6 +174,8 @@ extension CrashReportDatabase {
 
 extension Directory {
   /// True if a file has not changed since a time.
+  ///
+  /// If the file has no plausible date, its date is renewed, and the result is false.
   fileprivate func isLeft(_ name: String, _ status: FileStatus, before time: Int64) -> Bool {
     if let date = FileDate.latest(of: [status.modificationTime, status.changeTime]) {
       return date < time
@@ -182,7 +184,7 @@ extension Directory {
     return false
   }
 
-  /// The bytes of the regular files in a subdirectory; 0 if there is none.
+  /// The number of bytes of the regular files in a subdirectory; 0 if there is no such subdirectory.
   func sizeOfFiles(in name: String) throws(CrashReportDatabaseError) -> Int64 {
     guard try status(of: name)?.kind == .directory else { return 0 }
     let directory = try subdirectory(name)
@@ -196,7 +198,7 @@ extension Directory {
 
   /// Removes a subdirectory and the files in it; it is not an error if the subdirectory is missing.
   ///
-  /// - Throws: also if the subdirectory contains directories.
+  /// - Throws: `CrashReportDatabaseError`, also if the subdirectory contains directories.
   func removeDirectory(_ name: String) throws(CrashReportDatabaseError) {
     guard try status(of: name)?.kind == .directory else { return }
     do {

@@ -5,10 +5,10 @@ internal import Synchronization
 
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
-/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`, each with its metadata, `<report
-/// ID>.meta`. The directory that contains a report shows the report's state. Next to these directories are
-/// `attachments/` and `settings.dat`. A report changes its state by one rename of its minidump, and no lock is held.
-/// Files with other names or of other kinds are left as they are.
+/// `new/`, `pending/` and `completed/` contain the minidumps, `<report ID>.dmp`. In `pending/` and `completed/`, each
+/// minidump has a file with metadata, `<report ID>.meta`. The directory that contains a report shows the report's
+/// state. Next to these directories are `attachments/` and `settings.dat`. A report changes its state by one rename of
+/// its minidump, and no lock is held. Files with other names or of other kinds are left as they are.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {

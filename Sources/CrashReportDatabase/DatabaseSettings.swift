@@ -95,7 +95,7 @@ extension CrashReportDatabase {
     let database = try open()
     let workshop = try database.subdirectory(.new)
     let name = DatabaseSettings.fileName
-    // Each iteration either ends with settings or makes progress toward them.
+    // The steps are repeated, because another process may create, replace or remove the file between two steps.
     for _ in 0..<100 {
       guard let status = try database.status(of: name) else {
         let settings = DatabaseSettings(clientID: ReportID())
@@ -151,8 +151,8 @@ extension CrashReportDatabase {
   ///
   /// The change takes effect immediately, and is synchronized to disk.
   ///
-  /// If two processes change this setting at the same moment, one of them wins. Nothing else enables uploads, and no
-  /// other change of the settings undoes this change.
+  /// If two processes change this setting at the same moment, one of the two values is stored. Nothing else enables
+  /// uploads, and no other change of the settings undoes this change.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are then unchanged.
   public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
@@ -176,7 +176,7 @@ extension CrashReportDatabase {
 
   /// Records an upload attempt.
   ///
-  /// Only the eight bytes of the time are overwritten, so that a change of the settings by another process is kept.
+  /// Only the eight bytes of the time are overwritten, so a change of the settings by another process is kept.
   ///
   /// - Parameter time: seconds since 1970.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written.

@@ -1,3 +1,3 @@
-// Exports the module with the files of a database and the error type of all calls on them. The handler uses this
-// module too.
+// Re-exports `PendingDumps`, which contains the code that reads and writes a database's files, and the error type that
+// these calls throw. The handler uses this module too.
 @_exported public import PendingDumps

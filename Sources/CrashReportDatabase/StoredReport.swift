@@ -18,7 +18,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public var path: String { "\(directory)/\(Self.fileName(id))" }
   /// The time of creation in the metadata, in whole seconds.
   ///
-  /// If the metadata is lost, this is the time of the minidump's last change.
+  /// If the metadata is lost, the value is the time of the minidump's last change.
   public let creationTime: Timestamp
   /// The minidump's size in bytes.
   public let size: Int64
@@ -32,7 +32,8 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 
   /// The date from which the report's age counts.
   ///
-  /// For a report that was created while the clock was not set, this is the last change of its file.
+  /// For a report that was created while the clock was not set, the date is the time of the last status change of the
+  /// minidump's file.
   func date(at now: Timestamp) -> Timestamp {
     let changed = Timestamp(nanoseconds: changeTime)
     return !creationTime.isPossible(at: now) && changed.isPossible(at: now) ? changed : creationTime

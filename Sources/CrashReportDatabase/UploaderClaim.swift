@@ -2,19 +2,19 @@ internal import Glibc
 package import IntermediateDump
 internal import PendingDumps
 
-/// The right to upload the reports of a database, which only one process has at a time.
+/// The right to upload the reports of a database, which only one uploader in all processes has at a time.
 ///
-/// The directory `uploader` contains one file, whose name has the form of a dump's claim. The process that renames
-/// the file to its own name may upload. The report ID in the file's name is the ID of the report that is being sent.
-/// `ClaimLiveness` finds out whether the holder is dead, as it does for a converter. No lock is held.
+/// The directory `uploader` contains one file, whose name has the form of a dump's claim. The process that renames the
+/// file to a name with its own process ID may upload. The report ID in the file's name is the ID of the report that is
+/// being sent. `ClaimLiveness` finds out whether the holder is dead, as it does for a converter. No lock is held.
 package struct UploaderClaim: ~Copyable, Sendable {
   static let directoryName = "uploader"
   private static let identifier = "uploader"
   /// The ID that stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
-  /// The file's name while no uploader has the right: its process ID is 0, as in the name of a dump that was given
-  /// back.
+  /// The file's name while no uploader has the right: its process ID is 0, as in the name of a dump whose claim was
+  /// released.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
   private let directory: Directory
@@ -119,9 +119,10 @@ package struct UploaderClaim: ~Copyable, Sendable {
     FileDate.latest(of: [status.modificationTime, status.changeTime])
   }
 
-  /// Creates the directory with its file atomically, so that only the first of several processes succeeds.
+  /// Creates the directory with its file atomically.
   ///
-  /// Only one process succeeds, because a rename does not replace a directory that contains a file.
+  /// If several processes call this function at the same time, only one of them succeeds, because a rename does not
+  /// replace a directory that contains a file.
   private static func makeDirectory(in root: borrowing Directory) throws(CrashReportDatabaseError) {
     let workshop = try root.subdirectory(.new)
     let temporary = "\(directoryName).\(UInt64.random(in: .min ... .max)).tmp"

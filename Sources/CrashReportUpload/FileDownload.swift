@@ -23,7 +23,7 @@ internal import IntermediateDump
   /// Downloads a URL into an open file.
   ///
   /// - Parameters:
-  ///   - descriptor: the file that receives the contents if the status is 200; after an error, the file may have a
+  ///   - descriptor: the file that receives the contents if the status is 200; after an error, the file may contain a
   ///     part of the contents.
   ///   - progress: called with the number of bytes that were written so far.
   /// - Returns: the HTTP status of the answer; a status that means that the file is missing is not an error.

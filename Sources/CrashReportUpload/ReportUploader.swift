@@ -7,8 +7,8 @@ internal import Synchronization
 /// except for reports that `requestUpload` has requested. For each database, only one uploader in all processes sends
 /// at a time; when that uploader ends, another takes over.
 ///
-/// `run()` is the form for structured concurrency, for example in a service group. `start()` uploads in the
-/// background.
+/// With structured concurrency, for example in a service group, call `run()`. Otherwise, call `start()`, which uploads
+/// in the background.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, StartProcessingPendingReports.
 public final class ReportUploader: Sendable {

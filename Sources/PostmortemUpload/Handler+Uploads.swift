@@ -4,8 +4,8 @@ public import CrashReportUpload
 extension Handler {
   /// Uploads the pending reports of the handler's database, now and each time that a report is added.
   ///
-  /// Nothing is sent before uploads are enabled in the database's settings. `ReportUploader` also offers a form for
-  /// structured concurrency.
+  /// Nothing is sent before uploads are enabled in the database's settings. For structured concurrency, use
+  /// `ReportUploader.run()` instead.
   ///
   /// - Parameters:
   ///   - url: the collector's URL, http or https.

@@ -9,7 +9,8 @@ internal import ProcessSnapshot
 /// names. A dump that root owns may come from a program that gave up root's permissions after `startHandler`. The files
 /// of such a dump are opened with the permissions of the effective user that the program had at the crash.
 struct AttachmentReader {
-  /// The user whose permissions apply, or nil for the converter's own user; a failure says why no file is opened.
+  /// The user whose permissions apply, or nil for the converter's own user; a failure contains the reason why no file
+  /// is opened.
   private let rights: Result<DatabaseOwner?, CrashReportDatabaseError>
 
   /// - Parameter status: the status of the open dump file.

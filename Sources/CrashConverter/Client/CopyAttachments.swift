@@ -11,9 +11,9 @@ extension DumpConversion {
 
   /// Copies the program's registered attachments into the database, and records the result for each.
   ///
-  /// - Throws: an error that the file did not cause, such as a lack of descriptors. The next attempt may then be
-  ///   able to copy the file. In the last attempt, a failed copy is only noted: the report is more important than its
-  ///   attachments.
+  /// - Throws: an error that the file did not cause, such as a lack of descriptors. The next attempt may then be able
+  ///   to copy the file. In the last attempt, a failed copy is only recorded, because the report is more important than
+  ///   its attachments.
   func copyAttachments(
     of snapshot: inout ProcessSnapshot, to reportID: ReportID, from reader: AttachmentReader,
     isLastAttempt: Bool

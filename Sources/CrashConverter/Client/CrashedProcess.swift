@@ -10,9 +10,9 @@ public struct CrashedProcess: Sendable {
 
   /// The process ID in the process's own PID namespace; nil if a truncated dump lacks it.
   public var processID: UInt32? { snapshot.process.processID }
-  /// The signal of the crash; nil for a dump that was taken without a crash, and if a truncated dump lacks it.
+  /// The signal of the crash; nil for a dump that was taken without a crash, or if a truncated dump lacks it.
   public var signal: Int32? { snapshot.exception?.signal }
-  /// The address of the fault; nil if a signal of this kind has no address, and if a truncated dump lacks it.
+  /// The address of the fault; nil if a signal of this kind has no address, or if a truncated dump lacks it.
   public var address: UInt64? { snapshot.exception?.address?.value }
   /// The program's annotations, by name.
   public var annotations: [String: String] { snapshot.annotations }

@@ -9,13 +9,14 @@ public import ProcessSnapshot
 public protocol UserStreamDataSource: Sendable {
   /// Makes the stream of one report.
   ///
-  /// The converter calls this function in ordinary code, on the thread that converts the dump. If the process that
-  /// made the previous attempt ended during the conversion of this dump, the dump is converted without this stream.
+  /// The converter calls this function outside signal handlers, on the thread that converts the dump. If the process
+  /// that made the previous attempt ended during the conversion of this dump, the dump is converted without this
+  /// stream.
   ///
   /// - Parameter process: the crashed process, as the dump describes it.
   /// - Returns: nil to add no stream. A stream has at most 16 MiB. A report has at most 16 streams, with 64 MiB in
   ///   total. A stream is refused if its number belongs to Microsoft, Breakpad, Crashpad or this package, or is
   ///   already used.
-  /// - Throws: any error; the report is then made without the stream, and gives the error as the reason.
+  /// - Throws: any error; the report is then made without the stream, and contains the error as the reason.
   func stream(of process: CrashedProcess) throws -> UserStream?
 }

@@ -28,8 +28,8 @@ enum KernelLog {
     return false
   }
 
-  /// The kills among the first 8,192 messages, each with its time in nanoseconds and its text; empty if the log may
-  /// not be read.
+  /// The kills among the first 8,192 messages of the log, each with its time in nanoseconds and its text; empty if the
+  /// log may not be read.
   private static func messages() -> [(time: Int64, text: String)] {
     let descriptor = unsafe open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {

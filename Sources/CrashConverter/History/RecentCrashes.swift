@@ -7,8 +7,8 @@ internal import ProcessSnapshot
 ///
 /// The list is for decisions at start-up. For example, a program that crashed three times in a row within seconds of
 /// its launch may start without its plug-ins. Runs that ended without a crash are not in the list. The call reads the
-/// first part of each dump of the program and of at most 1,000 of the newest reports, which takes a millisecond or
-/// two for each file. The call changes no dump and no report, and any thread can make it.
+/// first part of each dump of the program, and of at most the 1,000 newest reports of all programs. Reading takes a
+/// millisecond or two for each file. The call changes no dump and no report, and any thread can make it.
 ///
 /// - Parameters:
 ///   - path: the database's directory. If the database does not exist, there are no crashes.
@@ -120,7 +120,7 @@ extension RecentCrash {
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64
   ) {
-    // Read only what is needed: this read neither claims the dump nor counts as an attempt to convert it.
+    // Only the needed keys are read. The dump is not claimed, so this read does not count as an attempt to convert it.
     let snapshot = ProcessSnapshot(summarizing: document)
     guard let exception = snapshot.exception, snapshot.request == nil,
       snapshot.process.identifier == identifier

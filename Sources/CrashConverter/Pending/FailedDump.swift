@@ -22,7 +22,7 @@ extension PendingDirectory {
     (try directory.status(of: claim.name.description)?.size ?? 0) == 0
   }
 
-  /// Gives the dump back, so that other processes, or this process later, can try again.
+  /// Releases the claim, so that other processes, or this process later, can try again.
   ///
   /// - Parameter countsAttempt: false if the dump did not cause the failure.
   func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {

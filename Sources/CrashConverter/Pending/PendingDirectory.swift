@@ -4,7 +4,7 @@ internal import PendingDumps
 
 /// The directory of pending dumps: decides which dumps may be converted, and claims them.
 struct PendingDirectory: ~Copyable {
-  /// A file with a name that `PendingDumpName` reads, with its status when the directory was listed.
+  /// A file whose name `PendingDumpName` can parse, with the file's status when the directory was listed.
   struct File: Sendable {
     let name: PendingDumpName
     /// The status, or the error of reading it; the file exists in both cases.
@@ -62,7 +62,7 @@ struct PendingDirectory: ~Copyable {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
 
-  /// All files with a name that `PendingDumpName` reads, except files of an unexpected kind.
+  /// All files whose names `PendingDumpName` can parse, except files of an unexpected kind.
   func files() throws(CrashReportDatabaseError) -> [File] {
     var files: [File] = []
     for fileName in try directory.names() {
@@ -171,7 +171,7 @@ struct PendingDirectory: ~Copyable {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
-      // The name of a dump that was given back contains no process ID.
+      // The name of a dump whose claim was released contains no process ID.
       preceding =
         if processID == 0 {
           .failed
@@ -186,8 +186,8 @@ struct PendingDirectory: ~Copyable {
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
         place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
-    // This process already has a claimed file with the same report ID: another thread works on it, or it could not be
-    // given back.
+    // This process already has a claimed file with the same report ID: another thread works on this file, or the claim
+    // could not be released.
     guard try directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
@@ -217,7 +217,7 @@ struct PendingDirectory: ~Copyable {
   /// True for an empty dump file if nothing is left that could show how its owner ended.
   ///
   /// The owner of such a file could not note its end in the run record, and therefore removed the record. No process
-  /// holds the owner's FIFO.
+  /// holds the owner's FIFO open for reading.
   ///
   /// If the owner is alive after all, its next crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
@@ -267,8 +267,7 @@ struct PendingDirectory: ~Copyable {
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {
-      // The run record and the FIFO are removed together, because each of them is evidence about the owner of the
-      // other.
+      // The run record and the FIFO are removed together, because each of them shows whether their owner is alive.
       try? directory.remove(name.with(role: .fifo).description)
       try? directory.remove(name.with(role: .runRecord).description)
     }
@@ -305,7 +304,7 @@ struct DumpClaim: Sendable {
   /// How the previous attempt ended.
   enum Attempt: Sendable {
     case none
-    /// The dump was given back, usually after the attempt failed.
+    /// The converter released its claim, usually after the attempt failed.
     case failed
     /// The converter ended while it worked on the dump.
     case ended

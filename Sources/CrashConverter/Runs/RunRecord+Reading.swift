@@ -10,7 +10,8 @@ extension RunRecord {
     RunRecord(
       processID: 0, startTime: 0, stackStart: 0, bootID: "", processNamespace: nil,
       launchTime: nil),
-    // The part `course` comes first, because its notes and its heartbeat are overwritten in place.
+    // The part `course` comes first, because its notes and its heartbeat must be at fixed offsets, where the handler
+    // overwrites them.
     [
       .part(\.course, RunCourse.fields),
       .required(.ownerProcessID, \.processID),

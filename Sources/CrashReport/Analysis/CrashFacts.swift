@@ -2,7 +2,7 @@ internal import IntermediateDump
 package import ProcessSnapshot
 package import Stackwalk
 
-/// The main facts of a report, found faster than by making the whole report.
+/// The main facts of a report, found without making the whole report, which takes longer.
 ///
 /// The converter, the uploader, and subcommands such as `postmortem list` use these facts. For a crash, only the
 /// crashing thread's stack is walked. Files of modules are read only if the caller passes a symbol source that reads

@@ -187,7 +187,7 @@ package struct StackOverflow: Sendable, Equatable {
   package var stack: AddressRange
   package var stackPointer: Address
   package var depth: Depth?
-  /// RLIMIT_STACK in bytes, if this is the main thread.
+  /// RLIMIT_STACK in bytes; nil unless the stack is that of the main thread.
   package var limit: UInt64?
   package var recursion: CommonFunction?
 

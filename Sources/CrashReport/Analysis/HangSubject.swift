@@ -31,7 +31,8 @@ package struct HangSubject: Sendable, Equatable {
       }
       return
     }
-    // If a queue or an executor hangs, the subject is a thread that runs one of its jobs.
+    // If a queue or an executor hangs, prefer the thread `first` if it runs a job. Otherwise, use a thread that runs a
+    // job, if all such threads are at the same place.
     let running = others.compactMap { thread in
       Self.callInJob(of: thread.frames, ownCode).map {
         (id: thread.id, place: ownCode.line(of: $0))
@@ -46,7 +47,7 @@ package struct HangSubject: Sendable, Equatable {
     }
   }
 
-  /// The innermost call of the program's own code on a stack, except the thread's start function.
+  /// The innermost call of the program's own code on a stack, except the first function of the program or a thread.
   private static func place(
     in frames: ArraySlice<StackFrame>, _ ownCode: OwnCode
   ) -> StackFrame? {
@@ -109,7 +110,7 @@ extension HangSubject {
     return isBusy ? HangSubject(threadID: thread.id, hasPlace: true, waiter: nil) : nil
   }
 
-  /// The last thread in the chain of waits that starts at the hung thread, or the first thread of a circle of waits.
+  /// The last thread in the chain of waits that starts at the hung thread, or the first thread of a deadlock.
   ///
   /// Only threads in the program's own code count; nil if there is no such thread.
   private func owner(

@@ -41,8 +41,8 @@ package enum MainThreadActivity: Sendable, Equatable {
 
   /// Determines from the machine code whether a signal interrupted a system call, and which one.
   ///
-  /// After the handler, the kernel either returns to the call's instruction to repeat the call, or lets the call
-  /// return EINTR.
+  /// After the signal handler returns, the thread either executes the instruction of the call again, or continues after
+  /// this instruction with the result EINTR.
   ///
   /// Source: Linux arch/x86/kernel/signal.c, handle_signal; arch/arm64/kernel/signal.c, do_signal.
   private static func interrupted(_ thread: ThreadSnapshot, _ snapshot: ProcessSnapshot) -> Self? {

@@ -8,7 +8,7 @@ struct MemoryFault {
   let snapshot: ProcessSnapshot
   let trace: StackTrace
 
-  /// Addresses below this address are usually never mapped, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
+  /// Addresses below this one are never mapped on most systems, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
   /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack without further
   /// evidence.
@@ -20,7 +20,7 @@ struct MemoryFault {
   /// A signal frame takes the red zone and AT_MINSIGSTKSZ bytes. AT_MINSIGSTKSZ is 11 KiB with the largest registers
   /// of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// The length of the longest x86_64 instruction, which is 15 bytes, plus one byte.
+  /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
@@ -103,15 +103,17 @@ struct MemoryFault {
     return mapping.protection.isSuperset(of: needed) ? mapping : nil
   }
 
-  /// True if the kernel showed a guard region at the address; kernels since 6.15 show guard regions.
+  /// True if /proc/self/pagemap showed a guard region at the address; Linux shows guard regions there since version
+  /// 6.15.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
 
-  /// True if the kernel showed that there is no guard region at the address, so the memory was mapped after the
+  /// True if /proc/self/pagemap showed that there is no guard region at the address, so the memory was mapped after the
   /// fault.
   ///
-  /// Kernels before 6.15 show a guard region as swapped out, so a page that is swapped out may be a guard region.
+  /// Linux before 6.15 shows a guard region as a swapped-out page, so a page that is shown as swapped out may be a
+  /// guard region.
   private var isMappedSince: Bool {
     exception.faultPage.map { !isKnownGuard && $0 >> 62 & 1 == 0 } ?? false
   }
@@ -169,7 +171,8 @@ struct MemoryFault {
     if code.first.map(PrivilegedInstruction.begins) ?? false {
       return Finding(cause: .privilegedInstruction(place), evidence: fact)
     }
-    // In a sanitized report, values of registers may have been replaced; such values are not suspects.
+    // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
+    // addresses.
     let suspects = context.generalRegisters
       .filter { !Self.isCanonical($0.value) && $0.value != ProcessSnapshot.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
@@ -219,7 +222,7 @@ struct MemoryFault {
   ///
   /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
   ///
-  /// The kernel does this if the other signal arrives after the instruction that moves the stack pointer, but before
+  /// The frame does not fit if the other signal arrives after the instruction that moves the stack pointer, but before
   /// the instruction that would fault.
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.

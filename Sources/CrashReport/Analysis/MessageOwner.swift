@@ -8,7 +8,7 @@ internal import Stackwalk
 struct MessageOwner {
   enum Verdict {
     case crashingThread
-    /// The stack does not show this, for example because its frames have no function names.
+    /// The stack does not show which thread wrote the message, for example because its frames have no function names.
     case unknown
     /// The crashing thread is not in code that writes a message, so another thread wrote the message, or the crashing
     /// thread wrote it earlier.
@@ -24,9 +24,10 @@ struct MessageOwner {
 
   // MARK: - Swift
 
-  /// The message of the Swift runtime that the crashing thread wrote, and its certainty; nil if there is no message,
-  /// if another thread wrote it, or if neither the frames nor the words on the stack show which of several messages
-  /// the crashing thread wrote.
+  /// The message of the Swift runtime that the crashing thread wrote, and its certainty.
+  ///
+  /// The result is nil if there is no message, if another thread wrote it, or if neither the frames nor the words on
+  /// the stack show which of several messages the crashing thread wrote.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     let messages = swiftMessages
     let possible = messages.compactMap { owned($0.text, by: ofSwift) }
@@ -49,7 +50,9 @@ struct MessageOwner {
       }
   }
 
-  /// Two threads that failed at the same line wrote equal messages; these count once.
+  /// The messages of the Swift runtime, without duplicates.
+  ///
+  /// Two threads that fail at the same line write equal messages.
   private var swiftMessages: [SwiftMessage] {
     guard let text = snapshot.exception?.swiftMessage else { return [] }
     return SwiftMessage.messages(in: text).reduce(into: []) { messages, message in
@@ -108,7 +111,7 @@ struct MessageOwner {
       let isOnStack = innermost.contains { $0.function?.contains(function) ?? false }
       if text.words.hasPrefix(words) != isOnStack { return .other }
     }
-    // The message contains the file of the caller, unless the program passed another file.
+    // The message contains the source file of the failed call, unless the program passed another file name.
     guard let file = text.file, !RuntimeCode.isModule(file.prefix { $0 != "/" }) else {
       return .crashingThread
     }
@@ -136,7 +139,9 @@ struct MessageOwner {
     ("longjmp causes uninitialized stack frame", "longjmp_chk"),
   ]
 
-  /// Decides from libc's functions on the stack whether this thread wrote the message; abort() alone writes none.
+  /// Decides from libc's functions on the stack whether this thread wrote the message.
+  ///
+  /// A call of abort() alone writes no message.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")

@@ -5,10 +5,10 @@ internal import Synchronization
 /// Distinguishes the program's own code from dependencies, from Swift's and the system's libraries, and from
 /// compiler-generated code.
 ///
-/// If debug information shows that a frame's source file belongs to others, the frame is not in the program's own
-/// code. For any other frame, the names of the frame's module and function decide. The program's own modules are the
-/// executable and the libraries next to it. Swift code in any other library also counts as the program's own,
-/// wherever the library is installed. Swift code in the toolchain's libraries does not count as the program's own.
+/// If debug information shows that a frame's source file belongs to a dependency, to Swift or to the system, the frame
+/// is not in the program's own code. For any other frame, the names of the frame's module and function decide. The
+/// program's own modules are the executable and the libraries next to it. Swift code in any other library, except the
+/// libraries of Swift and the system, also counts as the program's own, wherever the library is installed.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// For each module index, true if the module is one of the program's own.
@@ -181,8 +181,13 @@ package struct OwnCode: Sendable {
     return other.map(line)
   }
 
-  /// The innermost call of the program's own code in a suspended task, and the innermost call of another function
-  /// that leads to it; nil for calls that are not known.
+  /// The innermost call of the program's own code in a suspended task, and the innermost caller of this call in the
+  /// program's own code.
+  ///
+  /// Callers with the same text as the call are skipped.
+  ///
+  /// If there is no call of the program's own code, the place is that of `crashPlace(in:thrown:)`, and the caller is
+  /// nil.
   func taskPlaces(in frames: [StackFrame]) -> (place: String?, caller: String?) {
     guard let innermost = placeFrame(in: frames), let index = frames.firstIndex(of: innermost)
     else { return (crashPlace(in: frames), nil) }

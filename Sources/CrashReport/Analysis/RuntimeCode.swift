@@ -40,7 +40,7 @@ enum RuntimeCode {
     libasan libubsan libtsan liblsan
     """)
 
-  /// True for a Swift module of the toolchain or of the handler.
+  /// True for a Swift module of the toolchain or of this package.
   static func isModule(_ name: Substring) -> Bool { modules.contains(String(name)) }
 
   // MARK: - Functions
@@ -55,7 +55,8 @@ enum RuntimeCode {
   static func isFunction(_ function: String, isCNameOwn: Bool) -> Bool {
     if isOwnExtension(function) { return false }
     let name = SignatureName(function).text
-    // In the name of a local function, such as "helper in Swift.Array.f()", the function that contains it comes last.
+    // In the name of a local function, such as "helper in Swift.Array.f()", the name of the enclosing function comes
+    // last.
     let declared = name.ranges(of: " in ").last.map { name[$0.upperBound...] } ?? name[...]
     if declared.contains("::") || declared.hasPrefix("operator ") { return isCxx(declared) }
     if let dot = declared.firstIndex(of: "."), dot > declared.startIndex {
@@ -89,7 +90,7 @@ enum RuntimeCode {
 
   private static let namespaces: Set = ["std", "swift"]
 
-  /// The modules of Swift and of the handler.
+  /// The modules of the toolchain and of this package.
   private static let modules = set(
     """
     Swift _Concurrency _StringProcessing _RegexParser RegexBuilder Synchronization Distributed \

@@ -2,12 +2,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Makes one line of text that is the same for all crashes with the same cause, so that crashes can be grouped.
+/// Makes one line of text that is the same for all crashes with the same cause, to group crashes.
 ///
 /// A signature consists of the signal and the names of the innermost calls of the program's own code. A signature
-/// contains no addresses, because they change with every run. A signature contains no line numbers, offsets, or
-/// numbers of closures and awaits, because they change with every build. A signature does not depend on the thread or
-/// on inlining. `Docs/Reference/Signatures.md` has the rules and their limits.
+/// contains no addresses, because they change with every run. A signature contains no line numbers, offsets, or numbers
+/// of closures and awaits, because they change with every build. A signature does not depend on the thread or on
+/// inlining. `Docs/Reference/Signatures.md` describes the rules and their limits.
 package struct Signature: Sendable {
   private static let frameCount = 3
   /// The maximum number of a recursion's functions that a signature names.
@@ -27,7 +27,7 @@ package struct Signature: Sendable {
   ///   - thrown: the call stack at the throw of an uncaught error, used if the names on the crashing thread's stack,
   ///     such as `main` alone, do not distinguish crashes.
   ///   - hang: the thread that hangs, if the report is about a hang.
-  ///   - tasks: the deadlock of tasks that explains a hang for which no thread's stack has a place.
+  ///   - tasks: the deadlock of tasks that explains a hang, used if the hung thread is not in the program's own code.
   static func text(
     of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?,
     thrown: [StackFrame] = [], hang: HangSubject? = nil, tasks: TaskDeadlock? = nil,
@@ -73,10 +73,11 @@ package struct Signature: Sendable {
 
   /// The names of a stack's innermost calls, and whether they distinguish different crashes of the program.
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
-    // Frames of tail calls are left out, because they can only be inferred if the module's file exists.
+    // Frames of tail calls are left out, because the stack walk infers them from the module's file, which may be
+    // missing.
     let frames = frames.filter { $0.trust != .tailCall }
-    // A frame that was found after a gap or by a scan may be left over from an earlier call, so the frames before it
-    // are tried first.
+    // A frame that was found after a gap or by a scan may be left over from an earlier call, so the frames that precede
+    // it are tried first.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
       let own = frames.filter(ownCode.contains).compactMap(\.function).map(SignatureName.init)

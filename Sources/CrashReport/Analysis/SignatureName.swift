@@ -5,8 +5,8 @@ struct SignatureName: Sendable, Equatable {
   /// Converts a demangled function name to the form that signatures use.
   init(_ function: String) {
     var name = FunctionName.short(function)
-    // A closure counts as the function around it. The number of a closure changes with every closure that is added
-    // before it, and the optimizer may merge the closure and the function.
+    // The name of a closure is replaced with the name of the enclosing function. The number of a closure changes with
+    // every closure that is added before it, and the optimizer may merge the closure and the function.
     while Self.isClosure(name), let separator = name.firstRange(of: " in ") {
       name = String(name[separator.upperBound...])
     }
@@ -29,7 +29,7 @@ struct SignatureName: Sendable, Equatable {
     "property wrapper backing initializer of ", "static ",
   ]
 
-  /// True for the first function of a program or a thread, which does not distinguish crashes.
+  /// True for the first function of a program or a thread; the name of such a function does not distinguish crashes.
   var isEntry: Bool {
     text == "main" || text == "async_Main" || text == "_start" || text.hasSuffix("_main")
       || text.hasSuffix(".main()") || text.hasSuffix(".$main()")

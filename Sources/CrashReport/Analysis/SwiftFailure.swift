@@ -4,7 +4,7 @@ internal import Stackwalk
 ///
 /// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors.
 ///
-/// Compilers use the same words in the name of a trap (lib/IRGen, `Swift runtime failure: ...`).
+/// The Swift compiler uses the same words in the name of a trap (lib/IRGen, `Swift runtime failure: ...`).
 package enum SwiftFailure: String, Sendable {
   case indexOutOfRange = "swift-index-out-of-range"
   case unwrappedNil = "swift-unwrapped-nil"

@@ -10,7 +10,7 @@ struct AddressSpaceMap {
     let isFault: Bool
   }
 
-  /// One mapping, or several adjacent mappings of the same file.
+  /// One mapping, or several adjacent mappings of the same file, or of anonymous memory with the same permissions.
   struct Region: Sendable, Equatable {
     var range: AddressRange
     var protections: [String]
@@ -97,9 +97,9 @@ struct AddressSpaceMap {
     return marks
   }
 
-  /// Joins adjacent mappings of the same file to one region.
+  /// Joins adjacent mappings of the same file, or of anonymous memory with the same permissions, to one region.
   ///
-  /// A mapping with a mark stays separate, because its permissions are important.
+  /// A mapping with a mark stays separate, to show its own permissions.
   private static func joined(_ regions: [Region]) -> [Region] {
     var result: [Region] = []
     for region in regions {
@@ -125,7 +125,7 @@ struct AddressSpaceMap {
     let isNear: Bool
   }
 
-  /// All rows in order, split into parts; parts that are far from all marks can be folded.
+  /// All rows in order, split into parts; parts that are far from all marks can be collapsed.
   var parts: [Part] {
     var near = Set<Int>()
     for index in rows.indices where rows[index].isMarked {
@@ -138,7 +138,7 @@ struct AddressSpaceMap {
       let isNear = near.contains(start)
       var end = start + 1
       while end < rows.count, near.contains(end) == isNear { end += 1 }
-      // Folding only a few rows would not save space.
+      // To collapse only a few rows would not save space.
       parts.append(Part(rows: rows[start..<end], isNear: isNear || end - start < 4))
       start = end
     }

@@ -1,7 +1,8 @@
 internal import ProcessSnapshot
 
 extension HTMLReport {
-  /// Adds the address space, with the lowest address first, the fault marked and distant parts folded.
+  /// Adds the address space, with the lowest address first; the fault is marked, and parts that are far from all marks
+  /// are collapsed.
   func addAddressSpace(to html: inout HTMLWriter) {
     let map = AddressSpaceMap(report)
     guard !map.rows.isEmpty else { return }

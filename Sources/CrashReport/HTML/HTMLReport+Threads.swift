@@ -41,7 +41,7 @@ extension HTMLReport {
     return isBlamed ? "own blame" : "own"
   }
 
-  /// Adds the threads that did not crash, folded; threads with the same stack are shown together.
+  /// Adds the threads that did not crash, collapsed; threads with the same stack are shown together.
   func addOtherThreads(maximumSize: Int, to html: inout HTMLWriter) {
     let groups = report.otherThreads(ownCode)
     guard !groups.isEmpty || !report.missingThreads.isEmpty else { return }
@@ -73,8 +73,8 @@ extension HTMLReport {
           html.element("span", ["class": "where"], text: frame)
         }
       }
-      // The anchors are inside the folded part, because a browser then unfolds the part when a link to an anchor is
-      // followed.
+      // The anchors are inside the collapsed `details` element, because a browser opens the element when the reader
+      // follows a link to an anchor in it.
       if group.threads.count > 1 {
         for thread in group.threads {
           html.element(
@@ -112,7 +112,7 @@ extension HTMLReport {
     }
   }
 
-  /// The name of the innermost function of a folded thread, which usually shows what the thread was doing.
+  /// The name of the innermost function of a collapsed thread, which usually shows what the thread was doing.
   private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
     thread.frames.first { $0.function != nil }?.shortName
   }

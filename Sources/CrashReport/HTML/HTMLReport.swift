@@ -7,8 +7,9 @@ internal import ProcessSnapshot
 /// signal with its code and sender, and the crashing thread. All text from the dump is escaped. The page's
 /// Content-Security-Policy also forbids scripts and requests, so a missing escape could do little harm.
 package struct HTMLReport: Sendable {
-  /// The maximum number of bytes of HTML for the threads that did not crash; threads beyond this limit are listed
-  /// without frames.
+  /// The maximum number of bytes of HTML for the threads that did not crash.
+  ///
+  /// Threads beyond this limit are listed without frames. Threads beyond one and a half times the limit are not listed.
   private let threadsSize: Int
   /// The maximum number of bytes of HTML for the list of modules, and also for all instances of `ReportSection`
   /// together; rows beyond this limit are left out.
@@ -51,8 +52,7 @@ package struct HTMLReport: Sendable {
     html.element("style") { html in html.addVerbatim(HTMLStyle.text) }
   }
 
-  /// The page's title, which contains the place, the event and the program, so that the reader can tell browser tabs
-  /// apart.
+  /// The page's title, which contains the place, the event and the program, to distinguish browser tabs.
   private var title: String {
     let place = report.place?.replacing(" at ", with: " ")
     let end = (report.snapshot.end?.kind?.word).map(RunEndKind.fewWords)
@@ -200,7 +200,9 @@ package struct HTMLReport: Sendable {
     return index - rows.startIndex
   }
 
-  /// Adds the modules up to a size, and folds those that are not on a stack.
+  /// Adds a list of the modules on a stack, and a collapsed list of the other modules.
+  ///
+  /// Each of the two lists ends after about `maximumSize / 2` bytes of HTML, with a note about the rest.
   private func addModules(maximumSize: Int, to html: inout HTMLWriter) {
     let modules = report.snapshot.modules
     guard !modules.isEmpty else { return }

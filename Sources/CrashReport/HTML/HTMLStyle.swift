@@ -1,4 +1,4 @@
-/// The page's style sheet, with one column, the reader's own fonts, and a light and a dark mode.
+/// The page's style sheet, with one column, the system's fonts, and a light and a dark mode.
 package enum HTMLStyle {
   package static let text: StaticString = """
     :root{--back:#fff;--card:#f6f7f9;--text:#17191c;--faint:#5c6470;--line:#dfe3e8;--red:#b3261e;--redback:#fdecea;\

@@ -5,8 +5,8 @@ internal import Stackwalk
 
 // The JSON that `postmortem show --json` prints; `Docs/Reference/ReportSchema.json` is its schema, and
 // `Docs/Reference/ReportFields.md` describes each key. No key is ever left out. Addresses, offsets and registers are
-// strings, because JSON readers lose bits of numbers above 2^53. The keys for facts that a dump contains directly are
-// defined in `IntermediateDumpKey+Definitions.swift`.
+// strings, because many JSON readers convert numbers to `double`, which is exact only up to 2^53. The keys for facts
+// that a dump contains directly are defined in `IntermediateDumpKey+Definitions.swift`.
 
 extension CrashReport {
   /// The version of the schema, which is increased when a field is removed or changes its meaning.

@@ -1,6 +1,7 @@
 internal import IntermediateDump
 
-/// Builds JSON byte by byte, because the JSON of a report with a hundred threads takes two megabytes.
+/// Writes JSON directly as bytes to save memory, because the JSON of a report with a hundred threads takes two
+/// megabytes.
 ///
 /// The writer escapes all characters that could control a terminal.
 ///

@@ -26,7 +26,9 @@ package struct CrashReport: Sendable {
   /// `Docs/Reference/Signatures.md`.
   package var signature: String?
   /// The innermost call of the program's own code on the crashing or hanging thread, with file and line if they are
-  /// known; for an uncaught error, the call may be the one at its throw.
+  /// known.
+  ///
+  /// For an uncaught error, the call may be the one that threw the error.
   ///
   /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
   /// innermost call of a dependency.
@@ -35,9 +37,9 @@ package struct CrashReport: Sendable {
   package var hang: HangSubject?
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits
-  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if nothing searched for them.
+  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if the handler did not search for them.
   package var allTasks: TaskOverview?
-  /// The circles of tasks that wait for each other.
+  /// The cycles of tasks that wait for each other.
   package var taskDeadlocks: [TaskDeadlock]
   /// The throw of the uncaught Swift error; nil if the crash has another cause, or throws were not recorded.
   package var thrown: Thrown?
@@ -48,7 +50,7 @@ package struct CrashReport: Sendable {
   /// Lines of source code around the source locations of the crashing thread's frames, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
-  /// What the log says about the dump; nil if the report was made from a dump instead of a log.
+  /// The facts about the dump from the log; nil if the report was made from a dump instead of a log.
   package var log: LoggedDump?
 
   /// The throw of an error, with the call stack at that time.
@@ -63,7 +65,7 @@ package struct CrashReport: Sendable {
 
     /// The runtime's functions that end a process because of an error.
     ///
-    /// A private dump has no message, so only these functions on the stack show that an error ended the process.
+    /// A sanitized dump contains no message, so only these functions on the stack show that an error ended the process.
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the stack of the crashing thread.
@@ -106,9 +108,9 @@ package struct CrashReport: Sendable {
   /// - Parameters:
   ///   - snapshot: the snapshot, from an intermediate dump or a minidump.
   ///   - privacy: the privacy of the report, if it is stricter than that of the snapshot.
-  ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If false, the
-  ///     report has only the names that were stored at conversion. Frames that can only be found by reading code are
-  ///     then missing.
+  ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If false, the report
+  ///     contains only the names that were stored at conversion. Frames that can only be found by reading code are then
+  ///     missing.
   ///   - prefersStored: true to read files only for frames that were not named at conversion.
   ///   - symbolDirectories: directories to search for more files of the same builds, by build ID and by name.
   ///   - symbolStore: keeps the found names, so that later processes can use them; nil to keep none.
@@ -144,7 +146,7 @@ package struct CrashReport: Sendable {
   ///   - snapshot: the facts in the log. Addresses are relative to modules, whose load addresses are not known.
   ///   - trace: the stack of the only thread in the summary.
   ///   - symbols: the source of symbols with which the stack was named.
-  ///   - log: what the log says about the dump.
+  ///   - log: the facts about the dump from the log.
   package init(
     snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump
   ) {

@@ -45,8 +45,8 @@ struct LogOrigin: Equatable {
     let plain = word.lowercased().filter { !"[](),".contains($0) }
     if names.contains(plain) { return true }
     // Whole numbers count as times too, because they can be days or seconds since 1970. A number followed by a colon
-    // does not count as a time, because it may identify a process, like the task number that srun(1) puts before each
-    // line with `--label`.
+    // does not count as a time, because it may identify a process, like the task number that `srun --label` puts before
+    // each line.
     guard plain.first?.isNumber == true, plain.last != ":" else { return false }
     return plain.allSatisfy { $0.isASCII && $0.isNumber || ":-/.+tz".contains($0) }
   }

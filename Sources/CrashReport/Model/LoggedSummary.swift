@@ -3,7 +3,7 @@ package import Stackwalk
 
 /// The summary of a crash that the handler wrote to standard error, read back from a log.
 ///
-/// In version 1, a summary begins with `last-words`.
+/// In version 1 of the format, the first line of a summary contains the word `last-words` instead of `crash-summary`.
 ///
 /// Source: Docs/Internals/CrashSummary.md, which describes the lines.
 package struct LoggedSummary: Equatable {
@@ -58,7 +58,7 @@ package struct LoggedSummary: Equatable {
   /// The name or the number of the errno with which the dump failed; nil if nothing failed.
   package var dumpFailure: String?
   package var dumpPath: String?
-  /// The modules by number; a number that no line contains is missing.
+  /// The modules, by the numbers that the summary gives them.
   package var modules: [Int: Module] = [:]
   package var frames: [Frame] = []
   package var hasMoreFrames = false
@@ -85,7 +85,7 @@ extension LoggedSummary {
     isLine = true
   }
 
-  /// Adds a line to the summary; ignores a line that is damaged or of a newer version.
+  /// Adds a line to the summary; ignores a damaged line, and a line with an unknown word.
   mutating func add(_ word: String, _ text: String) {
     let (first, rest) = LoggedSummaryReader.split(text)
     switch word {
@@ -168,7 +168,9 @@ extension LoggedSummary {
     contradictions.append("another line '\(word)' behind its end")
   }
 
-  /// Parses the place of a frame; in version 1, a place has no part after `@`.
+  /// Parses the place of a frame.
+  ///
+  /// In version 1 of the format, places lack the part that begins with `@`.
   ///
   /// Places are, for example, `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`.
   private static func frame(_ number: Int, _ place: String, _ name: String) -> Frame? {

@@ -84,8 +84,8 @@ package struct LoggedSummaryReader {
 
   /// Handles a line for which no summary is open.
   ///
-  /// Such a line belongs to a summary that another summary has interrupted. So the interrupting summary may contain
-  /// lines of two processes.
+  /// Such a line may belong to a summary that a later summary interrupted. The later summary then contains lines of two
+  /// processes.
   private mutating func noteStray(_ word: String, of origin: LogOrigin) {
     guard let index = doubtful.firstIndex(where: { $0.isReplaced(by: origin) }) else { return }
     var mixed = doubtful.remove(at: index).summary

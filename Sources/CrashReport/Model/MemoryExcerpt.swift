@@ -7,7 +7,7 @@ package struct MemoryExcerpt: Sendable, Equatable {
   ///
   /// "fault" is memory at the faulting address, and "stack" is the top of the crashing thread's stack.
   package var about: String
-  /// The address that the excerpt is about; it is within `bytes`.
+  /// The address that the excerpt is about; it is within `range`.
   package var target: Address
   /// The address of the first byte.
   package var address: Address
@@ -22,8 +22,8 @@ extension ProcessSnapshot {
   /// The registers at the signal, otherwise those of the crashed thread.
   private var crashedContext: CPUContext? { exception?.context ?? crashedThread?.context }
 
-  /// Excerpts of captured memory at the faulting address, at the instruction, on top of the stack, and where
-  /// registers point.
+  /// Excerpts of captured memory at the faulting address, at the instruction pointer, at the top of the stack, and at
+  /// the addresses in registers.
   var memoryExcerpts: [MemoryExcerpt] {
     guard let context = crashedContext else { return [] }
     var found: [MemoryExcerpt] = []
@@ -69,8 +69,8 @@ extension ProcessSnapshot {
 
   /// The mappings that a report lists.
   ///
-  /// If there are too many mappings, these are the lowest ones and those near the fault, the instruction and the top
-  /// of the stack.
+  /// If there are more than `maximumMappings` mappings, the list contains those near the faulting address, the
+  /// instruction pointer and the top of the stack, and otherwise the lowest ones.
   ///
   /// - Returns: the mappings, sorted by address, and the number of mappings that are left out.
   var listedMappings: (mappings: [MemoryMapping], omitted: Int) {

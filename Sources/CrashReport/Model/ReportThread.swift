@@ -43,7 +43,8 @@ extension CrashReport.Task {
     }
   }
 
-  /// True for the compiler's adapters, and for the runtime's function between a task and the task's first function.
+  /// True for adapters that the compiler generates, and for the runtime's function to which a task's first function
+  /// returns.
   private static func isCompilersOwn(_ frame: StackFrame) -> Bool {
     guard let function = frame.function else { return false }
     return function.contains("reabstraction thunk helper")

@@ -5,8 +5,7 @@ package import Stackwalk
 package struct SourceExcerpt: Sendable, Equatable {
   /// The number of lines that are shown before the location's line, and after it.
   private static let context = 2
-  /// The maximum width of a line in columns; a longer line is cut, because generated code can have lines of
-  /// megabytes.
+  /// The maximum number of bytes of a line; a longer line is cut, because generated code can have lines of megabytes.
   private static let maximumWidth = 200
 
   /// A line of source code, or the line with the mark.
@@ -45,7 +44,7 @@ package struct SourceExcerpt: Sendable, Equatable {
     self.lines = lines
   }
 
-  /// Replaces each tab with four spaces, so that the mark is under the right column.
+  /// Replaces each tab with four spaces, so the mark is under the right column.
   private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
     String(
       decoding: bytes.flatMap { $0 == 0x09 ? [0x20, 0x20, 0x20, 0x20] : [$0] }, as: UTF8.self)

@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// The names of Linux's system calls on x86_64.
 ///
-/// The table is part of the package, because a dump may come from another machine.
+/// The table is part of the package, so the names do not depend on the machine that reads a dump.
 ///
 /// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl.
 ///

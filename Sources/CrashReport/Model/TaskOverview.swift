@@ -2,7 +2,7 @@ package import IntermediateDump
 package import ProcessSnapshot
 package import Stackwalk
 
-/// The tasks of Swift concurrency that were found in memory, in groups with named functions.
+/// The tasks of Swift concurrency that were found in memory, in groups with the names of their functions.
 package struct TaskOverview: Sendable {
   /// The maximum number of tasks of a group that are listed.
   static let listedCount = 16
@@ -26,7 +26,7 @@ package struct TaskOverview: Sendable {
   static let contextCount = 3
 
   package let found: AllTasks
-  /// The largest groups; groups with tasks of circles are preferred.
+  /// The largest groups; groups that contain tasks of a deadlock are preferred.
   package let groups: [Group]
 
   /// All frames of the groups.

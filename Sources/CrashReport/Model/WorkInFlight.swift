@@ -2,9 +2,9 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension CrashReport {
-  /// The number of units of work in a short report.
+  /// The maximum number of units of work in a short report.
   private static let shownCount = 5
-  /// The maximum number of characters of a unit of work in a short report.
+  /// The maximum number of characters of the line for a unit of work in a short report.
   private static let shownWidth = 76
 
   /// The units of work that had begun and not ended, the oldest first.

@@ -64,7 +64,7 @@ extension NotedWord {
     var words: [NotedWord] = []
     let special: Set = ["rip", "pc", "rsp", "sp", "eflags", "rflags", "cpsr", "pstate"]
     for register in context.generalRegisters where !special.contains(register.name) {
-      // In a private report, the values of most registers have been replaced; these registers are skipped.
+      // In a sanitized report, the values of most registers have been replaced; these registers are skipped.
       guard register.value != ProcessSnapshot.replacedWord else { continue }
       let meaning =
         object(at: register.value).map(Meaning.object)

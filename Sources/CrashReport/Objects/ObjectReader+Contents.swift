@@ -60,7 +60,7 @@ extension ObjectReader {
     "Swift._ContiguousArrayStorage<", "Swift._DictionaryStorage<", "Swift._SetStorage<",
   ]
 
-  /// The sizes in bytes of number types; for arrays of these types, the first elements are shown.
+  /// The sizes in bytes of number types; for arrays of these types, the first bytes are shown.
   private static let widths: [String: UInt64] = [
     "Swift.UInt8": 1, "Swift.Int8": 1, "Swift.UInt16": 2, "Swift.Int16": 2, "Swift.UInt32": 4,
     "Swift.Int32": 4, "Swift.Float": 4, "Swift.UInt64": 8, "Swift.Int64": 8, "Swift.UInt": 8,

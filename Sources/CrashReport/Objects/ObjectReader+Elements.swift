@@ -1,20 +1,22 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Reads the first elements of arrays of strings, and of sets and dictionaries of numbers, truth values and strings.
+/// Reads the first elements of arrays of strings, and of sets and dictionaries of numbers, Boolean values and strings.
 ///
 /// Source: swift stdlib/public/core/NativeDictionary.swift, DictionaryStorage.swift, SetStorage.swift, HashTable.swift.
 extension ObjectReader {
   /// The maximum number of elements that are shown.
   private static let elementLimit = 4
-  /// The largest binary logarithm of a number of buckets; larger storages are not read.
+  /// The base-2 logarithm of the largest supported number of buckets.
+  ///
+  /// Sets and dictionaries with more buckets are not read.
   ///
   /// The bitmap of 2^12 buckets takes 512 bytes.
   private static let largestScale: UInt64 = 12
 
-  /// The first elements of an array; empty if the elements are of another type than `String`.
+  /// The first elements of an array; empty if the element type is not `String`.
   ///
-  /// An element whose bytes are not in the dump is "_".
+  /// An element that cannot be read is shown as "_".
   func arrayElements(ofType name: String, at start: Address, count: UInt64) -> [String] {
     guard name == "Swift.String" else { return [] }
     return (0..<min(count, UInt64(Self.elementLimit))).map {
@@ -24,9 +26,9 @@ extension ObjectReader {
 
   /// The first elements of a set or a dictionary, in the order in which the program iterates over them.
   ///
-  /// The list is empty if the type of the keys is not supported, or if the storage's fields contradict each other. They
-  /// do so if the crash interrupted a change of the collection. A key or a value whose bytes are not in the dump is
-  /// "_", and so is a value of a type that is not supported.
+  /// The list is empty if the type of the keys is not supported, if the storage cannot be read, or if the storage's
+  /// fields contradict each other. The fields may contradict each other if the crash interrupted a change of the
+  /// collection. A key or a value that cannot be read is shown as "_", and so is a value of an unsupported type.
   ///
   /// - Parameter name: the name of the storage's type.
   func hashedElements(ofStorage name: String, at object: Address, count: UInt64) -> [String] {
@@ -50,16 +52,17 @@ extension ObjectReader {
     }
   }
 
-  /// The storage of a native set or dictionary: a hash table whose buckets hold the keys, and a second array with the
-  /// values.
+  /// The storage of a native set or dictionary: a hash table whose buckets hold the keys and, for a dictionary, a
+  /// second array with the values.
   private struct HashedStorage {
     let keys: Address
-    /// The address of the values; nil for a set, and if the type of the values is not supported.
+    /// The address of the values; nil for a set, or if the type of the values is not supported.
     let values: Address?
     /// A bit for each bucket that holds an element.
     private let bitmap: [UInt64]
 
-    /// Reads the storage; nil if a part is not in the dump, or if the parts contradict each other.
+    /// Reads the storage; nil if a part is not in the dump, if the parts contradict each other, or if there are too
+    /// many buckets.
     init?(
       _ reader: ProcessReader, at object: Address, isSet: Bool, count: UInt64, _ key: ElementType,
       _ value: ElementType?
@@ -82,7 +85,7 @@ extension ObjectReader {
       } else {
         values = nil
       }
-      // In a bitmap of fewer than 64 buckets, the other bits are set.
+      // In a bitmap of fewer than 64 buckets, the unused bits are set.
       let mask = buckets < 64 ? (1 << buckets) &- 1 : UInt64.max
       var bitmap: [UInt64] = []
       for index in 0..<words {
@@ -93,7 +96,7 @@ extension ObjectReader {
       self.bitmap = bitmap
     }
 
-    /// The first buckets that hold elements.
+    /// The indices of the first `limit` buckets that hold elements.
     func occupied(limit: Int) -> [UInt64] {
       var buckets: [UInt64] = []
       for (index, word) in bitmap.enumerated() {
@@ -108,7 +111,7 @@ extension ObjectReader {
   }
 }
 
-/// A type of elements that reports can show.
+/// An element type whose values reports can show.
 private enum ElementType {
   case bool
   case signed(UInt64)
@@ -158,7 +161,7 @@ private enum ElementType {
   }
 }
 
-/// The text of a native `String`, from its two words.
+/// The text of a `String`, read from the two words of the string.
 ///
 /// Source: swift stdlib/public/core/StringObject.swift.
 private struct StringValue {
@@ -170,8 +173,8 @@ private struct StringValue {
   /// The offset of the text from the address in the second word.
   private static let nativeBias: UInt64 = 32
 
-  /// Reads a string; nil if the text is not in the dump, or if the string is of another form than a small string, a
-  /// literal, or a native string.
+  /// Reads a string; nil if the text is not in the dump, or if the string is neither a small string, a literal nor a
+  /// native string.
   init?(_ reader: ProcessReader, at place: Address) {
     guard let first = reader.word(place), let second = reader.word(place &+ 8) else { return nil }
     let count: UInt64
@@ -186,7 +189,7 @@ private struct StringValue {
       guard all[Int(truncatingIfNeeded: count)..<15].allSatisfy({ $0 == 0 }) else { return nil }
       bytes = Array(all[..<Int(truncatingIfNeeded: count)])
     case 0, 8:
-      // Bit 60 of the first word means that the text is at a fixed offset from the address.
+      // Bit 60 of the first word means that the text is at a fixed offset from the address in the second word.
       count = first & 0xFFFF_FFFF_FFFF
       guard first >> 60 & 1 == 1, count > 0, count < 1 << 40 else { return nil }
       let start = Address(second & 0x0FFF_FFFF_FFFF_FFFF) &+ Self.nativeBias

@@ -5,7 +5,7 @@ package import ProcessSnapshot
 package struct SwiftObject: Sendable, Equatable {
   package enum Kind: String, Sendable {
     case object
-    /// The box that holds an error of a struct or enum type.
+    /// The box that holds the value of an `any Error`.
     case error
     /// The variables that a closure has captured, or one variable that outlives its function.
     case closure
@@ -26,7 +26,8 @@ package struct SwiftObject: Sendable, Equatable {
   package var text: String?
   /// The first bytes of an array of numbers, or of data.
   package var firstBytes: [UInt8] = []
-  /// The first elements of an array of strings, a set or a dictionary; "_" stands for a value that is not known.
+  /// The first elements of an array of strings, a set or a dictionary; "_" stands for an element, key or value that
+  /// cannot be read.
   package var elements: [String] = []
 
   /// A short description, for example "Basket (strong 2)".
@@ -88,7 +89,7 @@ package struct ObjectReader {
     let type = Address(metadata)
     switch kind {
     case Kind.heapVariable:
-      // The metadata has the offset of the first captured variable, and the address of a description of the
+      // The metadata contains the offset of the first captured variable, and the address of a description of the
       // variables.
       guard let offset = reader.word(type &+ 8), UInt32(truncatingIfNeeded: offset) >= 16,
         UInt32(truncatingIfNeeded: offset) < 1 << 16

@@ -3,10 +3,10 @@ package import ProcessSnapshot
 
 /// Reads the memory of a process to find the types of its objects.
 ///
-/// Data that may have changed is read only from the process's memory. Constants are also read from the modules'
-/// files.
+/// Data that the program may have changed is read only from the process's memory. Constants are read from the modules'
+/// files, or from the process's memory if no file contains them.
 ///
-/// The number of reads is limited, because an attacker's dump can contain references that form a circle.
+/// The number of reads is limited, because an attacker's dump can contain references that form a cycle.
 package final class ProcessReader {
   package typealias Bytes = (Address, Int) -> ArraySlice<UInt8>?
 
@@ -15,7 +15,7 @@ package final class ProcessReader {
   private var readsLeft: Int
 
   /// - Parameters:
-  ///   - memory: the process's memory at the crash.
+  ///   - memory: reads the process's memory at the time of the crash.
   ///   - constants: reads constant data from the modules' files.
   ///   - reads: the maximum number of reads.
   package init(memory: @escaping Bytes, constants: @escaping Bytes, reads: Int = 1 << 16) {
@@ -61,7 +61,7 @@ package final class ProcessReader {
   /// UTF-8.
   func name(_ address: Address) -> String? {
     var name: [UInt8] = []
-    // Read fewer bytes at a time near the end of the memory or of the segment.
+    // Near the end of the captured memory or of a module's segment, read fewer bytes at a time.
     var step = 32
     while name.count < 255 {
       guard let bytes = constants(address &+ UInt64(name.count), count: step) else {

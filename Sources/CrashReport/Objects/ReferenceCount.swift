@@ -17,8 +17,10 @@ package struct ReferenceCount: Sendable, Equatable {
   }
 
   package var state: State
-  /// The number of strong references; 0 for an object that is immortal or being deinitialized, if the side table
-  /// cannot be read, or if the counts were left out.
+  /// The number of strong references.
+  ///
+  /// The number is 0 if the object is immortal or being deinitialized, if the side table cannot be read, or if the
+  /// counts were left out.
   package var strong: UInt64 = 0
   /// The number of unowned references, without the one that all strong references share.
   package var unowned: UInt64 = 0
@@ -44,10 +46,10 @@ package struct ReferenceCount: Sendable, Equatable {
       self.init(counts: word)
       return
     }
-    // The word contains the side table's address without the three lowest bits.
+    // The word contains the side table's address, shifted right by three bits.
     let table = Address((word & ~Self.sideTableMark) << 3)
     guard table.value >= 0x1_0000, table.value < 0x1_0000_0000_0000 else { return nil }
-    // A side table begins with the address of its object, and has the counts in its third word.
+    // A side table begins with the address of its object, and contains the counts in its third word.
     if let counts = read(table &+ 16) {
       self.init(counts: counts)
     } else {
@@ -64,8 +66,8 @@ package struct ReferenceCount: Sendable, Equatable {
       self.init(state: .immortal)
       return
     }
-    // In every native Swift object, bit 0 is set, and the unowned count includes one reference that stands for all
-    // strong ones. Counts above these limits are not plausible.
+    // In every native Swift object, bit 0 is set. The unowned count is at least 1, because it includes one reference
+    // that stands for all strong ones. More than 2^24 strong or 2^20 unowned references are not plausible.
     let extra = word >> 33
     let unowned = UInt64(low >> 1)
     guard word >> 63 == 0, low & 1 == 1, unowned > 0, extra < 1 << 24, unowned < 1 << 20 else {

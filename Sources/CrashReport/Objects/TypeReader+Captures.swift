@@ -21,7 +21,8 @@ extension TypeReader {
 
   /// The type that a mangled name describes.
   ///
-  /// The result is nil if the type depends on generic arguments, or if a part of the name is not known.
+  /// The result is nil if the type depends on generic arguments, or if the name contains an unsupported or unreadable
+  /// part.
   private func name(ofMangled place: Address) -> TypeName? {
     guard let mangled = wholeMangled(place), let name = Demangler.demangle("$s\(mangled)D"),
       name.first != "$"
@@ -75,10 +76,10 @@ extension TypeReader {
         }
         text += "\(length)\(name)"
       case UInt8(ascii: "x") where text.hasSuffix("_X"):
-        // The mangled name of a box of one variable ends in `_Xx`, or in `z_Xx` if the variable can change.
+        // The mangled name of a box of one variable ends in `_Xx`, or in `z_Xx` if the variable is mutable.
         return next() == 0 ? String(text.dropLast(text.hasSuffix("z_X") ? 3 : 2)) : nil
-      // Generic parameters, opaque types and substitutions are not supported. Substitutions refer to parts of the
-      // name by number, and the replaced references change these numbers.
+      // Generic parameters, opaque types and substitutions are not supported. A substitution refers to an earlier part
+      // of the name by number, and the replacement of symbolic references changes these numbers.
       case UInt8(ascii: "x"), UInt8(ascii: "q"), UInt8(ascii: "Q"), UInt8(ascii: "A"),
         UInt8(ascii: "0"), 3..<0x20, 0x7F...:
         return nil

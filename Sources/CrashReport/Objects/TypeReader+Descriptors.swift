@@ -98,8 +98,9 @@ extension TypeReader {
     case standard(String, parameters: Int)
   }
 
-  /// The type that an extension extends, found from the start of the type's mangled name; nil for other forms of
-  /// names.
+  /// The type that an extension extends, found from the start of the type's mangled name.
+  ///
+  /// The result is nil if the name starts with neither a symbolic reference nor a standard type.
   ///
   /// Source: swift docs/ABI/Mangling.rst, "Symbolic references", "Substitutions".
   private func extendedType(of descriptor: Address) -> Extended? {

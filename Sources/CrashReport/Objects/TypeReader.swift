@@ -73,7 +73,7 @@ struct TypeReader {
       let sizes = head.littleEndian(at: 32, width: 8),
       let descriptor = head.littleEndian(at: 40, width: 8), descriptor & 3 == 0
     else { return nil }
-    // A sanitized dump has only the pointers of this metadata.
+    // A sanitized dump contains only the pointers of this metadata; its other words have been replaced.
     if instance != ProcessSnapshot.replacedWord || sizes != ProcessSnapshot.replacedWord {
       let mask = instance >> 32 & 0xFFFF
       guard instance & 0xFFFF_FFFF >= 16, mask & (mask &+ 1) == 0, sizes & 0xFFFF_FFFF >= 48,

@@ -4,8 +4,8 @@ internal import Stackwalk
 extension MemoryFault {
   /// Finds evidence for the cause in the words that were involved in the fault.
   ///
-  /// These words are the faulting address, registers with impossible addresses, and the object that was passed to a
-  /// function of the Swift runtime.
+  /// These words are the faulting address, the registers that hold null or an impossible address, and the reference
+  /// that was passed to a function of the Swift runtime.
   func wordEvidence(of cause: Cause) -> [Evidence] {
     var evidence: [Evidence] = []
     if let (function, address) = countedObject {
@@ -36,8 +36,8 @@ extension MemoryFault {
       let found = registers.compactMap { register in
         WordPattern.below(Address(register.value)).map { (register.name, $0.pattern, $0.offset) }
       }
-      // Often several registers hold parts of the same value. A fill pattern is preferred, because parts of a fill
-      // pattern may look like text.
+      // Often several registers hold parts of the same value. A fill pattern is preferred to text, because parts of a
+      // fill pattern may look like text.
       if let (name, pattern, offset) = found.first(where: { $0.1.isFill }) ?? found.first {
         evidence.append(.pattern(pattern, register: name, offset: offset))
       }
@@ -152,7 +152,7 @@ extension MemoryFault {
 }
 
 extension Evidence {
-  /// The sentences about a word that is not a pointer; empty for other evidence.
+  /// The sentences about the evidence that `wordEvidence(of:)` finds; empty for other evidence.
   var wordSentences: [String] {
     switch self {
     case .pattern(let pattern, let register, let offset):

@@ -3,9 +3,9 @@ package import ProcessSnapshot
 
 /// A value that is probably not a pointer.
 ///
-/// Allocators, the Swift runtime and debuggers, for example, leave such values in unused memory.
+/// For example, allocators and debug builds of the Swift runtime write such values into unused memory.
 ///
-/// A program may use any of these values itself, so none of them is proof.
+/// A program may use any of these values itself, so a pattern is only a hint.
 package enum WordPattern: Sendable, Equatable {
   /// The word that replaces data in a private report.
   case leftOut
@@ -14,12 +14,13 @@ package enum WordPattern: Sendable, Equatable {
   /// The values that jemalloc's `opt.junk` writes into memory that was freed, or that was allocated and never
   /// written.
   case jemallocFreed, jemallocNew
-  /// Eight equal bytes of any other value, as written by MALLOC_PERTURB_, compilers or sanitizers.
+  /// Eight equal bytes of any other value. glibc writes such bytes if MALLOC_PERTURB_ is set, as do some compilers and
+  /// sanitizers.
   case repeatedByte(UInt8)
   /// A number that spells a word, such as 0xdeadbeef.
   case spelledNumber(UInt32)
   case text(String)
-  /// The second word of a small Swift string, which contains its text in its two words.
+  /// The second word of a small Swift string; the text of such a string is in its two words.
   case smallString(count: Int)
   /// The second word of a Swift string whose text is elsewhere and is not reference-counted, which is usually a
   /// literal.
@@ -76,7 +77,9 @@ package enum WordPattern: Sendable, Equatable {
     return text(of: word).map { (.text($0), 0) }
   }
 
-  /// The maximum offset in bytes from a fill pattern to the address, which is the offset of a field in an object.
+  /// The maximum offset in bytes from a fill pattern to an address.
+  ///
+  /// The offset is that of the field that the program accessed through the invalid pointer.
   private static let maximumOffset: UInt64 = 4096
 
   /// Source: swift stdlib/public/runtime/HeapObject.cpp, SWIFT_RUNTIME_CLOBBER_FREED_OBJECTS.
@@ -103,8 +106,8 @@ package enum WordPattern: Sendable, Equatable {
   private static func text(of word: UInt64) -> String? {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) }
     let text = bytes.prefix { (0x20..<0x7F).contains($0) }
-    // Six characters and two zeros may be an address. Seven characters and a zero cannot be an address on any
-    // processor.
+    // Six characters and two zeros may be an address. Seven characters are more than the 48 bits of an ordinary user
+    // address.
     guard text.count >= 7, bytes[text.count...].allSatisfy({ $0 == 0 }) else { return nil }
     return String(decoding: text, as: UTF8.self)
   }
@@ -143,7 +146,7 @@ package enum WordPattern: Sendable, Equatable {
 }
 
 extension WordPattern {
-  /// The word for the pattern in JSON.
+  /// The pattern's name in the JSON.
   package var kind: String {
     switch self {
     case .leftOut: "left-out"
@@ -190,7 +193,8 @@ extension WordPattern {
     }
   }
 
-  /// A sentence that explains how a pointer may have received this value; nil for a pattern that explains nothing.
+  /// A sentence that explains how a pointer may have received this value; nil for a pattern that does not explain the
+  /// value.
   ///
   /// - Parameter subject: the value's name, such as "The address".
   func sentence(_ subject: String) -> String? {

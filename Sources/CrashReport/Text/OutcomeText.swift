@@ -56,7 +56,9 @@ extension DumpRequest {
 }
 
 extension RunEndKind {
-  /// A short description of how a run ended, for lists and titles; an unknown word is returned without its hyphens.
+  /// A short description of how a run ended, for lists and titles.
+  ///
+  /// For all kinds except `unexplained`, the description is `word` with spaces instead of hyphens.
   package static func fewWords(for word: String) -> String {
     word == RunEndKind.unexplained.word ? "likely SIGKILL" : word.replacing("-", with: " ")
   }

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// Formats sizes, durations and numbers for people.
 package enum Quantity {
-  /// A size in the largest unit that it fills at least once, with one decimal if the number is less than ten.
+  /// A size in the largest unit of which it contains at least one, with one decimal if the number is less than ten.
   static func size(_ bytes: UInt64) -> String {
     var unit = 0
     while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }
@@ -63,7 +63,7 @@ extension UInt64? {
 }
 
 extension Address {
-  /// The address with at least 12 digits, so that columns are aligned; most user addresses have at most 12 digits.
+  /// The address with at least 12 digits, to align columns; most user addresses have at most 12 digits.
   var padded: String { "0x" + value.hexadecimal(digits: 12) }
 
   /// The address with 16 digits and without a prefix, for registers.

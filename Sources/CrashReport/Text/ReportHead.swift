@@ -11,10 +11,11 @@ extension CrashReport {
   struct Head: Sendable, Equatable {
     /// The message of the program or a runtime, otherwise a sentence about the event.
     var sentence: String
-    /// Where the crash occurred, such as "in App.run() at main.swift:28"; nil if this is not known.
+    /// Where the crash occurred, such as "in App.run() at main.swift:28"; nil if this is not known, for example for
+    /// some hangs.
     ///
-    /// For a run that left no dump, `place` is the program and how long it ran. `place` is also nil for a hang
-    /// without a known place.
+    /// For a run that left no dump, `place` is the program and the time from the start of the handler to the last
+    /// heartbeat.
     var place: String?
     /// The values set by the `withContext` calls around the crashed code, such as the ID of a request.
     var contexts: [ReportField]
@@ -190,9 +191,9 @@ extension CrashReport {
     return Self.list([text, age, sinceStartText])
   }
 
-  /// The age of the process at the crash, such as "231 ms after startHandler".
+  /// The time from the start of the handler to the crash, such as "231 ms after startHandler".
   ///
-  /// For a run without a dump, this is the age at the last heartbeat.
+  /// For a run without a dump, the time ends at the last heartbeat.
   private var sinceStartText: String? {
     let process = snapshot.process
     let sinceStart =
@@ -222,8 +223,8 @@ extension CrashReport {
     return text.isEmpty ? nil : text
   }
 
-  /// The command-line arguments without the program's name; an argument with a space, a quotation mark or a backslash
-  /// is quoted.
+  /// The command-line arguments without the program's name; an empty argument, or one with a space, a quotation mark or
+  /// a backslash, is quoted.
   private var argumentsText: String? {
     guard let arguments = snapshot.process.arguments, arguments.count > 1 else { return nil }
     return arguments.dropFirst().map { argument in

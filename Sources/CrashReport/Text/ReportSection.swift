@@ -10,7 +10,7 @@ struct ReportSection: Sendable, Equatable {
   enum Row: Sendable, Equatable {
     /// A fact with its name; the column of names is as wide as the section's longest name.
     case field(ReportField)
-    /// A value with a name that the program gave it.
+    /// A name and a value, both set by the program.
     case assignment(ReportField)
     /// Text without a name.
     case text(String)
@@ -19,7 +19,7 @@ struct ReportSection: Sendable, Equatable {
   /// The title of the section, for example "Resources".
   let title: String
   var rows: [Row]
-  /// The number of rows at the beginning that the page folds.
+  /// The number of rows at the beginning that the HTML page collapses.
   var foldedCount = 0
 
   /// The section's anchor for links: the title in lower case, with hyphens, without text in parentheses.
@@ -99,8 +99,6 @@ extension CrashReport {
   }
 
   /// The memory of the process and its peak, such as "19 MiB, at most 25 MiB".
-  ///
-  /// The text is shown next to the memory of the cgroup.
   private var memoryText: String? {
     let peak = snapshot.process.peakResidentMemory.map { "at most \(Quantity.size($0))" }
     return Self.list([snapshot.process.residentMemory.map(Quantity.size), peak])
@@ -130,8 +128,8 @@ extension CrashReport {
     return rest <= 0 ? value : "\(value.prefix(shortValue))... (\(rest) more characters: --full)"
   }
 
-  /// The breadcrumbs of the work that the crashing thread was doing, unless the process's last breadcrumbs are the
-  /// same.
+  /// The breadcrumbs of the work that the crashing thread was doing; nil if they are the process's last breadcrumbs,
+  /// which another section shows.
   private var workBreadcrumbSection: ReportSection? {
     let client = snapshot.client
     let breadcrumbs = client.workBreadcrumbs

@@ -11,7 +11,7 @@ struct StackListing {
     case frame(StackFrame, number: Int?)
     /// A line that replaces frames that are not shown.
     case elision(String)
-    /// A line that is not a frame, for example after the last frame.
+    /// A note about the stack, for example after the last frame.
     case note(String)
   }
 
@@ -105,7 +105,7 @@ extension CrashReport.Task {
 }
 
 extension [StackFrame] {
-  /// Functions of the C library and of this package that start threads.
+  /// Functions of the C library and of this package that start the program or its threads.
   ///
   /// Such functions do not help to explain a crash.
   ///

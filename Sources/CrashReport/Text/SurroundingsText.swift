@@ -7,7 +7,7 @@ extension CrashReport {
   /// The host, the container and the time zone, for example "web-3, container 4b5e7f0a1c2d, time zone Europe/Berlin".
   var hostText: String? {
     let system = snapshot.system
-    // Container tools print 12 digits of the ID; the JSON has all digits.
+    // Container tools print 12 digits of the ID; the JSON contains the whole ID.
     let container = snapshot.containerID.map { "container \($0.prefix(12))" }
     return Self.list(
       [system.hostName, container, system.timeZoneName.map { "time zone \($0)" }])

@@ -8,7 +8,7 @@ extension CrashReport {
   /// The maximum number of groups in a short report.
   private static let fewGroups = 8
 
-  /// A section about all tasks, in groups of tasks that wait in the same place; nil if nothing searched for tasks.
+  /// A section about all tasks, in groups of tasks that wait in the same place; nil if no tasks are known.
   ///
   /// - Parameter isFull: true to list all groups whose functions were looked up.
   func taskSection(isFull: Bool) -> ReportSection? {
@@ -32,7 +32,8 @@ extension CrashReport {
   /// The deadlock of tasks that the report is about; nil if there is none.
   var shownTaskDeadlock: TaskDeadlock? {
     if case .taskDeadlock(let deadlock) = cause?.cause { return deadlock }
-    // Another process often ends a hung process with a signal.
+    // Another process often ends a hung process with a signal, so the first deadlock is taken as the explanation for
+    // such a signal.
     switch cause?.cause {
     case .sentSignal, .watchdog, .ownSignal: return taskDeadlocks.first
     default: return nil

@@ -58,7 +58,8 @@ extension TextReport {
 
   /// Adds the registers.
   ///
-  /// Registers that point to known memory come first, one per line, and the other registers follow in columns.
+  /// Registers with a known value come first, one per line, and the other registers follow in columns. A value is known
+  /// if it is an address in a known mapping, or if it has a known meaning.
   mutating func addRegisters(_ thread: CrashReport.Thread) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }

@@ -9,9 +9,8 @@ extension CrashReport {
   ///
   /// The sentences about a deadlock of tasks are last.
   ///
-  /// If the chain of waits ends in a circle of threads, there is a sentence about the circle and one about each of
-  /// its threads. Otherwise, the sentences describe the first four waits of the chain, and what the owners of the
-  /// locks do.
+  /// If the chain of waits ends in a cycle of threads, there is a sentence about the cycle and one about each of its
+  /// threads. Otherwise, the sentences describe the first four waits of the chain, and what the owners of the locks do.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {
@@ -27,7 +26,7 @@ extension CrashReport {
     return Array(waits.chain(from: hung).compactMap { waits.wait(of: $0) }.prefix(4))
   }
 
-  /// The circle of waiting threads that the report is about; nil if there is none.
+  /// The cycle of waiting threads that the report is about; nil if there is none.
   private var shownDeadlock: Deadlock? {
     if snapshot.request != nil { return waits.deadlock(of: snapshot, hang) }
     // Another process often ends a hung process with a signal, so the first deadlock in the dump is taken as the
@@ -82,7 +81,7 @@ extension CrashReport {
   }
 
   /// A section about the threads that wait for a known thread, or for a lock that readers hold; threads that the head
-  /// names are left out.
+  /// of the report names are left out.
   var waitSection: ReportSection? {
     let known = waits.all.filter { wait in
       (wait.owner != nil || wait.readers > 0) && !shownWaits.contains(wait)

@@ -29,7 +29,7 @@ struct FutexCall: Sendable, Equatable {
 
   /// The first two arguments in a line of proc_pid_syscall(5), which shows them as hexadecimal numbers.
   ///
-  /// The result is nil if the line has only the number of the system call.
+  /// The result is nil if the line contains only the number of the system call.
   private static func arguments(_ text: String) -> (word: UInt64, operation: UInt64)? {
     let words = text.split(separator: " ").dropFirst().prefix(2).map { word in
       UInt64(word.drop { $0 == "0" || $0 == "x" }, radix: 16) ?? 0
@@ -53,7 +53,8 @@ extension ProcessSnapshot.Architecture {
 extension CPUContext {
   /// The first two arguments of a system call, from the registers.
   ///
-  /// On arm64, a core file lacks the first argument, because the register for it already has the result.
+  /// On arm64, a core file lacks the first argument, because the register for this argument already contains the result
+  /// of the call.
   fileprivate var firstArguments: (word: UInt64, operation: UInt64)? {
     switch self {
     case .x86_64(let context): (context.rdi, context.rsi)

@@ -56,8 +56,8 @@ struct LockWords {
 
   /// The `pthread_rwlock_t` that contains the word; nil if the bytes are not such a lock.
   ///
-  /// The memory of the lock has the number of readers but not their thread IDs. The word on which a thread waits can
-  /// be the one for the phases, for the writers, or for the readers.
+  /// The memory of the lock contains the number of readers but not their thread IDs. The word on which a thread waits
+  /// can be the futex word for the phase, for the writers, or for the readers.
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
     /// Reads the lock that contains the word at the given offset.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
@@ -72,7 +72,7 @@ struct LockWords {
     // The value 3 consists of the bit for waiters, and the bit for a write phase or a writer.
     case 3: return lock(reads ? 8 : 12)
     case 2: return reads ? nil : lock(8)
-    // Readers hold the lock, and a waiting writer is preferred.
+    // Readers hold the lock, and this reader waits because the lock prefers a waiting writer.
     case let value? where reads && value & 6 == 6 && value >> 3 > 0: return lock(0)
     default: return nil
     }

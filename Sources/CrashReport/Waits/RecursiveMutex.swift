@@ -4,7 +4,8 @@ internal import Stackwalk
 
 /// Finds the wait that Swift's `Mutex` refused.
 ///
-/// The kernel found that the wait would close a circle (EDEADLK), so the runtime ended the process.
+/// The kernel refused the wait with EDEADLK, because it would have completed a cycle of waits, so the runtime ended the
+/// process.
 struct RecursiveMutex {
   private static let message = "Recursive call to lock Mutex"
   private static let function = "$s15Synchronization12_MutexHandleV9_lockSlow"
@@ -17,8 +18,8 @@ struct RecursiveMutex {
   /// lock.
   ///
   /// The address of the lock is in the register of `self`, which `_lockSlow` does not change. If later code has reused
-  /// that register, the address may be in another register or on the stack near the call, where addresses of locks that
-  /// the thread holds may be too.
+  /// that register, the address may be in another register or on the stack near the call. Addresses of other locks that
+  /// the thread holds may be there too.
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard snapshot.request == nil, thread.id == snapshot.exception?.threadID,
       snapshot.exception?.fatalMessage?.contains(Self.message) == true,
@@ -45,13 +46,12 @@ struct RecursiveMutex {
     guard let first = found.first, found.allSatisfy({ $0.owner == first.owner }) else { return nil }
     var wait = Wait(threadID: thread.id, .swiftMutex, at: first.place)
     wait.owner = first.owner
-    // The circle is certain, because the kernel found it. The lock is certain only if no other word looks like a
-    // lock.
+    // The cycle is certain, because the kernel found it. The lock is certain only if no other word looks like a lock.
     wait.isCertain = found.allSatisfy { $0.place == first.place }
     return wait
   }
 
-  /// The register that passes `self` to a method, or the address of `self` if the value is large or immovable.
+  /// The register that passes `self` to a method, or the address of `self` if the value is passed by address.
   ///
   /// Source: Swift docs/ABI/RegisterUsage.md.
   private static func selfRegister(_ thread: ThreadSnapshot) -> String {

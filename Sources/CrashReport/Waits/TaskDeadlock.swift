@@ -2,12 +2,12 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A circle of tasks, each of which waits for the next one, so that none of them can ever continue.
+/// A cycle of tasks, each of which waits for the next one, so none of them can ever continue.
 ///
-/// No thread is blocked, so nothing but the tasks in memory shows such a deadlock. Actors alone never cause one,
-/// because an actor runs other work while its method waits.
+/// No thread is blocked, so only the tasks in memory show such a deadlock. Actors alone never cause such a deadlock,
+/// because an actor runs other work while one of its methods is suspended.
 package struct TaskDeadlock: Sendable, Equatable {
-  /// A task of the circle, and its wait for the next task.
+  /// A task of the cycle, and its wait for the next task.
   package struct Wait: Sendable, Equatable {
     package var id: UInt64
     package var awaited: UInt64
@@ -19,9 +19,11 @@ package struct TaskDeadlock: Sendable, Equatable {
     var frames: [StackFrame]
   }
 
-  /// The waits, each for the task of the next one.
+  /// The waits.
   ///
-  /// The first wait is the one whose place comes first in alphabetical order.
+  /// Each task waits for the task of the next element, and the last task waits for the first.
+  ///
+  /// The array starts with the wait whose `place` comes first in alphabetical order.
   package let waits: [Wait]
 
   fileprivate init(_ waits: [Wait]) {
@@ -31,7 +33,7 @@ package struct TaskDeadlock: Sendable, Equatable {
 
   /// True if the runtime's records show all the waits.
   ///
-  /// A task that waits for a group may have more children than the search has found.
+  /// A wait for a task group is not certain, because the group may contain tasks that the search did not find.
   package var isCertain: Bool { !waits.contains(where: \.isForGroup) }
 
   fileprivate var order: (Int, String, UInt64) {
@@ -54,9 +56,9 @@ package struct TaskDeadlock: Sendable, Equatable {
 }
 
 extension TaskOverview {
-  /// The circles of tasks that wait for each other, certain ones first.
+  /// The cycles of tasks that wait for each other, certain ones first.
   ///
-  /// Every dump of the same deadlock gives the same order.
+  /// The order is the same in every dump of the same deadlock.
   func deadlocks(_ ownCode: OwnCode) -> [TaskDeadlock] {
     let circles = found.circles
     guard !circles.isEmpty else { return [] }
@@ -79,7 +81,7 @@ extension TaskOverview {
 }
 
 extension [TaskDeadlock] {
-  /// The deadlock that explains a dump without a crash; nil if threads explain it.
+  /// The task deadlock that explains a dump without a crash; nil if there is none, or if a thread explains the dump.
   ///
   /// - Parameters:
   ///   - hang: the thread that hangs, if the report is about a hang. If this thread uses the processor, or waits for

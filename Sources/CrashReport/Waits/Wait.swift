@@ -31,7 +31,7 @@ package struct Wait: Sendable, Equatable {
 
   package var threadID: UInt32
   package var subject: Subject
-  /// The address of the lock or the queue, otherwise of the word on which the thread waits.
+  /// The address of the lock or the queue; for other subjects, the address of the futex word.
   package var address: Address
   /// The label of a queue; nil for another subject or for a queue without a label.
   package var label: String?
@@ -39,8 +39,10 @@ package struct Wait: Sendable, Equatable {
   package var owner: UInt32?
   /// The number of readers that hold the lock; their thread IDs are not known.
   package var readers = 0
-  /// True if the owner in memory, the mark of a waiter there (for a lock that has one), and the waiting function
-  /// agree.
+  /// True if the owner was read from the object's memory, if the waiting function confirms the kind of object, and if
+  /// the memory marks that a thread waits.
+  ///
+  /// The mark is not required for kinds of objects that have none.
   package var isCertain = false
   /// The innermost call of the program's own code in the waiting thread, with file and line if they are known.
   package var place: String?

@@ -3,7 +3,8 @@ internal import Stackwalk
 
 /// Decides which object a thread waits for, from the waiting functions and the memory of the lock.
 ///
-/// A rule that does not match exactly gives no owner, because a wrong owner costs the reader more time than no owner.
+/// If a rule does not match exactly, the wait has no owner, because a wrong owner costs the reader more time than no
+/// owner.
 struct WaitDecoder {
   let snapshot: ProcessSnapshot
   let ownCode: OwnCode
@@ -19,7 +20,9 @@ struct WaitDecoder {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// The maximum number of frames that are examined; the first frame that matches a rule decides.
+  /// The maximum number of frames that are examined.
+  ///
+  /// The first frame that matches a rule determines the kind of object.
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.
@@ -79,8 +82,8 @@ struct WaitDecoder {
       hold(LockWords.Owner(id: queue.owner, hasWaiter: true))
     case .thread:
       guard let ended = words.value(0), ended != 0 else { break }
-      // The word is in the control block of the awaited thread. The address of the block is known only for a stopped
-      // thread.
+      // The word is in the control block of the awaited thread. The address of the block is known only if the handler
+      // stopped that thread.
       let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
       let above = pointer.map { call.word.wrappedDistance(above: $0) }
       let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? threads.contains(ended)
@@ -123,7 +126,7 @@ struct WaitDecoder {
 
   /// The kind of object that each waiting function waits for, by the function's name without leading underscores.
   ///
-  /// Source: the exports of glibc 2.36, and libdispatch's functions of Swift 6.3.
+  /// Source: the symbols of glibc 2.36, and of libdispatch in Swift 6.3.
   private static let functions: [String: Wait.Subject] = {
     let names: [(Wait.Subject, String)] = [
       (

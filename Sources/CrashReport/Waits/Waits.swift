@@ -8,7 +8,7 @@ package struct Waits: Sendable, Equatable {
   package private(set) var all: [Wait] = []
   /// The deadlocks, each with its waits in the order in which one thread waits for the next.
   ///
-  /// Every dump of the same deadlock gives the same order.
+  /// The order is the same in every dump of the same deadlock.
   package private(set) var deadlocks: [Deadlock] = []
   private var places: [UInt32: Int] = [:]
 
@@ -33,7 +33,7 @@ package struct Waits: Sendable, Equatable {
     let decoder = WaitDecoder(snapshot, ownCode)
     let known = threads.compactMap { decoder.wait(of: $0.thread, $0.frames) }
     self.init(known)
-    // For a crash, the wait that the runtime refused is added too.
+    // If the process crashed because the runtime refused a wait for a `Mutex`, add this wait too.
     let recursion = RecursiveMutex(snapshot: snapshot, waits: self)
     let refused = threads.lazy.compactMap { thread, frames -> Wait? in
       var wait = recursion.wait(of: thread, frames)
@@ -80,7 +80,8 @@ package struct Waits: Sendable, Equatable {
   }
 }
 
-/// A deadlock, in which the threads form a circle and each of them waits for a lock that the next one holds.
+/// A deadlock: a cycle of threads, each of which waits for the next one, for example for a lock that the next thread
+/// holds.
 package struct Deadlock: Sendable, Equatable {
   package let waits: [Wait]
 
@@ -90,7 +91,7 @@ package struct Deadlock: Sendable, Equatable {
     self.waits = Array(waits[first...] + waits[..<first])
   }
 
-  /// True if all waits of the circle are certain.
+  /// True if all waits of the cycle are certain.
   package var isCertain: Bool { waits.allSatisfy(\.isCertain) }
 
   fileprivate var order: (String, UInt32) {

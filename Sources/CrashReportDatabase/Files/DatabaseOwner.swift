@@ -46,11 +46,11 @@ package struct DatabaseOwner: Sendable, Equatable {
 
   /// Runs a closure on a separate thread with this user's file permissions, and waits for it.
   ///
-  /// A child process cannot be used, because the child of a process with threads may call almost no functions. The
-  /// thread blocks the program's signals, because their handlers would run with the wrong permissions.
+  /// A child process cannot be used, because the child of a process with threads may call only async-signal-safe
+  /// functions. The thread blocks the program's signals, because their handlers would run with the wrong permissions.
   ///
-  /// - Throws: `CrashReportDatabaseError` if root is not allowed to change its rights, as in a container without
-  ///   CAP_SETUID, or if a thread cannot be created. In both cases, the closure is not run.
+  /// - Throws: `CrashReportDatabaseError` if root is not allowed to take the user's permissions, as in a container
+  ///   without CAP_SETUID, or if a thread cannot be created. In both cases, the closure is not run.
   package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
     try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
       var result: Swift.Result<Value, CrashReportDatabaseError>?
@@ -68,7 +68,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   private func takeRights() -> CrashReportDatabaseError? {
     let failure = unsafe pm_take_file_rights(user, group, groups, groups.count)
     if failure == 0 { return nil }
-    // The user is outside this user namespace, so no process here can have this user's rights.
+    // The user is outside this user namespace, so no process here can have this user's permissions.
     if user == Self.unmapped, pm_file_user() == 0 { return nil }
     return CrashReportDatabaseError(
       .foreignOwner,

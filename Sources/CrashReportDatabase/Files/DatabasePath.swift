@@ -8,7 +8,7 @@ enum DatabasePath {
     DatabaseDirectory.place(try DatabaseDirectory.absolute(path))
   }
 
-  /// True if a file of any kind exists at the path, or if this cannot be found out.
+  /// True if a file of any kind exists at the path, or if the system does not show whether one exists.
   static func exists(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0 || errno != ENOENT

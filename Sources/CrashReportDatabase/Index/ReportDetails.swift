@@ -30,7 +30,7 @@ package struct ReportDetails: Sendable, Equatable {
 
   /// Facts that are texts; the raw value is the field's key.
   ///
-  /// The rows of the schema define the keys of facts that a dump contains directly.
+  /// `ListedFact` defines the keys of facts that a dump contains directly.
   package struct Text: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
@@ -101,7 +101,7 @@ package struct ReportDetails: Sendable, Equatable {
     fileprivate var place: Int { Int(rawValue) }
   }
 
-  /// An annotation.
+  /// An annotation, or a value of a unit of work.
   package struct Tag: Sendable, Equatable {
     package var name: String
     package var value: String
@@ -139,7 +139,7 @@ package struct ReportDetails: Sendable, Equatable {
     set { numbers[fact.place] = newValue }
   }
 
-  /// The text under a key of a dump; nil if an index does not keep the key as a text.
+  /// The text under a key of a dump; nil if the index does not store the key as a text.
   package subscript(text key: IntermediateDumpKey) -> String? {
     get { ListedFact.of(key).flatMap { Text(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -149,7 +149,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The number under a key of a dump; nil if an index does not keep the key as a number.
+  /// The number under a key of a dump; nil if the index does not store the key as a number.
   package subscript(number key: IntermediateDumpKey) -> UInt64? {
     get { ListedFact.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
     set {

@@ -34,7 +34,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
 
   package init() {}
 
-  /// The texts in the order in which a record has them.
+  /// The texts in the order in which a record contains them.
   private static var texts: [WritableKeyPath<ReportFacts, String?>] {
     [
       \.program, \.version, \.signal, \.cause, \.message, \.signature, \.place, \.end,

@@ -4,13 +4,13 @@ package import IntermediateDump
 ///
 /// The index is only a cache: each record can be created again from its minidump. A record is used only if the
 /// minidump's size and time of last change are the same as in the record. File errors are never reported to a caller.
-/// Each record is appended by one write, so that converters need no lock. A record that does not match its digest is
-/// ignored. Reading ends at the first offset where no record begins, and `isWorn` then says that the file must be
-/// written again.
+/// Each record is appended by one write, so converters need no lock. A record that does not match its digest is
+/// ignored. Reading ends at the first offset where no record begins, and `isWorn(reports:)` is then true, which means
+/// that the file must be written again.
 ///
-/// A record is little-endian. A record's head has a magic number (4 bytes), the size of the rest (4 bytes) and the
-/// digest of the rest (8 bytes). The rest has the report's ID (16 bytes), the minidump's size (8 bytes), the time of
-/// the minidump's last change (8 bytes, in nanoseconds), the facts, and their details. Only 24 bytes of each record
+/// A record is little-endian. A record's head contains a magic number (4 bytes), the size of the rest (4 bytes) and the
+/// digest of the rest (8 bytes). The rest contains the report's ID (16 bytes), the minidump's size (8 bytes), the time
+/// of the minidump's last change (8 bytes, in nanoseconds), the facts, and their details. Only 24 bytes of each record
 /// are in memory. The other bytes are read when they are used.
 package final class ReportIndex: Sendable {
   package static let fileName = "reports.index"
@@ -22,7 +22,7 @@ package final class ReportIndex: Sendable {
   private static let maximumRecordSize = 16 << 10
   /// The maximum size of the file.
   ///
-  /// A longer file is written again, because most of its records are of reports that no longer exist.
+  /// A longer file is not read but written again, because most of its records are of reports that no longer exist.
   private static let maximumFileSize = 1 << 34
 
   /// The position in the file of a record without its head.
@@ -72,7 +72,7 @@ package final class ReportIndex: Sendable {
     isDamaged = offset != size
   }
 
-  /// The facts of a report; nil if the index lacks them, so that they must be read from the minidump.
+  /// The facts of a report; nil if the index lacks them, and they must be read from the minidump.
   ///
   /// - Parameter withDetails: false to leave out `details`, which make up most of a record.
   package func facts(of report: StoredReport, withDetails: Bool = true) -> ReportFacts? {
@@ -88,12 +88,12 @@ package final class ReportIndex: Sendable {
     return ReportFacts(reading: bytes.dropFirst(Self.keySize), withDetails: withDetails)
   }
 
-  /// The part of the file that was read last, so that not every record needs a system call.
+  /// The part of the file that was read last; a record in this part needs no system call.
   private struct FilePiece {
     private var start: Int64 = 0
     private var bytes: [UInt8] = []
 
-    /// Reads bytes at an offset; nil if they are not all in the file.
+    /// Reads bytes at an offset; nil if the file ends before the last of these bytes.
     mutating func bytes(
       at offset: Int64, count: Int, of file: borrowing OpenFile
     ) -> ArraySlice<UInt8>? {
@@ -154,7 +154,7 @@ package final class ReportIndex: Sendable {
 }
 
 extension ReportIndex {
-  /// The minidump from which a record was made.
+  /// Identifies the minidump from which a record was made.
   package struct Key: Sendable {
     let id: ReportID
     let size: Int64

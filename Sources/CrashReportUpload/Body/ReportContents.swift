@@ -56,7 +56,7 @@ struct ReportContents: Sendable {
     self.attachments = attachments
   }
 
-  /// A report's minidump with parts left out, in a file without a name.
+  /// A report's minidump with parts left out, in a file whose name has already been removed.
   private static func rewritten(
     _ report: StoredReport, in database: CrashReportDatabase, _ privacy: ReportPrivacy,
     _ leavesOutMemory: Bool

@@ -5,8 +5,8 @@ internal import IntermediateDump
 protocol UploadContent: Sendable {
   var fields: [String: String] { get set }
 
-  /// Adds the number of reports that the upload counts for, and leaves out the report's files if the report is only
-  /// counted.
+  /// Adds the number of reports that the upload represents, and leaves out the report's files if the upload is only a
+  /// count.
   mutating func stand(for group: UploadGroup?)
 
   /// The headers that requests of this form need, by name.
@@ -22,7 +22,7 @@ protocol UploadContent: Sendable {
   /// - Parameters:
   ///   - now: the current time in seconds since 1970.
   ///   - write: receives a piece of at most 256 KiB, one field, or one event.
-  ///   - contents: returns a text that takes the place of a file's bytes; nil to use the bytes.
+  ///   - contents: returns a text to write instead of a file's bytes; nil to write the bytes.
   /// - Throws: errors of `write`, and an error if a file became shorter.
   func write(
     at now: Int64, to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,

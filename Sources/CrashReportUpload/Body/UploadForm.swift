@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// A report as a form, as Crashpad and Breakpad send it: a body of type `multipart/form-data`.
 ///
-/// The body is written piece by piece, so that it is never completely in memory.
+/// The body is written piece by piece, so it is never completely in memory.
 ///
 /// Source: RFC 7578; RFC 2046, 5.1; WHATWG HTML, "multipart/form-data" for names; Crashpad
 /// `handler/minidump_to_upload_parameters.cc`, `handler/crash_report_upload_thread.cc`; Breakpad
@@ -26,7 +26,7 @@ struct UploadForm: UploadContent {
   /// `report_id` is added when the form is written. A server uses this field to recognize a report that it already
   /// has.
   var fields: [String: String] = [:]
-  /// The reports that the upload counts for; nil if it counts only for this report.
+  /// The reports that the upload represents; nil if it represents only this report.
   private var group: UploadGroup?
 
   /// The parts of the form: first a part for each field, then a part for each file.

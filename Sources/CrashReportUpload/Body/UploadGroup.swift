@@ -1,4 +1,4 @@
-/// The reports that one upload counts for.
+/// The reports that one upload represents.
 ///
 /// Before the upload begins, the reports are chosen, and each report gets a note that it is counted with this upload.
 /// So an upload that is repeated because its answer was lost has the same ID and count, and a killed uploader loses
@@ -7,7 +7,7 @@ struct UploadGroup: Sendable, Equatable {
   /// The maximum number of reports in a group; further reports wait for the next upload of the signature.
   static let maximumCount = 10_000
 
-  /// The signature of the reports; nil if the index does not have it.
+  /// The signature of the reports; nil if the index does not contain it.
   let signature: String?
   /// The number of reports, at least 1.
   let count: Int

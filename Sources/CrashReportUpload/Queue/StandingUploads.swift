@@ -6,14 +6,16 @@ package struct StandingUploads: Sendable {
   let engine: UploadEngine
   /// The number of uploads that have failed in a row.
   private var failures = 0
-  /// The time before which the server accepts nothing, in seconds since 1970.
+  /// The time before which the server accepts no reports, in seconds since 1970.
   private var heldUntil: Int64 = 0
   /// The reports whose files could not be read, and for which an event was already sent.
   private var passedOver: Set<ReportID> = []
 
   /// The number of failures in a row after which the server, and not a report, is assumed to be the cause.
   private static let failuresThatHold = 3
-  /// The number of seconds between two checks if there is no event, because some changes cause no event.
+  /// The maximum number of seconds between two checks.
+  ///
+  /// Checks are also needed without a file-system event, because some changes cause none.
   static let patience: Int64 = 60
   /// The number of seconds between two checks while another process uploads.
   private static let turn: Int64 = 5
@@ -151,7 +153,7 @@ package struct StandingUploads: Sendable {
 extension UploadEngine {
   /// The earliest time of a report's first upload, in seconds since 1970; 0 if the report need not wait.
   ///
-  /// - Parameter now: the current time. A report with a later time has a wrong time, and does not wait.
+  /// - Parameter now: the current time. A report whose creation time is later has a wrong time, and does not wait.
   func spreadTime(of report: StoredReport, _ now: Int64) -> Int64 {
     let spread = target.options.spread.wholeSeconds
     let creation = report.creationTime.seconds

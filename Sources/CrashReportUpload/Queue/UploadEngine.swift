@@ -37,7 +37,7 @@ struct UploadEngine: Sendable {
   func upload(
     _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
   ) async throws(CrashReportDatabaseError) -> Outcome {
-    // An uploader sent this report, and ended before it had recorded everything.
+    // An earlier uploader sent this report, and ended before it had recorded everything.
     if report.upload.isUploaded {
       try database.finishUpload(report.id)
       return .uploaded

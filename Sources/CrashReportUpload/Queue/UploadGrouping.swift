@@ -1,9 +1,9 @@
 internal import CrashReportDatabase
 
-/// Decides which reports one upload counts for.
+/// Decides which reports one upload represents.
 protocol UploadGrouping: Sendable {
-  /// Decides which reports an upload counts for; nil if the upload counts only for this report, and is sent without a
-  /// count.
+  /// The reports that the upload of `report` represents; nil if the upload represents only this report, and is sent
+  /// without a count.
   ///
   /// - Parameter now: the current time in seconds since 1970.
   func group(

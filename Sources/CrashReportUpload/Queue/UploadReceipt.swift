@@ -1,16 +1,16 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The server's confirmation, in an answer with status 2xx, that it has a report.
+/// The part of a server's answer that confirms or refuses the receipt of a report.
 ///
 /// Not every answer with status 200 is a receipt: a captive portal, a proxy or a wrong address answers 200 with a web
 /// page, and some servers answer 200 with an error.
 enum UploadReceipt: Sendable, Equatable {
   /// The server has the report; the server's ID for the report is empty if the server returned none.
   case given(serverID: String)
-  /// The server says that it does not keep the report.
+  /// The server's answer says that the server does not keep the report.
   case refused(reason: String)
-  /// The answer is neither of these; the text describes the answer.
+  /// The answer is neither a confirmation nor a refusal; the text describes the answer.
   case missing(String)
 
   /// The HTTP statuses that can come with a receipt: a server accepts a report with one of them, or a proxy passes on
@@ -30,7 +30,7 @@ enum UploadReceipt: Sendable, Equatable {
       self = .missing("no receipt" + Self.words(of: response.body))
       return
     }
-    // An answer that begins with this line is Socorro's, whatever text follows.
+    // An answer whose first line is `CrashID=...` or `Discarded=...` comes from Socorro, whatever text follows.
     let line = String(body.prefix { !$0.isNewline })
     if line.hasPrefix("CrashID="), Self.isWord(line) {
       self = .given(serverID: String(line.dropFirst(8)))
@@ -67,7 +67,7 @@ enum UploadReceipt: Sendable, Equatable {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// True for a text that can be a report's ID, because it is not a sentence, markup or code.
+  /// True for a text that can be a report's ID: one word of at most 256 bytes that is not a word such as "error".
   static func isID(_ text: String) -> Bool {
     isWord(text) && !refusals.contains(text.lowercased())
   }
@@ -172,7 +172,7 @@ private struct JSONAnswer {
 
   /// The members by name, in lower case and without separators between words; nil if the JSON is not an object.
   private let members: [String: Value]?
-  /// The text or number, if the JSON is only a single value.
+  /// The text, if the JSON is only a string; otherwise nil.
   private let scalar: String?
 
   /// Returns nil for a text that is not JSON.

@@ -3,12 +3,12 @@ package import IntermediateDump
 
 /// Sends reports immediately, and only once, for `postmortem upload`.
 ///
-/// The interval between uploads and the times of next attempts are ignored.
+/// This function ignores the interval between uploads and the times set for the next attempts.
 ///
 /// - Parameters:
 ///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
 ///     enabled, otherwise only the requested ones.
-///   - emit: receives each event. A report that is skipped because its file cannot be read also gets an event, a
+///   - emit: receives each event. If the file of a report cannot be read, the report is skipped, and the event is a
 ///     failure.
 /// - Returns: the number of reports that the server still does not have; reports whose files could not be read are
 ///   not counted.

@@ -5,7 +5,7 @@ internal import IntermediateDump
 package struct UploadTarget: Sendable {
   let url: String
   let server: any UploadServer
-  /// Decides which reports an upload counts for.
+  /// Decides which reports one upload represents.
   let grouping: any UploadGrouping
   let options: UploadOptions
   /// Scheme, host and port of the URL, for messages; the rest of the URL may contain a key.

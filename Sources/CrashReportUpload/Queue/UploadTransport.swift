@@ -52,9 +52,10 @@ package protocol UploadTransport: Sendable {
 
 /// Sends requests with libcurl, which is loaded when the first request is made.
 ///
-/// Uses libcurl's easy interface through its multi interface: one thread sleeps until there is work, a time limit is
-/// reached, or the transfer is canceled. The certificates of servers are checked against those of the system. The
-/// proxy comes from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in the environment.
+/// Each request has a separate thread. The thread uses libcurl's easy interface through its multi interface, and sleeps
+/// until there is work, a time limit is reached, or the transfer is canceled. The certificates of servers are checked
+/// against those of the system. The proxy comes from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in the
+/// environment.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
 package struct LibcurlTransport: UploadTransport {

@@ -19,8 +19,8 @@ enum UploadVerdict: Sendable, Equatable {
   /// Judges an answer.
   ///
   /// Only a receipt in the protocol's format proves that the server has the report. Most 4xx statuses count as a
-  /// refusal of the report, but not if the answer has a Retry-After header or is a web page, because a proxy or a
-  /// captive portal may answer instead of the server, with any status.
+  /// refusal of the report. They do not if the answer has a Retry-After header or is a web page, because then a proxy
+  /// or a captive portal may have answered instead of the server.
   ///
   /// - Parameters:
   ///   - size: the number of bytes that were sent.
@@ -72,7 +72,7 @@ enum UploadVerdict: Sendable, Equatable {
   /// The latest date that is accepted, as a number of seconds from now.
   private static let longestDate: Int64 = 365 * 86_400
 
-  /// The number of seconds to wait, from a number or a date; nil for anything else.
+  /// The number of seconds to wait, from a Retry-After header with a number or a date; nil for anything else.
   static func seconds(retryAfter text: String, now: Int64) -> Int64? {
     let text = text.trimmingCharacters(in: .whitespaces)
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
@@ -96,7 +96,7 @@ enum UploadBackoff {
   static let shortest: Int64 = 60
   static let longest: Int64 = 8 * 3600
 
-  /// The wait in seconds after a number of failures; up to half of the full delay is left out at random.
+  /// The wait in seconds after a number of failures; up to half of the full delay is subtracted at random.
   ///
   /// - Parameter random: a number from 0 to 1, which keeps clients that failed at the same moment from trying
   ///   together.

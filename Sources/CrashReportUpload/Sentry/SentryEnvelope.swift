@@ -8,7 +8,9 @@ internal import Minidump
 ///
 /// Source: develop.sentry.dev, "Envelopes", "Envelope Items".
 struct SentryEnvelope: UploadContent {
-  /// A file of the envelope; the minidump is more important than the program's attachments.
+  /// A file of the envelope.
+  ///
+  /// The minidump is the first file, and is left out only after all the program's attachments.
   private struct Attachment: Sendable {
     let name: String
     let type: String
@@ -20,9 +22,9 @@ struct SentryEnvelope: UploadContent {
   var event: SentryEvent
   private var attachments: [Attachment]
 
-  /// Creates the event of a report.
+  /// Creates the envelope of a report.
   ///
-  /// - Parameter withoutAttachments: true while the server accepts no attachments.
+  /// - Parameter withoutAttachments: true to send no files, for example while the server accepts no attachments.
   init(
     _ contents: ReportContents, to dsn: SentryDSN, _ options: UploadOptions,
     withoutAttachments: Bool

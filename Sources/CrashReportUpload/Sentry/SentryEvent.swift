@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 
 /// A report as an event of Sentry's protocol.
 ///
-/// The event is made from the same tree of values as the text, page and JSON of a report.
+/// The event is made from the same `CrashReport` as the text, the HTML page and the JSON of a report.
 ///
 /// Source: develop.sentry.dev, "Event Payloads".
 struct SentryEvent: Sendable {
@@ -22,7 +22,7 @@ struct SentryEvent: Sendable {
 
   /// The report's ID in the protocol's form.
   ///
-  /// The ID is the same each time the report is sent, so that a server keeps only one event for it.
+  /// The ID is the same each time the report is sent, so a server keeps only one event for it.
   var id: String { reportID.description.filter { $0 != "-" } }
 
   /// The event's JSON, within the protocol's limits.

@@ -24,7 +24,7 @@ enum SentryLimits {
   static let environment = 64
   static let dist = 64
   static let tag = 200
-  /// The maximum number of characters of other texts, small enough to keep a whole context within its limit.
+  /// The maximum number of characters of other texts, small enough to keep a whole context within the protocol's limit.
   static let text = 1024
 
   static let contextCount = 32

@@ -2,12 +2,12 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The tags of an event: the fields of a form, and this package's facts about the crash.
+/// The tags of an event: the fields that a form would have, and this package's facts about the crash.
 struct SentryTags {
   let event: SentryEvent
 
-  /// This package's tags come before the program's tags, which are sorted by name, because the last tags may be cut
-  /// off.
+  /// This package's tags come before the program's tags, which are sorted by name, because the last tags may be left
+  /// out.
   func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
     let report = event.report
     let snapshot = report.snapshot
@@ -48,7 +48,9 @@ struct SentryTags {
 struct SentryBreadcrumbs {
   let report: CrashReport
 
-  /// The newest breadcrumbs, oldest first, in which those of the crashing work are marked; nil if there are none.
+  /// The newest breadcrumbs, oldest first; nil if there are none.
+  ///
+  /// Breadcrumbs of the crashing work have the category "work".
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =

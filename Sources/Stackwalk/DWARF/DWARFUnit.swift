@@ -51,7 +51,7 @@ final class DWARFUnit {
     // Without base attributes, the unit uses the first table of each section, whose entries follow the table's
     // header.
     (stringOffsetsBase, addressBase, rangeListsBase) =
-      version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 8, 20) : (8, 8, 12)
+      version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 16, 20) : (8, 8, 12)
   }
 
   /// Reads the attributes of the unit's first entry.
