@@ -67,6 +67,33 @@ import Testing
     #expect(refused.end.exitCode == 1 && refused.standardError.contains("the database of process"))
   }
 
+  /// The signal handler cannot search the memory for tasks: the tool does it.
+  @Test(
+    .enabled(
+      if: Yama.allowsReading || OutsideTool.mustBeThere,
+      "Yama keeps the memory of other processes from this user"))
+  func itsTasksAreFoundFromOutsideAndACircleOfThemIsThePlace() async throws {
+    let victim = try RunningVictim(
+      try BuiltProducts.besideTests("crash-lab"),
+      ["tasks", "circle", "2", "waits", "--database", database])
+    try victim.waitForLine("blocked")
+    let run = try await tool("capture", "\(victim.processID)")
+    #expect(run.end.exitCode == 0, "\(run)")
+    let tasks = try #require(try newest().snapshot.allTasks)
+    #expect(tasks.count == 2 && tasks.bytesSeen > 0 && tasks.circles.map(\.count) == [2])
+    #expect(tasks.groups.allSatisfy { $0.state == .awaitsTask })
+    let text = try await tool("show", database).standardOutput
+    #expect(text.contains("\nAll tasks (2):\n"), "\(text)")
+    let lines = text.split(separator: "\n")
+    #expect(lines.dropFirst().first?.contains("waitForNext") == true, "\(lines.prefix(3))")
+    #expect(text.contains("\nCause      deadlock, certain\n"), "\(text)")
+    let page = try await tool("show", "--html", database).standardOutput
+    #expect(page.contains("<title>") && page.contains("waitForNext"))
+    let line = try await tool("export", database).standardOutput
+    let place = try #require(line.firstMatch(of: /"place":\s*"([^"]*)"/)?.1)
+    #expect(place.contains("waitForNext") && line.contains("\"tasks\":2,"), "\(line)")
+  }
+
   @Test(arguments: [false, true])
   func aCrashSignalSentWhileItDumpsEndsItWithAReport(stopsThreads: Bool) async throws {
     let victim = try victim()
@@ -238,5 +265,14 @@ import Testing
       #expect(form.contains("late(seconds: 9)"), "\(form)")
       #expect(form.contains("4711"))
     }
+  }
+}
+
+/// The kernel's rule on which processes may read the memory of others.
+private enum Yama {
+  /// True unless the kernel refuses to show a process's memory to other processes of its user.
+  static var allowsReading: Bool {
+    let text = try? String(contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8)
+    return text?.hasPrefix("0") ?? true
   }
 }

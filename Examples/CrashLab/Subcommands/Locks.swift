@@ -9,6 +9,8 @@ struct Locks: Subcommand {
     /// Two or three threads, each with a lock for which the previous thread waits.
     case mutex2 = "mutex-2"
     case mutex3 = "mutex-3"
+    /// The same with a thread and a task, which blocks its thread of the cooperative pool.
+    case mutexTask = "mutex-task"
     case write2 = "write-2"
     case write3 = "write-3"
     case queue2 = "queue-2"
@@ -77,6 +79,7 @@ struct Locks: Subcommand {
     switch scene {
     case .mutex2: circle(of: (0..<2).map { _ in PthreadMutex() }, announce)
     case .mutex3: circle(of: (0..<3).map { _ in PthreadMutex() }, announce)
+    case .mutexTask: circle(of: (0..<2).map { _ in PthreadMutex() }, endsInTask: true, announce)
     case .write2: circle(of: (0..<2).map { _ in ReadWriteLock() }, announce)
     case .write3: circle(of: (0..<3).map { _ in ReadWriteLock() }, announce)
     case .queue2: circle(of: (0..<2).map { Queue($0) }, announce)
@@ -105,11 +108,15 @@ struct Locks: Subcommand {
   // MARK: - Threads
 
   /// Each thread holds a lock, and takes that of the next one once all are held.
-  private func circle(of locks: [any Lock], _ announce: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter endsInTask: true if the last one is a task instead of a thread.
+  private func circle(
+    of locks: [any Lock], endsInTask: Bool = false, _ announce: @escaping @Sendable () -> Void
+  ) {
     for index in locks.indices {
       let (own, next) = (locks[index], locks[(index + 1) % locks.count])
       expected.add(1, ordering: .relaxed)
-      Thread.start {
+      let block: @Sendable () -> Void = {
         own.withLock {
           held.add(1, ordering: .relaxed)
           while held.load(ordering: .relaxed) < locks.count { usleep(1000) }
@@ -117,6 +124,11 @@ struct Locks: Subcommand {
           note()
           takeSecond(next)
         }
+      }
+      if endsInTask, index == locks.count - 1 {
+        Task.detached { block() }
+      } else {
+        Thread.start(block)
       }
     }
   }

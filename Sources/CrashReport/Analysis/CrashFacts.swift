@@ -59,14 +59,16 @@ package struct CrashFacts: Sendable {
       of: snapshot, trace: finder.trace, finding, thrown: thrown, hang: hang, tasks: tasks,
       ownCode: rules)
     signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
-    cause =
-      snapshot.end.map { $0.kind?.word ?? "unknown" }
-      ?? (snapshot.request == nil
-      ? finding : waits.deadlock(of: snapshot, hang)?.finding ?? tasks?.finding)?.kind
-    place =
-      hang?.hasPlace == false
-      ? tasks?.waits.first?.place
-      : rules.crashPlace(in: finder.trace.frames, thrown: thrown)
+    let shown =
+      snapshot.request == nil
+      ? finding : waits.deadlock(of: snapshot, hang)?.finding ?? tasks?.finding
+    cause = snapshot.end.map { $0.kind?.word ?? "unknown" } ?? shown?.kind
+    place = ReportPlace(of: snapshot, hang, shown, tasks).text(
+      own: rules.crashPlace(in: finder.trace.frames, thrown: thrown), rules
+    ) { id in
+      let thread = snapshot.threads.first { $0.id == id }
+      return thread.map { walker.frames(of: $0, limit: StoredSymbols.hangFrames) } ?? []
+    }
     let frames = finder.trace.frames
     let own = frames.lazy.filter(rules.standsOut).map(rules.line)
     ownFrames = Array(own.prefix(Self.frameCount.own))

@@ -30,6 +30,8 @@ package struct CrashReport: Sendable {
   ///
   /// For an uncaught error, the call may be the one that threw the error.
   ///
+  /// For a deadlock in a requested dump, `place` is where the first thread or task of the deadlock waits.
+  ///
   /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
   /// innermost call of a dependency.
   package var place: String?
@@ -206,10 +208,9 @@ package struct CrashReport: Sendable {
     signature = Signature.text(
       of: snapshot, trace: finder.trace, finding, thrown: frames, hang: hang, tasks: deadlock,
       ownCode: ownCode)
-    place =
-      hang?.hasPlace == false
-      ? deadlock?.waits.first?.place
-      : ownCode.crashPlace(in: finder.trace.frames, thrown: frames)
+    place = ReportPlace(of: snapshot, hang, cause, deadlock).text(
+      own: ownCode.crashPlace(in: finder.trace.frames, thrown: frames), ownCode
+    ) { id in threads.first { $0.id == id }?.frames ?? [] }
   }
 }
 

@@ -122,8 +122,7 @@ extension CrashReport {
 
   private var headPlace: String? {
     if snapshot.end != nil { return Self.list([productText ?? programName, sinceStartText]) }
-    let frames =
-      hang?.hasPlace == false ? [] : threads.first(where: \.crashed)?.frames ?? []
+    let frames = placeFrames
     let ownCode = ownCode
     let nameless = ownCode.nameless(in: frames).map(ownCode.line)
     if let nameless, place == nil || place == nameless { return "in \(nameless) (no symbols)" }
@@ -132,6 +131,15 @@ extension CrashReport {
     guard let frame = named.first(where: ownCode.isOfDependency) ?? named.first else { return nil }
     let module = snapshot.modules.module(of: frame).map { " (\($0.name))" } ?? ""
     return "in \(ownCode.line(of: frame))\(module)"
+  }
+
+  /// The stack that the place is taken from; empty if the place is from no stack.
+  private var placeFrames: [StackFrame] {
+    switch ReportPlace(of: snapshot, hang, cause, shownTaskDeadlock) {
+    case .ownStack: threads.first(where: \.crashed)?.frames ?? []
+    case .wait(let wait): threads.first { $0.id == wait.threadID }?.frames ?? []
+    case .task, .unknown: []
+    }
   }
 
   /// The executable's file name.

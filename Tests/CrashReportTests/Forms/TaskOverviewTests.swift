@@ -142,6 +142,20 @@ import Testing
     #expect(CrashFacts(of: open.snapshot).cause == nil)
   }
 
+  /// The functions of these tasks have no names.
+  @Test(arguments: [DumpRequest.Kind.tool, .program, .coreFile])
+  func thePlaceOfADumpOnRequestIsThatOfTheCircle(kind: DumpRequest.Kind) throws {
+    var snapshot = circle(kind).snapshot
+    snapshot.allTasks?.groups[0].frames = [0x40_0800]
+    snapshot.allTasks?.groups[1].frames = [0x40_0700]
+    let report = CrashReport(snapshot: snapshot, symbolicating: false)
+    let place = try #require(report.taskDeadlocks.first?.waits.first?.place)
+    #expect(place.hasPrefix("app+0x7") || place.hasPrefix("app+0x6"), "\(place)")
+    #expect(report.place == place && CrashFacts(of: snapshot).place == place)
+    let lines = TextReport.text(of: report).split(separator: "\n")
+    #expect(lines.dropFirst().first == "in \(place)", "\(lines.prefix(3))")
+  }
+
   @Test func aHangWithoutAPlaceHasThatOfTheCircle() throws {
     var snapshot = circle(.hang).snapshot
     let found = try #require(snapshot.allTasks)

@@ -68,6 +68,45 @@ import Testing
     #expect(circle(of: [7, 8]).report().signature == report.signature)
   }
 
+  /// The first thread of a dump on request is the one that took it, which waits for nothing.
+  @Test(arguments: [DumpRequest.Kind.tool, .program, .coreFile])
+  func thePlaceOfADumpOnRequestIsThatOfTheCircle(kind: DumpRequest.Kind) throws {
+    var process = WaitingProcess()
+    process.run(1)
+    for (id, next) in [(8, 7), (7, 8)] as [(UInt32, UInt32)] {
+      let lock = 0x5000 + UInt64(id) * 0x100
+      process.wait(id, at: lock, "__lll_lock_wait", "pthread_mutex_lock")
+      process.putMutex(at: lock, owner: next)
+    }
+    let report = process.report(kind: kind)
+    let place = "Shop.serve7() at Shop.swift:7"
+    #expect(report.cause?.kind == "deadlock" && report.place == place, "\(report.place ?? "")")
+    #expect(report.threads.first?.id == 1 && report.signature == "dump | Shop.serve1()")
+    let lines = TextReport.text(of: report).split(separator: "\n")
+    #expect(lines.dropFirst().first == "in \(place)", "\(lines.prefix(3))")
+    #expect(HTMLReport.text(of: report).contains("in \(place)"))
+    #expect(report.json().contains(#""place":"\#(place)","#))
+  }
+
+  /// Without names, the place is an offset.
+  @Test func thePlaceOfACircleWithoutNamesIsAnOffset() {
+    var process = WaitingProcess()
+    process.run(1)
+    for (id, next) in [(8, 7), (7, 8)] as [(UInt32, UInt32)] {
+      var thread = ThreadSnapshot(id: id)
+      let lock = 0x5000 + UInt64(id) * 0x100
+      thread.systemCall = "202 0x\(String(lock, radix: 16)) 0x80 0x2 0x0 0x0 0x0"
+      process.add(
+        thread, [StackFrame("pthread_mutex_lock", module: 1), StackFrame(nil, address: 0x420)])
+      process.putMutex(at: lock, owner: next)
+    }
+    let report = process.report(kind: .tool)
+    #expect(report.cause?.kind == "deadlock")
+    #expect(report.place == "shop+0x420", "\(report.place ?? "")")
+    let lines = TextReport.text(of: report).split(separator: "\n")
+    #expect(lines.dropFirst().first == "in shop+0x420 (no symbols)", "\(lines.prefix(3))")
+  }
+
   @Test func aHangIsTheOwners() {
     var process = WaitingProcess()
     process.wait(7, at: 0x5000, "pthread_mutex_lock")

@@ -46,7 +46,7 @@ import Testing
     arguments: cases(
       [
         ("mutex-2", 2), ("queue-3", 3), ("write-2", 2), ("mutex-self", 1), ("queue-2", 2),
-        ("mutex-3", 3), ("write-3", 3),
+        ("mutex-3", 3), ("write-3", 3), ("mutex-task", 2),
       ], Way.allCases))
   func aCircleIsADeadlock(scene: String, count: Int, way: Way) async throws {
     let (shown, text) = try await shown(scene, way)

@@ -1,0 +1,46 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The stack or the task that the place of a report is taken from.
+enum ReportPlace {
+  /// The stack of the crashed or hung thread, or of the thread that wrote the dump.
+  case ownStack
+  /// The stack of a thread of a deadlock, for a requested dump.
+  case wait(Wait)
+  /// A task of a deadlock.
+  case task(TaskDeadlock.Wait)
+  /// A hang whose thread is not known.
+  case unknown
+
+  /// - Parameters:
+  ///   - cause: the deadlock that a dump without a crash shows; nil if it shows none.
+  ///   - tasks: the deadlock of tasks that explains a dump without a crash.
+  init(
+    of snapshot: ProcessSnapshot, _ hang: HangSubject?, _ cause: Finding?, _ tasks: TaskDeadlock?
+  ) {
+    if let hang {
+      self = hang.hasPlace ? .ownStack : tasks?.waits.first.map { .task($0) } ?? .unknown
+      return
+    }
+    // The thread that wrote a requested dump is not the one that the report is about.
+    switch snapshot.request == nil ? nil : cause?.cause {
+    case .deadlock(let deadlock): self = deadlock.waits.first.map { .wait($0) } ?? .ownStack
+    case .taskDeadlock(let deadlock): self = deadlock.waits.first.map { .task($0) } ?? .ownStack
+    default: self = .ownStack
+    }
+  }
+
+  /// The place as text, such as "Pool.lease() at Pool.swift:31"; nil if it is not known.
+  ///
+  /// - Parameters:
+  ///   - own: the place in the stack of `ownStack`.
+  ///   - stack: the stack of the waiting thread with an ID.
+  func text(own: String?, _ ownCode: OwnCode, stack: (UInt32) -> [StackFrame]) -> String? {
+    switch self {
+    case .ownStack: own
+    case .wait(let wait): wait.place ?? ownCode.crashPlace(in: stack(wait.threadID))
+    case .task(let wait): wait.place
+    case .unknown: nil
+    }
+  }
+}
