@@ -68,9 +68,9 @@ struct SpoolFile {
     size = end
   }
 
-  /// True if all bytes of the block are 0, as most bytes of a core file are.
+  /// True if all bytes of the block are 0, as in much of a core file.
   ///
-  /// memcmp compares each byte with the next one, which is fast.
+  /// The first byte is 0, and memcmp checks that each byte equals the next one, which is fast.
   private var isZeros: Bool {
     guard block.first == 0 else { return false }
     return unsafe block.withUnsafeBytes { bytes in

@@ -5,7 +5,7 @@ internal import IntermediateDump
 internal import PendingDumps
 
 /// Selects a report or a waiting dump by an ID, a process ID or a program name; without such a word, selects the
-/// newest.
+/// newest crash.
 struct ReportSelection {
   /// A report or dump that can be selected.
   struct Candidate {
@@ -51,7 +51,7 @@ struct ReportSelection {
 
   /// Finds the report or dump that a word means; nil if there is none.
   ///
-  /// - Parameter word: the word; nil for the newest report or dump.
+  /// - Parameter word: the word; nil or "latest" for the newest crash.
   /// - Throws: `ToolError` if the word means more than one report or dump.
   func find(_ word: String?) throws -> Candidate? {
     let word = word == "latest" ? nil : word

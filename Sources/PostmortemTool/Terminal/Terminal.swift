@@ -145,7 +145,7 @@ enum OutputFile {
   }
 }
 
-/// Writes to standard output in pieces of 64 KiB.
+/// Writes to standard output in pieces of at least 64 KiB; the caller calls `flush` for the last piece.
 struct StandardOutput: TextOutputStream {
   private var buffer = ""
 
