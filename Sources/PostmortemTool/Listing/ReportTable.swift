@@ -11,7 +11,7 @@ struct ReportTable {
     case alarm = "31"
   }
 
-  /// The minimum width and the style of a column.
+  /// A column's title, minimum width in characters, and style.
   struct Column {
     let title: String
     let minimum: Int
