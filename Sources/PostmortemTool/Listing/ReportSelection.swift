@@ -24,7 +24,10 @@ struct ReportSelection {
     func isOf(program name: String) -> Bool { program == name || executable == name }
   }
 
-  /// The path of the database as the command line gives it; `place` is the path of the database's own directory.
+  /// The path of the database as the command line gives it.
+  ///
+  /// `place` is the path of the directory that contains the reports. The paths differ for a world-writable mount point,
+  /// in which the database is a subdirectory.
   private let path: String
   private let place: String
   /// The database for reading reports; nil if only a handler has used it so far.

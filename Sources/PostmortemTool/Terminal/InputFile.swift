@@ -15,7 +15,7 @@ enum InputFile {
     }
   }
 
-  /// Opens a dump; a small dump is read at once, and the bytes of a larger dump are read when they are needed.
+  /// Opens a dump; a small dump is read completely, and the bytes of a larger dump are read when they are needed.
   ///
   /// A core file may have any size.
   static func dump(at path: String, _ core: CoreSource = CoreSource()) throws(ToolError)

@@ -116,8 +116,9 @@ enum OutputFile {
     }
   }
 
-  /// Replaces a file as `write` does, with what `contents` writes to a descriptor; the descriptor of a regular file
-  /// is also readable.
+  /// Replaces a file like `write`, with the bytes that `contents` writes to the descriptor that it gets.
+  ///
+  /// If the path is a regular file or does not exist, `contents` can also read from the descriptor.
   static func replace(
     _ path: String, with contents: (Int32) throws(ToolError) -> Void
   ) throws(ToolError) {
