@@ -110,7 +110,7 @@ struct HandledProcess {
     ).verdict
   }
 
-  /// The target of each descriptor of a process.
+  /// Reads the link targets in `/proc` of all descriptors of a process.
   private static func links(
     of processID: Int32, _ place: String
   ) throws(ToolError) -> [String: String] {

@@ -68,7 +68,7 @@ enum Terminal {
   /// True if standard output is a terminal.
   static var isOutput: Bool { isatty(1) == 1 }
 
-  /// True if a person can be asked a question.
+  /// True if standard input and standard error are terminals, which a question to the user needs.
   static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
   /// Asks a question on the terminal; every answer except "y" and "yes" means no.
