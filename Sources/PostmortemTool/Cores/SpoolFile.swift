@@ -2,7 +2,8 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// An unlinked temporary file for data that cannot be read twice: the bytes of a pipe, or the output of a program.
+/// An unlinked temporary file for data that cannot be read twice: the bytes of a pipe, or the output of a program that
+/// decompresses a file.
 ///
 /// Blocks of zeros become holes, as in core files that the kernel writes. The file's space is freed when the last
 /// descriptor is closed, at the latest when this process ends.

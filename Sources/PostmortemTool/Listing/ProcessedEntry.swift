@@ -35,7 +35,7 @@ extension ReportTable {
 }
 
 extension ReportFacts {
-  /// The facts that a list shows.
+  /// The facts of a converted dump that a table shows.
   fileprivate init(of summary: ProcessedDump.Summary?) {
     self.init()
     program = summary?.program
