@@ -121,7 +121,8 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   }
 }
 
-// Encodes the same entries as JSON. All values are strings, because JSON readers lose bits of numbers above 2^53.
+// Encodes the same entries as JSON. The value of every entry is a string, because JSON readers lose bits of numbers
+// above 2^53.
 extension IntermediateDumpTree: Encodable {
   private enum Key: String, CodingKey {
     case version, architecture, size, writer, complete, damage, entries

@@ -27,9 +27,9 @@ package struct ListedFact: Sendable {
   ///
   /// This number is never changed or reused.
   package let field: UInt8
-  /// The column; nil if the fact appears only as a part of other columns.
+  /// The column; nil if the fact has no separate column.
   package let column: Column?
-  /// The attribute's name in an export as OTLP; nil if the export does not contain the fact.
+  /// The attribute's name in an export as OTLP; nil if the fact has no separate attribute there.
   package let attribute: String?
 
   /// All facts that an index keeps, with their keys, in the order of their fields.

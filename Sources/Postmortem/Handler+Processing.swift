@@ -15,8 +15,8 @@ extension Handler {
   ///   - storingSymbols: whether each report stores the functions and lines of its crashing thread, if the crashed
   ///     build still exists. This takes at most about 2 seconds per dump.
   ///   - userStreams: objects that add their own minidump streams to every report.
-  ///   - pruning: the limits for the database. After the conversion, reports beyond these limits are removed, from
-  ///     any program, even if they were not uploaded.
+  ///   - pruning: the limits for the database. After the conversion, the call deletes reports that exceed these
+  ///     limits, including reports of other programs and reports that were not uploaded.
   /// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted does not
   ///   make the call fail; the next call tries to convert it again.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
@@ -96,8 +96,8 @@ extension Handler {
   /// ```
   ///
   /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two for each.
-  /// It changes nothing, and any thread can make it. The result says nothing about runs without a crash. To find
-  /// crashes *in a row*, compare `crashTime` with the times of good runs.
+  /// The call changes nothing, and any thread can make it. The result does not contain runs without a crash. To find
+  /// crashes *in a row*, compare `crashTime` with the times of the runs that did not crash.
   ///
   /// - Parameter limit: the maximum number of crashes to return.
   /// - Returns: the crashes of programs with this handler's identifier, each crash only once.

@@ -2,9 +2,11 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import Stackwalk
 
-/// The symbol cache of this user: a directory of small files, of which the oldest ones are removed.
+/// The symbol cache of this user: a directory of small files, from which the oldest files are removed if all files
+/// together are too large.
 ///
-/// The cache is used only if no other user can write to the directory and its parent directory.
+/// The cache is used only if this user owns the directory and its parent, no other user has access to the directory,
+/// and no other user can write to the parent.
 final class SymbolCacheDirectory: SymbolStore {
   /// The environment variable that turns the cache off, whatever its value is.
   static let variable = "POSTMORTEM_NO_SYMBOL_CACHE"
@@ -19,7 +21,8 @@ final class SymbolCacheDirectory: SymbolStore {
   ///   - environment: the environment, whose `XDG_CACHE_HOME` is the parent directory; without this variable, the
   ///     parent directory is `.cache` in `HOME`.
   ///   - maximumSize: the maximum number of bytes of all files.
-  /// - Returns: nil if the cache is turned off, belongs to another user or cannot be created.
+  /// - Returns: nil if the cache is turned off or cannot be created, if other users have access to it, or if this
+  ///   program is set-user-ID or set-group-ID.
   init?(
     environment: [String: String] = ProcessInfo.processInfo.environment,
     maximumSize: Int64 = 64 << 20

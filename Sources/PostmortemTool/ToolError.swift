@@ -58,6 +58,6 @@ struct ToolError: Error, CustomStringConvertible {
 }
 
 extension String {
-  /// The text with control characters escaped, so that it stays on one line of a terminal.
+  /// The text with control characters escaped, so that the text stays on one line of a terminal.
   var escapedForMessage: String { escapedForTerminal() }
 }

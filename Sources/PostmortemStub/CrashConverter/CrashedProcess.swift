@@ -1,4 +1,4 @@
-/// What a `UserStreamDataSource` can read from a dump; on this system, there are no dumps.
+/// The data that a `UserStreamDataSource` can read from a dump; on this system, there are no dumps.
 public struct CrashedProcess: Sendable {
   private init() {}
 

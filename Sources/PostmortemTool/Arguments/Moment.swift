@@ -35,8 +35,8 @@ extension Timestamp {
 
   /// Reads a moment from an option, in the forms that journalctl, docker and this tool's own JSON use.
   ///
-  /// The forms are an age, a word for a day, an `@` followed by the seconds since 1970, and a date in UTC with or
-  /// without a time of day.
+  /// The forms are an age, `now` or a word for a day, an `@` followed by the seconds since 1970, a time of day, and a
+  /// date with or without a time of day. A time without a time zone is in UTC.
   ///
   /// - Parameter now: the time from which ages and days are counted.
   ///

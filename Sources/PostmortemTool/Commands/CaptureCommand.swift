@@ -93,8 +93,8 @@ private struct QuietMoment {
     deadline = .now + .seconds(seconds)
   }
 
-  /// Examines the process, and tries again a few times after an error, because the process may just be writing a
-  /// dump.
+  /// Examines the process, and tries again a few times after an error, because a process that is writing a dump looks
+  /// like one that does not accept requests.
   ///
   /// Writing a dump takes milliseconds.
   ///
@@ -113,7 +113,8 @@ private struct QuietMoment {
     }
   }
 
-  /// True while a thread blocks libc's own signals, as it does in this package's handler and, for a moment, in libc.
+  /// True while a thread blocks libc's own signals (32 and 33), which happens in this package's handler and, for a
+  /// moment, in libc.
   ///
   /// A program cannot block these signals through libc.
   private var isDumping: Bool {
@@ -235,9 +236,10 @@ private struct RequestedProcess: ~Copyable {
     return thread.threadID
   }
 
-  /// The first thread that does not wait for the signal and that most likely has room for the signal's frame.
+  /// A thread that does not wait for the signal: the first one that is known to have room for the signal's frame or,
+  /// without such a thread, the first one that likely has room.
   ///
-  /// If the process's memory cannot be read, the check for room is left out.
+  /// If this tool cannot read the process's memory, it does not check for room.
   private func chosen(among threads: [ThreadSignals]) -> ThreadSignals? {
     func waits(_ thread: ThreadSignals) -> Bool {
       SignalWait.mayWait(thread.threadID, of: processID, for: signal)
@@ -256,7 +258,7 @@ private struct RequestedProcess: ~Copyable {
     return likely
   }
 
-  /// Waits until the dump is finished, or until another converter has made its report pending.
+  /// Waits until the dump is finished, or until another converter has stored the dump's report in `pending/`.
   ///
   /// - Throws: `ToolError` after the deadline, or if the process has ended without a dump.
   func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {
@@ -282,7 +284,7 @@ private struct RequestedProcess: ~Copyable {
   /// All tasks of the process after its dump; nil if the process's memory cannot be searched.
   var tasks: AllTasks? {
     let tasks = CapturedTasks(of: processID).tasks()
-    // A process that has ended or called exec was not the one that was searched.
+    // If the process has ended or called exec, the search may have read the memory of another program.
     guard tasks != nil, !descriptor.hasEnded, (try? HandledProcess(processID))?.holdsFile == true
     else {
       return nil

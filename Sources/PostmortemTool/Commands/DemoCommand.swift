@@ -132,7 +132,7 @@ enum DemoVictim {
     return entry &* 2
   }
 
-  /// Causes the crash: reads a field of an entry whose address is null.
+  /// Causes the crash: reads from address 24, like a program that reads a field through a null pointer.
   @inline(never) private static func readEntry(at offset: UInt) -> Int {
     guard let entry = unsafe UnsafePointer<Int>(bitPattern: offset & ~7) else { return 0 }
     return unsafe entry.pointee

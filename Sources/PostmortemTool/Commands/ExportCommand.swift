@@ -58,7 +58,8 @@ enum ExportCommand: Subcommand {
 
 /// Writes the export to standard output in large pieces.
 ///
-/// Unlike with text for people, it is an error if the reader closes the pipe before the end of the export.
+/// If the reader closes the pipe before the end of the export, the command fails; commands that print text for people
+/// do not.
 struct ExportOutput {
   var json = JSONWriter()
 

@@ -50,7 +50,9 @@ enum WatchCommand: Subcommand {
   ]
   static let operands = Operands.database
 
-  /// The maximum number of seconds between two checks, unless a core file is awaited.
+  /// The number of seconds between two checks if no event arrives and no core file is being written.
+  ///
+  /// A dump that is still in use after this time is printed as left for later.
   private static let patience = 60
 
   static func run(_ words: [String]) throws {

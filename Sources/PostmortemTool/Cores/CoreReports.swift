@@ -11,7 +11,7 @@ enum CoreReports {
   ///
   /// - Parameters:
   ///   - directory: the directory with the core files.
-  ///   - database: the path of the database's own directory.
+  ///   - database: the path of the database's directory, as `ReportDatabase.place` returns it.
   ///   - takes: returns false if the file at a path is to be skipped.
   ///   - progress: called with the number of examined files and the number of all files.
   /// - Returns: the outcomes, and the number of core files that could not be read. The names of these files are

@@ -2,7 +2,8 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// An unlinked temporary file for data that cannot be read twice: the bytes of a pipe, or the output of a program.
+/// An unlinked temporary file for data that cannot be read twice: the bytes of a pipe, or the output of a program that
+/// decompresses a file.
 ///
 /// Blocks of zeros become holes, as in core files that the kernel writes. The file's space is freed when the last
 /// descriptor is closed, at the latest when this process ends.
@@ -68,9 +69,9 @@ struct SpoolFile {
     size = end
   }
 
-  /// True if all bytes of the block are 0, as most bytes of a core file are.
+  /// True if all bytes of the block are 0, as in much of a core file.
   ///
-  /// memcmp compares each byte with the next one, which is fast.
+  /// The first byte is 0, and memcmp checks that each byte equals the next one, which is fast.
   private var isZeros: Bool {
     guard block.first == 0 else { return false }
     return unsafe block.withUnsafeBytes { bytes in

@@ -49,7 +49,7 @@ struct DebugFileServers {
 
   /// Downloads the debug files of the modules that have frames without a known source line in a report.
   ///
-  /// - Returns: true if there are now files from which more names may be found.
+  /// - Returns: true if the cache now contains debug files of these modules, which may have more names and lines.
   func fetch(for report: CrashReport) -> Bool {
     var wanted: [ModuleSnapshot] = []
     for frame in report.threads.flatMap(\.frames) where frame.sourceLocation == nil {
@@ -61,7 +61,7 @@ struct DebugFileServers {
     return wanted.prefix(Self.maximumModules).count { fetch($0) } > 0
   }
 
-  /// - Returns: true if the debug file exists now.
+  /// - Returns: true if the cache now contains the debug file.
   private func fetch(_ module: ModuleSnapshot) -> Bool {
     let folder = "\(directory)/\(module.buildID.hexadecimal)"
     let path = folder + "/debuginfo"

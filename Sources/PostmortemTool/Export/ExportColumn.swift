@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import DumpInspection
 internal import IntermediateDump
 
-/// A column of `postmortem export`; a test writes `Docs/Reference/Export.md` from the columns.
+/// A column of `postmortem export`; a test generates the table in `Docs/Reference/Export.md` from the columns.
 struct ExportColumn {
   /// The type of a column's values, from which a test derives the column types of DuckDB and ClickHouse in
   /// `Docs/Reference/Export.md`.

@@ -10,7 +10,7 @@ enum ExportValue: Equatable {
   case integer(Int64)
   case boolean(Bool)
   case time(Timestamp)
-  /// A number of nanoseconds, written as seconds with milliseconds.
+  /// A number of nanoseconds, written as seconds with three decimals.
   case seconds(UInt64)
   case texts([String])
   case map([ReportDetails.Tag])

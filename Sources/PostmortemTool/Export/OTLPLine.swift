@@ -101,7 +101,8 @@ enum OTLPLine {
     return attributes
   }
 
-  /// The type of the error if the program gave one; otherwise the signal or, without a signal, the cause.
+  /// The type of the error that the program gave; otherwise the signal, the cause or the kind of report, whichever is
+  /// known first.
   private static func type(of report: ExportedReport) -> String {
     report.details[text: .requestErrorType] ?? report.signal ?? report.facts.cause ?? report.kind
   }

@@ -13,7 +13,7 @@ struct ReportWalk {
   private let paths: [String]
   private let period: Period
   private var seen: Set<ReportID> = []
-  /// The reports that could not be read in one database; another database may contain them completely.
+  /// The reports that could not be read in one database; another database may contain a readable copy.
   private var unread: [ReportID: ExportedReport] = [:]
   private(set) var failureCount = 0
 

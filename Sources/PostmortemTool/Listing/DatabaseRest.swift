@@ -7,7 +7,7 @@ struct DatabaseRest {
   let quarantined: Int
   private let path: String
 
-  /// - Parameter path: the path of the database's own directory.
+  /// - Parameter path: the path of the database's directory, as `ReportDatabase.place` returns it.
   init(of path: String) {
     self.path = path
     waiting = ReportDatabase.waiting(in: path) ?? 0

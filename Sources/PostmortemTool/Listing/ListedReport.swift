@@ -69,7 +69,7 @@ struct ListedReport {
   /// If the index lacks a report, the report is read in a separate process and added to the index.
   ///
   /// - Parameters:
-  ///   - needsNames: true to also read reports that were made before the search for their functions' names was
+  ///   - needsNames: true to also read reports whose facts were stored before the search for function names was
   ///     complete.
   ///   - symbolDirectories: as for `show`; with a directory, the index is neither used nor changed.
   ///   - needsProcesses: true to read process IDs and executables from the index too.

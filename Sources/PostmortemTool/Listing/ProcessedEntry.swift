@@ -35,7 +35,7 @@ extension ReportTable {
 }
 
 extension ReportFacts {
-  /// The facts that a list shows.
+  /// The facts of a converted dump that a table shows.
   fileprivate init(of summary: ProcessedDump.Summary?) {
     self.init()
     program = summary?.program
@@ -54,7 +54,7 @@ struct ProcessedEntry: Codable {
   let file: String
   /// One of "complete", "torn", "ended", "failed", "quarantined" and "left".
   let outcome: String
-  /// The reason for the outcome, for all dumps except complete ones.
+  /// The reason for the outcome; nil if the outcome is "complete".
   let reason: String?
   /// The time by which a dump that was left can be converted at the latest; nil if this time is not known.
   let until: String?

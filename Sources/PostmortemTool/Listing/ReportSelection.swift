@@ -5,7 +5,7 @@ internal import IntermediateDump
 internal import PendingDumps
 
 /// Selects a report or a waiting dump by an ID, a process ID or a program name; without such a word, selects the
-/// newest.
+/// newest crash.
 struct ReportSelection {
   /// A report or dump that can be selected.
   struct Candidate {
@@ -24,7 +24,10 @@ struct ReportSelection {
     func isOf(program name: String) -> Bool { program == name || executable == name }
   }
 
-  /// The path of the database as the command line gives it; `place` is the path of the database's own directory.
+  /// The path of the database as the command line gives it.
+  ///
+  /// `place` is the path of the directory that contains the reports. The paths differ for a world-writable mount point,
+  /// in which the database is a subdirectory.
   private let path: String
   private let place: String
   /// The database for reading reports; nil if only a handler has used it so far.
@@ -51,7 +54,7 @@ struct ReportSelection {
 
   /// Finds the report or dump that a word means; nil if there is none.
   ///
-  /// - Parameter word: the word; nil for the newest report or dump.
+  /// - Parameter word: the word; nil or "latest" for the newest crash.
   /// - Throws: `ToolError` if the word means more than one report or dump.
   func find(_ word: String?) throws -> Candidate? {
     let word = word == "latest" ? nil : word

@@ -11,7 +11,7 @@ struct ReportTable {
     case alarm = "31"
   }
 
-  /// The minimum width and the style of a column.
+  /// A column's title, minimum width in characters, and style.
   struct Column {
     let title: String
     let minimum: Int
@@ -145,7 +145,10 @@ struct ReportTable {
     return ids.map { String($0.prefix(length)) }
   }
 
-  /// A time as an age in seconds, minutes, hours or days; as a date if the time is over a month ago or in the future.
+  /// A time as an age in seconds, minutes, hours or days.
+  ///
+  /// A time at least 31 days ago is printed as a date, and a time more than a minute in the future as a date with the
+  /// time of day.
   func age(of time: Timestamp) -> String {
     let seconds = now.seconds.clampedSubtracting(time.seconds)
     func ago(_ count: Int64, _ unit: String) -> String { "\(count) \(unit) ago" }
@@ -177,7 +180,7 @@ enum CrashWords {
     return words.isEmpty ? "-" : words.joined(separator: " ").escapedForMessage
   }
 
-  /// The source line, followed by the function, because the end of the text can be cut off.
+  /// The file and line, followed by the function, because a table may cut off the end of the text.
   static func location(of facts: ReportFacts?) -> String {
     guard let place = facts?.place else { return "-" }
     let text = place.escapedForMessage

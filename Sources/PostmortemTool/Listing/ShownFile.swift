@@ -64,7 +64,7 @@ struct ShownFile {
     if word.isEmpty { throw arguments.usage("an empty word names no report") }
     let selection = try ReportSelection(database, arguments)
     if let found = try selection.find(word) { return ShownFile(found, database) }
-    // Version 1.0.0 took such a word as a directory; this is still accepted if the word cannot mean anything else.
+    // Version 1.0.0 treated such a word as a directory. This version does so only if the word has no other meaning.
     if InputFile.isDirectory(word), let old = try? selected([], in: word, arguments) {
       arguments.warnOfWord(word)
       return old

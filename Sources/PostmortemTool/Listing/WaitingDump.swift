@@ -17,7 +17,7 @@ struct WaitingDump {
 
   /// The waiting dumps of a database, newest first; reads no dump and changes nothing.
   ///
-  /// - Parameter place: the path of the database's own directory.
+  /// - Parameter place: the path of the database's directory, as `ReportDatabase.place` returns it.
   static func all(in place: String) -> [WaitingDump] {
     let directory = place + "/" + PendingDumpName.directory
     return InputFile.names(in: directory).compactMap { file -> WaitingDump? in

@@ -91,8 +91,8 @@ struct LogLines {
     case let text as String:
       let pieces = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
       for (index, piece) in pieces.enumerated() {
-        // Docker cuts lines of more than 16 KiB, and then only the last part ends in a line feed. Texts of other
-        // programs have no line feed at all.
+        // Docker cuts lines of more than 16 KiB, and then only the last part ends in a line feed. Other programs write
+        // texts without a line feed at the end.
         let isLast = index < pieces.count - 1 || name != "log"
         let origin = form.source + name
         guard let line = join(Array(piece), isLast: isLast, from: origin), !line.isEmpty else {

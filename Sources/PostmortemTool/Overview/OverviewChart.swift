@@ -18,7 +18,7 @@ enum OverviewChart {
     ),
   ]
 
-  /// The singular and the plural of the word for what is counted.
+  /// The word for the counted reports, in singular and plural.
   struct Words {
     let one: String
     let many: String

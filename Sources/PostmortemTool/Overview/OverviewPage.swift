@@ -226,7 +226,7 @@ struct OverviewPage {
     }
   }
 
-  /// True if all crashes of the signature were after the first crash of the program's newest version.
+  /// True if the signature did not occur before the first crash of the program's newest version.
   private func isNew(_ key: CrashOverview.Subject, _ group: CrashOverview.Group) -> Bool {
     releases[key.program].map { group.first >= $0 } ?? false
   }

@@ -8,8 +8,9 @@ internal import Stackwalk
 
 /// A search for all tasks of Swift concurrency in the memory of a process that has just written a dump.
 ///
-/// The handler writes this dump in a signal handler, which cannot search the memory. So this tool searches it from
-/// outside, through the kernel. The kernel allows this to root and, depending on Yama, to the process's own user.
+/// The handler writes this dump in a signal handler, which cannot search the memory. So this tool reads the process's
+/// memory from outside. The kernel allows root to do this and, depending on Yama's `ptrace_scope`, the process's own
+/// user.
 struct CapturedTasks {
   private static let (groupLimit, recordLimit) = (512, 256)
   private static let runtime = "libswift_Concurrency.so"

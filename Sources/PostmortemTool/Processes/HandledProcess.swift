@@ -58,7 +58,8 @@ struct HandledProcess {
       (directory, holdsDirectory, record, verdict) = (nil, false, nil, nil)
       return
     }
-    // The directory is reached through the process's own descriptor, which also works in another mount namespace.
+    // This tool opens the directory through the process's own descriptor, because that also works if the process is in
+    // another mount namespace.
     let held = links.first { $0.value == file.path.parent }
     let path = held.map { [place] in "\(place)/fd/\($0.key)" } ?? file.path.parent
     (directory, holdsDirectory) = (path, held != nil)
@@ -109,7 +110,7 @@ struct HandledProcess {
     ).verdict
   }
 
-  /// The target of each descriptor of a process.
+  /// Reads the link targets in `/proc` of all descriptors of a process.
   private static func links(
     of processID: Int32, _ place: String
   ) throws(ToolError) -> [String: String] {

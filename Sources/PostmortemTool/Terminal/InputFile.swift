@@ -1,7 +1,7 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// A file that the command line names, which is read completely, up to a maximum size.
+/// A file that the command line names; files other than core files have a maximum size.
 enum InputFile {
   /// The maximum size in bytes: twice that of the largest dump that a converter reads.
   static let maximumSize = 1 << 30
@@ -15,7 +15,7 @@ enum InputFile {
     }
   }
 
-  /// Opens a dump; a small dump is read at once, and the bytes of a larger dump are read when they are needed.
+  /// Opens a dump; a small dump is read completely, and the bytes of a larger dump are read when they are needed.
   ///
   /// A core file may have any size.
   static func dump(at path: String, _ core: CoreSource = CoreSource()) throws(ToolError)
@@ -108,7 +108,7 @@ enum InputFile {
     return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Throws unless the directory exists and this user can read it.
+  /// Throws unless the directory exists and this user can read and search it.
   static func requireDirectory(_ path: String) throws(ToolError) {
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
     let failure = errno

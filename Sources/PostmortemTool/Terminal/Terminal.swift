@@ -68,7 +68,7 @@ enum Terminal {
   /// True if standard output is a terminal.
   static var isOutput: Bool { isatty(1) == 1 }
 
-  /// True if a person can be asked a question.
+  /// True if standard input and standard error are terminals, which a question to the user needs.
   static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
   /// Asks a question on the terminal; every answer except "y" and "yes" means no.
@@ -116,8 +116,9 @@ enum OutputFile {
     }
   }
 
-  /// Replaces a file as `write` does, with what `contents` writes to a descriptor; the descriptor of a regular file
-  /// is also readable.
+  /// Replaces a file like `write`, with the bytes that `contents` writes to the descriptor that it gets.
+  ///
+  /// If the path is a regular file or does not exist, `contents` can also read from the descriptor.
   static func replace(
     _ path: String, with contents: (Int32) throws(ToolError) -> Void
   ) throws(ToolError) {
@@ -145,7 +146,7 @@ enum OutputFile {
   }
 }
 
-/// Writes to standard output in pieces of 64 KiB.
+/// Writes to standard output in pieces of at least 64 KiB; the caller calls `flush` for the last piece.
 struct StandardOutput: TextOutputStream {
   private var buffer = ""
 
