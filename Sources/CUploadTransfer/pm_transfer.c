@@ -109,8 +109,8 @@ static int64_t milliseconds(void) {
 // OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent such reads of freed memory. First, OpenSSL
 // is initialized without its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit
 // handler below runs before OpenSSL's handlers. This exit handler ends the transfers and waits for their threads to
-// leave libcurl. The wait for these threads has a time limit, because a thread may be stopped. A stopped thread must
-// not be killed, because it may hold a lock that the rest of the exit needs.
+// leave libcurl. The wait for these threads has a time limit, because one of these threads
+// may be stopped. A stopped thread must not be killed, because it may hold a lock that the rest of the exit needs.
 
 // The maximum time in milliseconds that an exit waits for the transfers to end.
 enum { EXIT_PATIENCE = 60 };

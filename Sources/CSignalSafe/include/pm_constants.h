@@ -1,6 +1,6 @@
 // The kernel's constants under their usual names, for crash code. This module's headers cannot include the system's
-// headers (see pm_system_calls.h), and crash code cannot import Glibc. The file pm_layout.c compares these constants
-// with the system's headers.
+// headers (see pm_system_calls.h), and crash code cannot import Glibc. The file pm_layout.c compares most of these
+// constants with the system's headers.
 //
 // The values are written as in glibc, because Swift treats two macros as the same only if their tokens are the same.
 #ifndef PM_CONSTANTS_H

@@ -6,7 +6,7 @@
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
 extension Capture {
-  /// Writes the windows as regions into the open array.
+  /// Writes the windows as memory regions into the dump's array that is currently open.
   @_noLocks
   func writeMemory(aroundRegisters registers: Bytes) {
     let (regions, scratch) = (cachedRegions, session.scratch)

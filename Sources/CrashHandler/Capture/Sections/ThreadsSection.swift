@@ -15,7 +15,7 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// Returns the maximum number of bytes that are written from each other thread's stack.
+/// Returns the maximum number of bytes of each stack, so that all stacks together stay within the limit for them.
 private func stackShare(_ limits: CaptureLimits, threads: Int) -> Int {
   var share = limits.otherThreadStacks.dividedReportingOverflow(by: threads).partialValue
   if share < 1024 { share = 1024 }

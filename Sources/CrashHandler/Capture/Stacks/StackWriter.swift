@@ -91,7 +91,7 @@ struct StackWriter {
     return (start, mapping.start, end)
   }
 
-  /// Adds a stack to the stacks that are read with one system call; returns false if there is no room for it.
+  /// Adds a stack to the ranges that `stage` reads with one system call; returns false if `stage` has no room for it.
   @_noLocks
   func add(
     from stackPointer: UInt64, threadPointer: UInt64, limit: Int, to stage: MemoryStage
