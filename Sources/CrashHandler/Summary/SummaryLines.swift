@@ -18,7 +18,7 @@ struct SummaryLines {
 
   let capture: Capture
   var text: TextBuffer
-  /// True after a frame was left out because there was no room for its line.
+  /// True if frames were left out, because there was no room for their lines or because the stack has too many frames.
   var hasMoreFrames = false
 
   @_noLocks

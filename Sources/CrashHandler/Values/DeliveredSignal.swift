@@ -81,7 +81,7 @@ struct DeliveredSignal {
 
   enum Recurrence {
     case certain
-    /// The code is positive, but does not say what the instruction did wrong; usually it is SI_KERNEL.
+    /// The code is positive, but does not show what the instruction did wrong; usually the code is SI_KERNEL.
     ///
     /// The cause may be the instruction, for example an access to a noncanonical address, or an earlier event, such
     /// as a signal frame for which there was no room.

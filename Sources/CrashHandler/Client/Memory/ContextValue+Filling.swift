@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Fills a context value for the program; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The number of bytes that a new value has room for even if there are many contexts.
+  /// The number of bytes that a new value can always take, even if there are many contexts.
   ///
   /// Values of outer contexts are cut to this size to make room; if that is not enough, outer contexts are left out.
   private static var leastValue: Int { 32 }

@@ -77,7 +77,7 @@ struct SafeMemory {
 
   /// Fills the cache with pages that will be needed, using few system calls; does nothing without a cache.
   ///
-  /// - Parameter addresses: the pages, as ranges of `Scratch.setRange`.
+  /// - Parameter addresses: the pages, as ranges that `Scratch.setRange` stored.
   @_noLocks
   func readAhead(_ addresses: Bytes) {
     if usesSystemCall { pages?.read(addresses, from: self) }
@@ -86,7 +86,7 @@ struct SafeMemory {
   /// Copies whole pages into consecutive memory, with one system call.
   ///
   /// - Parameters:
-  ///   - addresses: the pages, as ranges of `Scratch.setRange`.
+  ///   - addresses: the pages, as ranges that `Scratch.setRange` stored.
   ///   - count: at most `PageCache.batch`.
   /// - Returns: the number of pages before the first page that cannot be read, must not be read, or is not in memory.
   @_noLocks
@@ -162,7 +162,7 @@ struct SafeMemory {
   /// The copy ends before the first byte that cannot be read; the result is 0 if the system call is not allowed.
   ///
   /// - Parameters:
-  ///   - ranges: ranges of `Scratch.setRange`, all of them in memory.
+  ///   - ranges: ranges that `Scratch.setRange` stored; all their pages are in memory.
   ///   - number: the number of ranges, at most `PM_COPIED_RANGES`.
   ///   - count: the number of bytes of all ranges together.
   @_noLocks
