@@ -144,9 +144,9 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
   return 1;
 }
 
-// Returns 1 if instruction fetches in the handler's own code have faulted more than PM_LOST_CODE_FAULTS times. This is
-// more often than the recovery points of all sections can handle. Without this check, the handler would be entered
-// again and again, forever.
+// Returns 1 if instruction fetches in the handler's own code have faulted more than PM_LOST_CODE_FAULTS times, which
+// is more often than all recovery points together can handle. Without this check, the handler would be entered again
+// and again, forever.
 PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
   if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
   uint64_t place = pm_context_register(context, PM_INSTRUCTION_POINTER);

@@ -154,8 +154,9 @@ extension ContextValue {
   ///
   /// - Parameters:
   ///   - outer: the contexts around the new one; nil if there are none.
-  ///   - mark: an offset in the text of `outer`.
-  /// - Returns: the offset in this record's text at which the contexts after `mark` begin.
+  ///   - mark: the offset, in the text of `outer`, at which the contexts of this `withContext` call begin; `.max` if
+  ///     `outer` has none.
+  /// - Returns: the offset, in this record's text, at which the contexts of this call begin.
   fileprivate func begin(
     inside outer: ContextValue?, work: UInt64, adding name: StaticString, _ value: String,
     mark: Int = .max

@@ -41,8 +41,9 @@ extension ContextValue {
   ///   - capacity: the maximum size of this record's text.
   ///   - leastValue: the number of bytes to which values may be cut before contexts are left out, outermost first.
   ///   - name: the name of contexts that are not appended.
-  ///   - mark: an offset in the other record's text.
-  /// - Returns: the offset in this record's text at which the contexts after `mark` begin.
+  ///   - mark: the offset, in the other record's text, at which the contexts of the current `withContext` call begin;
+  ///     `.max` if the record has none.
+  /// - Returns: the offset, in this record's text, at which the contexts of the current call begin.
   @_noLocks @discardableResult
   func append(
     _ other: ContextValue, from start: Int, capacity: Int, leastValue: Int,
