@@ -40,8 +40,9 @@
 #define SIGXCPU 24
 #define SIGXFSZ 25
 #define SIGPROF 27
-// glibc's internal signal, with which setuid(2) and similar calls change all threads. No libc function lets a program
-// block it, wait for it or set its action. Source: glibc sysdeps/unix/sysv/linux/internal-signals.h.
+// glibc's internal signal, with which setuid(2) and similar calls change the IDs of all threads. No libc function lets
+// a program block this signal, wait for it or set its action. Source: glibc
+// sysdeps/unix/sysv/linux/internal-signals.h.
 #define SIGSETXID 33
 #define SIGSYS 31
 

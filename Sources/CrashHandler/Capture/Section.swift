@@ -7,7 +7,7 @@ internal import IntermediateDump
 /// explain the rest of the order. A fault in a section ends only that section (`Capture.run`). At the time limit, the
 /// current section ends, and all later sections except `writeCapture` are left out.
 ///
-/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply, `dumpRequest` and
+/// `pm_write_dump` writes the header, the `process` map encoded at launch and, if they apply, `dumpRequest` and
 /// `survival` before the first section, and the end mark after `writeCapture`. A case's raw value is its position in
 /// this order and can change; dumps identify a section by its `DumpSection`. The functions of the sections are in
 /// `Capture/Sections`. `SectionTests` compares order, numbers and names with

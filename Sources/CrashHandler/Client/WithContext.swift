@@ -113,7 +113,7 @@ package struct ContextScope {
     }
   }
 
-  /// Makes a context from `WorkContext.capture` the current context, instead of the caller's.
+  /// Begins the context `taken`, which `WorkContext.capture` returned; it replaces the caller's context.
   @inline(never)
   package init(_ taken: WorkContext) {
     let isInContext = unsafe pm_work_value() != nil

@@ -6,9 +6,9 @@ internal import CSignalSafe
 extension Capture {
   /// Blocks the signals of faults and of the watchdog, until `setFaultStack` unblocks them.
   ///
-  /// Until `setFaultStack`, the kernel would put another signal's frame at the top of the thread's alternate stack,
-  /// over the crash's frame. The dump would then show the handler's registers instead of the crash's, and the handler
-  /// would return into itself.
+  /// The handler leaves the thread's alternate stack. Until `setFaultStack`, the kernel would put another signal's
+  /// frame at the top of that stack, over the crash's frame. The dump would then show the handler's registers instead
+  /// of the crash's, and the handler would return into itself.
   ///
   /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals, and the SIGSYS
   /// handler runs on the current stack.

@@ -43,7 +43,7 @@ struct DeliveredSignal {
     }
   }
 
-  /// True for a signal that another process or the kernel sent to this process.
+  /// True for a sent signal whose siginfo does not name this process as the sender.
   @_noLocks
   func isForeign(to process: Int32) -> Bool {
     guard isAsynchronous, let information else { return false }

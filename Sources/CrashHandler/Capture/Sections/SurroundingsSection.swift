@@ -88,7 +88,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the first open descriptors, and the number of all.
+  /// Writes the first `descriptorLimit` open descriptors, and the number of all open descriptors.
   private func writeDescriptors() {
     let directory = proc.open(named: "thread-self/fd", directory: true)
     session.counts.set(.descriptors, isShown: directory >= 0)

@@ -21,7 +21,8 @@ extension Capture {
     if let start = memory.firstReadable(from: StackWriter.start(stackPointer)) {
       written.first = writeInTwo(start, limit: limit)
     }
-    // No frame is larger than 4 GiB. In code without frame pointers, the frame-pointer register may have any value.
+    // A frame of more than 4 GiB is not plausible. In code without frame pointers, the frame-pointer register may have
+    // any value.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
     {

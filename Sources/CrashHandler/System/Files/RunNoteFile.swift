@@ -16,8 +16,8 @@ extension Capture {
 
   /// Notes that the process exits.
   ///
-  /// If the note cannot be written, the record is removed: a missing report on the end does less harm than a wrong
-  /// one.
+  /// If the note cannot be written, the record is removed: a missing report on the process's end does less harm than a
+  /// wrong report.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
     removeExpectedHangDumps()

@@ -25,7 +25,7 @@ struct SafeMemory {
   var usesSystemCall = true
   /// The cache of recently read pages; nil to read from memory each time.
   var pages: PageCache?
-  /// The reader for pages that are not in memory; nil if all pages are read in the same way.
+  /// The reader for pages that are neither in memory nor in swap; nil if all pages are read in the same way.
   var absent: AbsentPages?
 
   /// Returns how many consecutive bytes, starting at an address, may be read; at most `count`.
@@ -40,8 +40,8 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// Returns how many consecutive bytes, starting at an address, may be read and, as far as is known, are in memory;
-  /// at most `count`.
+  /// Returns how many consecutive bytes, starting at an address, may be read and, as far as is known, are in memory or
+  /// in swap; at most `count`.
   @_noLocks
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
