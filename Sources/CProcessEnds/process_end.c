@@ -51,8 +51,8 @@ static int become_daemon(int keeps_directory, int keeps_files) {
   return 0;
 }
 
-// Does the same as glibc's daemon, and tells the handler that the program continues in the child. Source: glibc
-// misc/daemon.c.
+// Does the same as glibc's daemon, and notifies the crash handler that the program continues in the child. Source:
+// glibc misc/daemon.c.
 __attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps_files) {
   pid_t child = fork();
   if (child == -1) return -1;

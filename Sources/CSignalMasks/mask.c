@@ -25,7 +25,7 @@ static _Thread_local struct pm_thread_mask own_mask __attribute__((tls_model("in
 // The process ID of a vfork child that has set its own mask; such a child runs in its parent's memory.
 static _Thread_local int32_t own_copy __attribute__((tls_model("initial-exec")));
 
-// Does what libc's pthread_sigmask does: reads `set` here, and lets the kernel write `old`.
+// Does what libc's pthread_sigmask does: this function reads `set`, and the kernel writes `old`.
 static int ask_kernel(int how, const sigset_t *set, sigset_t *old) {
   if (__interceptor_pthread_sigmask) return __interceptor_pthread_sigmask(how, set, old);
   uint64_t signals;
@@ -59,8 +59,8 @@ static uint64_t kept_open(uint64_t asked) {
   return kept & ABORT && !pm_takes_abort() ? kept & ~ABORT : kept;
 }
 
-// Sets the mask, first in `own_mask` and then in the kernel. The caller has blocked all other signals, so only a
-// fault can interrupt this function between the two steps.
+// Sets the mask, first in `own_mask` and then in the kernel. The caller has blocked all signals except the crash
+// signals other than SIGABRT, so only one of these can interrupt this function between the two steps.
 static void set_mask(uint64_t asked) {
   if (is_copy()) {
     own_copy = (int32_t)pm_getpid();

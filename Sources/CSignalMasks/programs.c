@@ -109,8 +109,8 @@ EXPORTED int fexecve(int file, char *const arguments[], char *const environment[
   return become(&function, (const char *)(intptr_t)file, arguments, environment);
 }
 
-// Fills `arguments` with `first` and the arguments after it, up to and including NULL; `list` then points after that
-// NULL. This code does not use malloc, because a vfork child may run it.
+// Defines `arguments`, which contains `first` and the arguments after it, up to and including NULL. `list` then points
+// after that NULL. This code does not use malloc, because a vfork child may run it.
 #define COLLECT(first)                                                   \
   va_list list;                                                          \
   size_t count = 1;                                                      \

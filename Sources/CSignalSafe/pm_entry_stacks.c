@@ -7,10 +7,11 @@
 // the code in pm_thread_base.h has checked it.
 #define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
 
-// Marks functions that the kernel or an emulator calls. For example, qemu-user 7.2 enters x86_64 handlers with a
-// misaligned stack, on which compiled code faults at its first aligned store. On arm64, any use of a misaligned stack
-// pointer faults, so both the kernel and qemu align it. Source: System V ABI AMD64 supplement, 3.2.2; Linux
-// arch/arm64/kernel/signal.c and qemu linux-user/aarch64/signal.c, get_sigframe.
+// Marks functions that the kernel or an emulator calls, and realigns the stack in these functions on x86_64. The reason
+// is that qemu-user 7.2 enters x86_64 handlers with a misaligned stack, on which compiled code faults at its first
+// aligned store. On arm64, any use of a misaligned stack pointer faults, so both the kernel and qemu align it. Source:
+// System V ABI AMD64 supplement, 3.2.2; Linux arch/arm64/kernel/signal.c and qemu linux-user/aarch64/signal.c,
+// get_sigframe.
 #if defined(__x86_64__)
 #define PM_ENTRY PM_NOT_INSTRUMENTED __attribute__((force_align_arg_pointer))
 #else
@@ -107,15 +108,15 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 #if defined(__x86_64__)
 // Leaves a handler whose first system call was trapped; called in the SIGSYS handler for that call, where all signals
 // are blocked. If the handler being left was called for a fault, the faulting instruction runs again, and the kernel
-// ends the process with the fault's signal. If it was called for SIGPROF or a real-time signal, the interrupted code
-// continues. Returns if the trapped call is not the handler's first call. Source: Linux kernel/signal.c,
-// force_sig_info_to_task.
+// ends the process with the fault's signal. If that handler was called for SIGPROF or a real-time signal, the
+// interrupted code continues. Returns if the trapped call is not the handler's first call. Source: Linux
+// kernel/signal.c, force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
   int signal = pm_siginfo_number(information);
-  // When the handler for SIGABRT returns, abort() itself ends the process; the system calls for that are in libc, and
-  // may be allowed.
+  // When the handler for SIGABRT returns, abort() itself ends the process. It does so with system calls in libc, which
+  // syscall user dispatch may allow.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
   // The instruction pointer is already after the program's breakpoint, so another breakpoint is executed here.
   if (signal == SIGTRAP) __builtin_debugtrap();
@@ -143,8 +144,9 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
   return 1;
 }
 
-// Returns 1 if fetching the handler's own code has faulted more often than all sections together can recover from.
-// Without this check, the handler would be entered again and again, forever.
+// Returns 1 if instruction fetches in the handler's own code have faulted more than PM_LOST_CODE_FAULTS times, which
+// is more often than all recovery points together can handle. Without this check, the handler would be entered again
+// and again, forever.
 PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
   if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
   uint64_t place = pm_context_register(context, PM_INSTRUCTION_POINTER);
@@ -203,7 +205,7 @@ PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
   uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)pm_entries.memory;
   if (!pm_entries.memory || offset >= PM_ENTRY_STACKS * pm_entries.stack_size) return NULL;
   struct entry_stack *stack = &stacks[offset / pm_entries.stack_size];
-  // This leaves 1,024 bytes for data that the caller still pushes on the stack.
+  // The 1,024 bytes below `place` are left for data that the caller still pushes on the stack.
   stack->called = (place - 1024) & ~UINT64_C(15);
   return (void *)(stack->left & ~UINT64_C(15));
 }

@@ -9,7 +9,7 @@
 // Each shard has its own cache line, so that threads of different shards do not compete.
 struct shard {
   uint64_t taken;
-  // The number of open calls without an entry: outermost calls, and calls inside others.
+  // The numbers of open `withContext` calls without an entry: outermost calls, and nested calls.
   uint64_t left_out[2];
   uint64_t unused[5];
 };
@@ -77,7 +77,7 @@ void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested) {
   if (index < 0) {
     uint64_t *count = &table()->shards[-1 - index].left_out[is_nested];
     uint64_t old = __atomic_load_n(count, __ATOMIC_RELAXED);
-    // The count is 0 if the process was forked in between.
+    // The count is 0 if the process was forked after pm_claim_open_context incremented it.
     while (old != 0 && !__atomic_compare_exchange_n(count, &old, old - 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     return;

@@ -88,7 +88,7 @@ static int place_to_use(const struct pm_thrower *thrower) {
 }
 
 // Returns the thread's entry in the table. A thread without an entry takes the entry that was assigned longest ago,
-// because it is not recorded which threads have ended.
+// because the table does not show which threads have ended.
 static struct pm_thrower *own_thrower(uint32_t thread) {
   static _Thread_local uint32_t place;
   if (place != 0 && __atomic_load_n(&pm_throwers_storage[place - 1].thread, __ATOMIC_RELAXED) == thread)
@@ -162,8 +162,8 @@ void pm_record_throws(uint64_t main_stack_end) {
   if (before == will_throw) return;
   main_end = main_stack_end;
   __atomic_store_n(&next_error_hook, before, __ATOMIC_RELAXED);
-  // If the program has set only the first hook, the runtime also calls that hook for typed throws. In that case, the
-  // second hook is left unset, so that the runtime continues to do so.
+  // If the program has set only _swift_willThrow, the runtime also calls that hook for typed throws. In that case, the
+  // hook for typed throws is left unset, so that the runtime still calls _swift_willThrow for them.
   if (&_swift_willThrowTypedImpl) {
     value_hook typed = __atomic_load_n(&_swift_willThrowTypedImpl, __ATOMIC_ACQUIRE);
     __atomic_store_n(&next_value_hook, typed, __ATOMIC_RELAXED);

@@ -109,8 +109,8 @@ static int64_t milliseconds(void) {
 // OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent such reads of freed memory. First, OpenSSL
 // is initialized without its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit
 // handler below runs before OpenSSL's handlers. This exit handler ends the transfers and waits for their threads to
-// leave libcurl. The wait for these threads has a time limit, because a thread may be stopped. A stopped thread must
-// not be killed, because it may hold a lock that the rest of the exit needs.
+// leave libcurl. The wait for these threads has a time limit, because one of these threads
+// may be stopped. A stopped thread must not be killed, because it may hold a lock that the rest of the exit needs.
 
 // The maximum time in milliseconds that an exit waits for the transfers to end.
 enum { EXIT_PATIENCE = 60 };
@@ -197,7 +197,7 @@ struct pm_transfer {
   // The signals that the transfer's thread blocks, so that the program's threads receive them; bit n - 1 stands for
   // signal n.
   uint64_t blocked;
-  // Links of the list of running transfers; guarded by the list's lock.
+  // The previous and the next transfer in the list of running transfers; guarded by `process_end.lock`.
   pm_transfer *previous, *next;
   // Guards `multi`, so that no thread uses `multi` while another frees it.
   pthread_mutex_t lock;
@@ -323,7 +323,8 @@ void pm_transfer_cancel(pm_transfer *transfer) {
 }
 
 static void wake_transfers(void) {
-  // If another thread holds one of the locks, that thread releases the lock soon, and this function is called again.
+  // If another thread holds one of the locks, that thread releases the lock soon, and `end_transfers` calls this
+  // function again.
   if (pthread_mutex_trylock(&process_end.lock) != 0) return;
   for (pm_transfer *transfer = process_end.running; transfer; transfer = transfer->next) {
     if (pthread_mutex_trylock(&transfer->lock) != 0) continue;

@@ -1,6 +1,6 @@
 // The kernel's constants under their usual names, for crash code. This module's headers cannot include the system's
-// headers (see pm_system_calls.h), and crash code cannot import Glibc. The file pm_layout.c compares these constants
-// with the system's headers.
+// headers (see pm_system_calls.h), and crash code cannot import Glibc. The file pm_layout.c compares most of these
+// constants with the system's headers.
 //
 // The values are written as in glibc, because Swift treats two macros as the same only if their tokens are the same.
 #ifndef PM_CONSTANTS_H
@@ -40,8 +40,9 @@
 #define SIGXCPU 24
 #define SIGXFSZ 25
 #define SIGPROF 27
-// glibc's internal signal, with which setuid(2) and similar calls change all threads. No libc function lets a program
-// block it, wait for it or set its action. Source: glibc sysdeps/unix/sysv/linux/internal-signals.h.
+// glibc's internal signal, with which setuid(2) and similar calls change the IDs of all threads. No libc function lets
+// a program block this signal, wait for it or set its action. Source: glibc
+// sysdeps/unix/sysv/linux/internal-signals.h.
 #define SIGSETXID 33
 #define SIGSYS 31
 

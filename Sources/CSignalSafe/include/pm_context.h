@@ -124,7 +124,8 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return (const char *)context + PM_CONTEXT_FLOATING_POINT;
 }
-// `area` is a copy of the first 512 bytes.
+// Returns the size of struct fpsimd_context in bytes; 0 if `area`, a copy of its first 512 bytes, does not begin with
+// FPSIMD_MAGIC.
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *head = (const uint32_t *)area;
   return head[0] == 0x46508001u ? 528 : 0;
@@ -151,10 +152,12 @@ PM_INLINE void pm_context_recover(void *context, const struct pm_recovery_point 
 }
 #endif
 
-// Returns whether the kernel, and not another handler, called a handler. `entry_stack_pointer` is the stack pointer
-// at the handler's entry. If the kernel called the handler, the signal frame is directly above that stack pointer;
-// otherwise the other handler's frame is in between. Source: Linux arch/x86/include/asm/sigframe.h (return address,
-// ucontext), arch/arm64/kernel/signal.c (siginfo of 128 bytes, ucontext).
+// Returns whether the kernel called this handler directly, and no other handler called it. `entry_stack_pointer` is
+// the stack pointer at the handler's entry. If the kernel called the handler, the signal frame is directly above that
+// stack pointer; otherwise the other handler's frame is in between.
+//
+// Source: Linux arch/x86/include/asm/sigframe.h (return address, ucontext), arch/arm64/kernel/signal.c (siginfo of 128
+// bytes, ucontext).
 PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_pointer) {
   return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
 }

@@ -8,7 +8,8 @@
 // the contexts; CoreFile/Client reads all of them. Increase this version if any of these layouts changes.
 #define PM_CORE_LAYOUT 1
 
-// The handler's own memory is not in core files, so this memory has copies of the tokens that were encoded at launch.
+// Core files do not contain the handler's own memory. So this struct points to copies of the parts of a dump that the
+// handler encoded at launch.
 struct pm_core_facts {
   uint64_t layout;
   const char *_Nullable tokens;
@@ -16,8 +17,8 @@ struct pm_core_facts {
 };
 extern struct pm_core_facts pm_core_facts_storage __attribute__((visibility("hidden")));
 
-// Keeps a copy of the tokens of the process map, followed by a copy of those of the system map. Without memory for the
-// copies, core files lack the tokens.
+// Keeps copies of the dump's encoded process map and system map, one after the other. Without memory for the copies,
+// core files lack these maps.
 void pm_keep_core_facts(
     const void *_Nonnull process, uint64_t process_size, const void *_Nonnull system, uint64_t system_size);
 

@@ -122,7 +122,7 @@ struct pm_image_places {
 // AT_PHNUM, AT_SYSINFO_EHDR; <link.h>, struct r_debug.
 void pm_find_link_map(struct pm_image_places *_Nonnull places);
 
-// Returns the name of the C compiler.
+// Returns the name and version of the C compiler that built this module.
 const char *_Nonnull pm_compiler_version(void);
 
 // Returns the file name of the module that contains an address; NULL if no module contains the address.

@@ -1,11 +1,11 @@
 // The table of the `withContext` calls that have begun and not ended. See Docs/Decisions/17-what-the-program-tells.md.
 // Not for crash code, which copies the table as bytes.
 //
-// Word 0 of the table is the number of shards, 0 for 8. Word 1 is the size of the part that has ever been used. At
-// offset 64, each shard has 64 bytes: one bit for each of its entries in use, then the number of open outermost calls
-// for which there was no entry, and the number of other such calls. The entries follow; entry 8 * row + shard belongs
-// to bit `row` of its shard, so that the entries in use are at the beginning of the table. CrashHandler's
-// OpenContext.swift defines the layout of an entry.
+// Word 0 of the table is the number of shards; 0, as in this table, stands for PM_OPEN_CONTEXT_SHARDS. Word 1 is the
+// size of the part that has ever been used. At offset 64, each shard has 64 bytes: a word with one bit for each of its
+// entries in use, then the numbers of open outermost calls and of open nested calls for which there was no free entry.
+// The entries follow; entry 8 * row + shard belongs to bit `row` of its shard, so that the entries in use are at the
+// beginning of the table. CrashHandler's OpenContext.swift defines the layout of an entry.
 #ifndef PM_OPEN_CONTEXTS_H
 #define PM_OPEN_CONTEXTS_H
 
@@ -15,16 +15,16 @@
 #define PM_OPEN_CONTEXT_ROWS 63
 #define PM_OPEN_CONTEXT_SIZE 128
 
-// Takes an entry for the calling thread.
-//
-// Returns the entry's index, or a negative number if all entries are in use; the call is then only counted.
+// Takes an entry for a `withContext` call of the calling thread. Returns the entry's index, or a negative number if all
+// entries are in use; the `withContext` call is then only counted.
 int64_t pm_claim_open_context(_Bool is_nested);
 
 // Returns the memory of an entry.
 void *_Nonnull pm_open_context(int64_t index);
 
-// Releases an entry that pm_claim_open_context returned. `seal` is the first word of the entry. An entry whose first
-// word differs is not released, because another call in a forked child has taken it.
+// Releases the entry whose index pm_claim_open_context returned; for a negative index, only decrements the count of
+// calls without an entry. `seal` is the first word that the caller stored in the entry. If the entry now has another
+// first word, it is not released, because another call in a forked child has taken it.
 void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested);
 
 #endif

@@ -58,7 +58,7 @@ PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
 
 PM_INLINE void pm_set_state(void *_Nullable state) { __c11_atomic_store(&pm_state_storage, state, __ATOMIC_RELEASE); }
 
-// Returns the process to which the kept signals apply.
+// Returns the ID of the process that was passed to pm_keep_open.
 static inline int32_t pm_masks_process(void) { return __c11_atomic_load(&pm_masks_process_storage, __ATOMIC_SEQ_CST); }
 
 // Keeps the given signals unblocked from now on, in the given process.
@@ -67,13 +67,14 @@ static inline void pm_keep_open(uint64_t signals, int32_t process) {
   __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
 }
 
-// Unblocks the kept signals in the calling thread, which may be new.
+// Unblocks the signals that were passed to pm_keep_open in the calling thread, which may be new.
 static inline void pm_adopt_mask(void) {
   if (pm_adopt_mask_storage) pm_adopt_mask_storage();
 }
 
 // Pushes a value for the current task, or for the thread if it runs no task; returns 0 if the program has no Swift
-// concurrency. The first push is used to find out where the runtime stores values.
+// concurrency. The first push in a task, and the first push on a thread without a task, also find out where the runtime
+// stores values.
 _Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
 // Removes the value that was pushed last.

@@ -23,10 +23,11 @@ PM_INLINE uint64_t pm_asked_mask(struct pm_thread_mask mask, uint64_t kernel) {
   return (mask.kernel & ~kernel) == 0 ? kernel | mask.opened : kernel;
 }
 
-// The signals that stay unblocked; 0 until startHandler has set them. While the value is 0, masks are not changed.
+// The signals that stay unblocked; 0 until startHandler has set them. While the value is 0, this package does not
+// change the masks that threads request.
 extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
-// The process in which these signals stay unblocked. A vfork child, which runs in its parent's memory, sets its mask
-// for the program that it becomes.
+// The process in which these signals stay unblocked. They do not stay unblocked in a vfork child, which runs in its
+// parent's memory, because the child sets its mask for the program that it will execute.
 extern _Atomic(int32_t) pm_masks_process_storage __attribute__((visibility("hidden")));
 // The offset of a thread's struct pm_thread_mask from its thread pointer; 0 without CSignalMasks.
 extern int64_t pm_thread_mask_offset_storage __attribute__((visibility("hidden")));
@@ -35,7 +36,8 @@ extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("
 
 PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
 
-// Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has none, or if it cannot be read.
+// Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has no such struct, or if the struct
+// cannot be read.
 PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage;
   if (pm_thread_mask_offset_storage == 0 || !pm_is_readable(place)) return 0;
@@ -43,7 +45,8 @@ PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   return 1;
 }
 
-// Does the same as pm_adopt_mask, but in a handler that interrupted the thread, whose mask is then in the context.
+// Does the same as pm_adopt_mask for a thread that a handler interrupted. The thread's mask is then in the handler's
+// context.
 PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage, opened = mask & pm_kept_open();
   if (pm_thread_mask_offset_storage == 0 || opened == 0 || !pm_is_readable(place)) return;

@@ -5,9 +5,9 @@
 
 #include "pm_annotations.h"
 
-// Makes a system call and returns the kernel's result. The code is in pm_control_<architecture>.S. This module makes
-// all its system calls from this one address, so that the handler can tell its own trapped calls (SECCOMP_RET_TRAP)
-// from those of the program. Source: syscall(2).
+// Makes a system call and returns the kernel's result. The code is in pm_control_<architecture>.S. Crash code makes all
+// its system calls here, so that the handler can distinguish its own trapped calls (SECCOMP_RET_TRAP) from the
+// program's by their address. Source: syscall(2).
 PM_CRASH_TIME long pm_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
 #define PM_SYSCALL(number, a, b, c, d, e, f) \

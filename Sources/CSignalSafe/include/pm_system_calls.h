@@ -18,7 +18,7 @@
 
 // -- Files ----------------------------------------------------------------------------------------------------------
 
-// Writes the dump.
+// Writes the dump, and the crash summary to standard error.
 PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
   return PM_SYSCALL(SYS_write, fd, bytes, count, 0, 0, 0);
 }
@@ -31,15 +31,15 @@ PM_INLINE long pm_pread(int fd, void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pread64, fd, bytes, count, offset, 0, 0);
 }
 
-// Opens files in /proc, relative to a descriptor that was opened when the handler started, so that a later chroot
-// does not matter.
+// Opens a file that exists. Files in /proc are opened relative to a descriptor of /proc that was opened when the
+// handler started, so that a later chroot does not matter.
 PM_INLINE int pm_openat(int directory, const char *path, int flags) {
   return (int)PM_SYSCALL(SYS_openat, directory, path, flags, 0, 0, 0);
 }
 
 PM_INLINE long pm_close(int fd) { return PM_SYSCALL(SYS_close, fd, 0, 0, 0, 0, 0); }
 
-// Reads the list of threads.
+// Reads the entries of a directory, such as the list of threads in /proc/self/task.
 PM_INLINE long pm_getdents64(int fd, void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getdents64, fd, bytes, count, 0, 0, 0);
 }
@@ -50,8 +50,8 @@ PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t s
   return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
 }
 
-// Returns the flags with which a descriptor was opened; O_DIRECTORY among them shows that it is a directory. This
-// function does not use fstat, which would call the file system.
+// Returns the flags with which a descriptor was opened; O_DIRECTORY among them shows that the descriptor refers to a
+// directory. This function does not use fstat, which would call the file system.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
 // How many times a system call is attempted if signals interrupt it on a slow file system. Most of these signals are
@@ -79,7 +79,8 @@ PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(
 // pm_set_file_mode sets this mode.
 extern uint32_t pm_file_mode;
 
-// Creates a dump file in a crash, if a forked child crashes or the handler's file or directory no longer exists.
+// Creates a file in a crash, for example a new dump if a forked child crashes or the handler's dump file no longer
+// exists. Also opens directories.
 PM_INLINE int pm_create(int directory, const char *path, int flags) {
   long result = -EINTR;
   for (int i = 0; i < PM_INTERRUPTIONS && result == -EINTR; i++)
@@ -105,7 +106,8 @@ PM_INLINE long pm_truncate(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftrunc
 // Duplicates a descriptor, to reserve a slot in the descriptor table again after a crash that the process survived.
 PM_INLINE int pm_duplicate(int fd) { return (int)PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
 
-// Writes the byte in an earlier crash's dump that shows how the process continued after that crash.
+// Writes at an offset, for example the byte in an earlier crash's dump that shows how the process continued after that
+// crash.
 PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
 }
@@ -196,7 +198,8 @@ struct pm_range {
 
 // Copies ranges of this process's memory into one buffer, one after the other. Returns the number of bytes before the
 // first byte that cannot be read. If not even the first byte can be read, returns -EFAULT; no signal is raised.
-// `ranges` are pairs as in struct pm_range.
+// `ranges` is an array of `number` pairs with the layout of struct pm_range. Callers pass at most PM_COPIED_RANGES
+// pairs.
 #define PM_COPIED_RANGES 32
 PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *ranges, size_t number) {
   struct pm_range local = {to, count};
@@ -247,7 +250,8 @@ PM_INLINE long pm_kill(int process, int signal) {
   return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
 }
 
-// Queues a signal again with the original siginfo, so that a previous handler and a core file show the true cause.
+// Queues a signal for one thread again, with the original siginfo, so that a previous handler and a core file show the
+// true cause.
 PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void *information) {
   return PM_SYSCALL(SYS_rt_tgsigqueueinfo, process, thread, signal, information, 0, 0);
 }
@@ -301,8 +305,9 @@ PM_INLINE long pm_wait_signal(const uint64_t *set, struct pm_signal_information 
 }
 
 // Sets an alternate stack, for example for faults inside the handler after it has left the previous alternate stack.
-// Without a new one, the kernel would start again at the top of the previous stack, and overwrite a signal frame that
-// is still needed. The return from the handler restores the previous alternate stack. The struct is stack_t.
+// Without a new alternate stack, the kernel would start again at the top of the previous one, and overwrite a signal
+// frame that is still needed. The return from the handler restores the previous alternate stack. The struct has the
+// layout of stack_t.
 struct pm_signal_stack {
   uint64_t base;
   int32_t flags;
@@ -324,8 +329,8 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, 0, 0, 0);
 }
 
-// Creates a timer that sends a signal to `thread`, or to the process if `thread` is 0. The timer is created when the
-// handler starts, and armed in a crash to limit the handler's time.
+// Creates a timer that sends a signal to `thread`, or to the process if `thread` is 0. The struct has the layout of
+// struct sigevent. The signal limits the time that a dump takes (see `WatchdogTimer`).
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
@@ -342,8 +347,8 @@ PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
 
-// Arms the timer for a first expiry, and for regular expiries after that; 0 for `milliseconds` disarms the timer, and
-// 0 for `interval` means only one expiry.
+// Makes the timer expire after `milliseconds`, and then every `interval` milliseconds. A time of 0 disarms the timer;
+// an interval of 0 makes the timer expire only once.
 PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   // struct itimerspec: interval, value.
   int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};
@@ -355,8 +360,8 @@ PM_INLINE long pm_exit_group(int status) { return PM_SYSCALL(SYS_exit_group, sta
 
 // -- Facts ----------------------------------------------------------------------------------------------------------
 
-// Returns the time of a clock in nanoseconds, or 0 on failure. The vDSO is not used, because a broken process may
-// have unmapped the vDSO's pages.
+// Returns the time of a clock in nanoseconds, or 0 on failure. This function does not use the vDSO, because a broken
+// process may have unmapped the vDSO's pages.
 PM_INLINE uint64_t pm_clock(int clock) {
   int64_t time[2];  // struct timespec
   if (PM_SYSCALL(SYS_clock_gettime, clock, time, 0, 0, 0, 0) != 0) return 0;
@@ -368,7 +373,7 @@ PM_INLINE uint64_t pm_boot_clock(void) { return pm_clock(CLOCK_BOOTTIME); }
 // Returns the CPU time of the calling thread in nanoseconds, in user mode and in the kernel together.
 PM_INLINE uint64_t pm_thread_processor_time(void) { return pm_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-// Stores the CPU times of all threads in a struct rusage of 144 bytes.
+// Stores the resource usage of the whole process in `usage`, a struct rusage of 144 bytes.
 PM_INLINE long pm_getrusage(void *usage) { return PM_SYSCALL(SYS_getrusage, PM_RUSAGE_SELF, usage, 0, 0, 0, 0); }
 
 #endif

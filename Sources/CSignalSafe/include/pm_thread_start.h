@@ -19,10 +19,10 @@ static inline pm_thread_start_function _Nullable pm_thread_start(void) {
   return __c11_atomic_load(&pm_thread_start_storage, __ATOMIC_SEQ_CST);
 }
 
-// Returns how many running calls of pthread_create may have found no function. Once the function is set and this
-// number is 0, each thread either runs the function or is already in the kernel's list of threads. For this,
-// startHandler stores the function and then reads the count, while pthread_create increments the count and then loads
-// the function, all with sequentially consistent operations.
+// Returns the number of pthread_create calls in progress that may have loaded NULL instead of the function. Once the
+// function is set and this number is 0, each thread either runs the function or is already in the kernel's list of
+// threads. To guarantee this, startHandler stores the function and then reads the count, while pthread_create
+// increments the count and then loads the function, all with sequentially consistent operations.
 static inline uint32_t pm_plain_creations(void) {
   return __c11_atomic_load(&pm_plain_creations_storage, __ATOMIC_SEQ_CST);
 }

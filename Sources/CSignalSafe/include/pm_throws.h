@@ -11,8 +11,8 @@
 #define PM_THROW_COUNT 4
 #define PM_THROW_ADDRESS_COUNT 8
 
-// The record of one throw. The thread may write the record while it is copied, so a copy is valid only if `check`
-// matches the other fields.
+// The record of one throw. A thread may write the record while the crash handler copies it, so a copy is valid only if
+// `check` matches the other fields.
 struct pm_throw {
   uint64_t check;
   // The time of the throw, from CLOCK_BOOTTIME, in nanoseconds.
@@ -46,7 +46,8 @@ PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32
   return sum ^ ((uint64_t)thread << 32 | 1);
 }
 
-// Returns how many entries have been used; the crash handler reads only these, so as not to load untouched pages.
+// Returns how many entries have been used. The crash handler reads only these entries, because reading the others
+// would load untouched pages.
 PM_INLINE int pm_thrower_count(void) {
   uint32_t taken = __atomic_load_n(&pm_throwers_taken, __ATOMIC_RELAXED);
   return taken < PM_THROWER_COUNT ? (int)taken : PM_THROWER_COUNT;

@@ -11,9 +11,9 @@
 
 // Facts that locate a task's list of task-local values, and the corresponding list of a thread that runs no task.
 //
-// Source: swift include/swift/ABI/TaskLocal.h, class Item. An item has the next item, the key, the type and the
-// value. Bits 1 and 2 of the first word are the item's kind: 0 and 1 for a value, 2 for the end of the task's own
-// values, 3 for the end of the list.
+// Source: swift include/swift/ABI/TaskLocal.h, class Item. An item contains a pointer to the next item, the key, the
+// type and the value. Bits 1 and 2 of the first word are the item's kind: 0 and 1 for a value, 2 for the end of the
+// task's own values, 3 for the end of the list.
 struct pm_work_places {
   uint64_t key;
   uint64_t type;

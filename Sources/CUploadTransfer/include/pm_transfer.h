@@ -9,8 +9,8 @@
 
 // The maximum numbers of bytes that are kept from a response's headers and from its body.
 enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
-// The maximum numbers of bytes that a transfer receives: in headers (including those of interim responses), and in the
-// body.
+// The maximum numbers of bytes that a transfer receives: in headers (including those of interim responses), and in a
+// body that is not written to a file.
 enum { PM_TRANSFER_MOST_HEADERS = 64 << 10, PM_TRANSFER_MOST_BODY = PM_TRANSFER_BODY };
 
 typedef enum pm_transfer_result {
@@ -63,7 +63,8 @@ pm_transfer_answer pm_transfer_fetch(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int file, int64_t capacity, int64_t idle, int64_t most,
     void (*_Nonnull taken)(void *_Nullable context, int64_t bytes), void *_Nullable context);
 
-// Makes a transfer end soon; a transfer that has not begun yet ends as soon as it begins. Any thread may call this.
+// Makes a transfer end soon; a transfer that has not begun yet ends as soon as it begins. Any thread may call this
+// function.
 void pm_transfer_cancel(pm_transfer *_Nonnull transfer);
 
 // Closes the connection of a transfer. Closing the connection may wait for a name server.

@@ -19,7 +19,7 @@ extension Capture {
     }
     // If the dump has no file, `result` already contains the reason.
     if session.result.hasFile { session.result.failure = writer.failure }
-    // This keeps the sections after the end mark from writing to the dump's file.
+    // With the value `.none`, the sections after the end mark cannot write to the dump's file.
     session.progress.file = .none
   }
 }
@@ -45,7 +45,9 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  /// Prepares the writer and its file, and writes the tokens that precede all sections.
+  /// Prepares the writer and its file, and writes the part of the dump that precedes all sections.
+  ///
+  /// - Returns: false if no dump can be written.
   fileprivate func isReadyToWrite() -> Bool {
     switch session.progress.file {
     case .lost: return false
@@ -74,7 +76,7 @@ extension Capture {
     writer.close(toDepth: 0)
   }
 
-  /// Writes the tokens that precede all sections: process, time, request, and earlier crashes.
+  /// Writes the part of the dump that precedes all sections: header, process, time, request, and earlier crashes.
   private func writeBeginning() {
     if writer.size == 0 { writer.header() }
     writer.encoded(installed.encoded.process)

@@ -25,7 +25,7 @@ extension Capture {
       session.hasFaultStack = true
     }
     session.time.division = CaptureTime(limit: installed.timeLimit)
-    // As in a crash, the timer limits the time for which threads are stopped. If no threads are stopped, there is no
+    // As in a crash, the timer limits the time for which threads are stopped. A `LiveDump` that stops no threads has no
     // timer.
     armTimer(milliseconds: session.time.division.sections)
     writeDump()

@@ -18,9 +18,9 @@ extension DeliveredSignal {
 /// Takes a dump that `postmortem capture` has requested by sending the stop signal; the process continues.
 ///
 /// The thread that gets the signal takes the dump in the stop handler, as the capturing thread. The dump uses the
-/// crash handler's stack and tables, but a separate file and separate names. The request is dropped if another thread
-/// is capturing, if this thread is already taking a dump, if the process is ending, or if the memory cgroup has no room
-/// for a dump. The sender then waits in vain until its deadline.
+/// crash handler's stack and tables, but a separate file and separate names. The request is dropped if the handler
+/// does not take requests, if another thread is capturing, if this thread is already taking a dump, if the process is
+/// ending, or if the memory cgroup has no room for a dump. The sender then waits in vain until its deadline.
 ///
 /// RUNS-DURING-CRASH. `LiveDump` does the same in ordinary code; see Docs/Decisions/19-dumps-without-a-crash.md.
 extension Capture {

@@ -2,19 +2,20 @@ internal import IntermediateDump
 
 /// The steps of a capture, in their order; most of them write a part of the dump.
 ///
-/// The process may be killed during any of them. So the crash itself is written first, then the crashing thread with
-/// the mappings and modules that are needed to find its frames, then the rest of the process. The comments below
+/// The process may be killed during any step. So the crash itself is written first, then the crashing thread with the
+/// mappings and modules that are needed to find its frames, then the rest of the process. The comments at the cases
 /// explain the rest of the order. A fault in a section ends only that section (`Capture.run`). At the time limit, the
 /// current section ends, and all later sections except `writeCapture` are left out.
 ///
-/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply, `dumpRequest` and
-/// `survival` before the first section, and the end mark after `writeCapture`. A raw value is a position in this
-/// order and can change; dumps identify a section by its `DumpSection`. Each section has a file in
-/// `Capture/Sections`, which contains its code. `SectionTests` compares order, numbers and names with
+/// `pm_write_dump` writes the header, the `process` map encoded at launch and, if they apply, `dumpRequest` and
+/// `survival` before the first section, and the end mark after `writeCapture`. A case's raw value is its position in
+/// this order and can change; dumps identify a section by its `DumpSection`. The functions of the sections are in
+/// `Capture/Sections`. `SectionTests` compares order, numbers and names with
 /// `Docs/Internals/IntermediateDumpFormat.md`.
 ///
-/// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes the compiler refuse
-/// allocations and locks; the audit of the linked program checks calls that the compiler cannot see.
+/// RUNS-DURING-CRASH: code with this mark follows the rules in `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes
+/// the compiler refuse allocations and locks; the audit of the linked program checks calls that the compiler cannot
+/// see.
 package enum Section: UInt8, CaseIterable, Sendable {
   // These sections run before the threads are stopped, because stopping may take 250 ms or more, and the process may
   // be killed during that time. The exception includes the last messages of the Swift runtime and glibc.
@@ -36,7 +37,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // These sections run after the end mark is written, and only in a crash.
   case removeHangDumps, writeSummary, writeStandardError
 
-  // This getter is never inlined, because the audit follows the switch's jump table only inside this getter.
+  // This getter is never inlined, because the call-graph audit follows the switch's jump table only inside this getter.
   package var entry: SectionRow {
     @inline(never) @_noLocks get {
       switch self {

@@ -38,7 +38,7 @@ extension Capture {
 
   /// Writes the buffer to the file, unless the descriptor now refers to another file.
   ///
-  /// Inlined, because at most 12 frames may lie between a signal and the first byte in the file.
+  /// Inlined, because `CrashDepthTests` allows at most 12 frames between a signal and the first byte in the file.
   @inline(__always) @_noLocks
   func flush() {
     if holdsDumpFile() { writer.flush() }

@@ -29,7 +29,7 @@ public struct Annotation<Value: Sendable>: Sendable {
   /// The annotation's offset in the list of annotations; 0 if there was no room for the annotation.
   private let offset: UInt32
   /// For a number annotation, the offset of the cell with its value, so that setting the value need not read the
-  /// node; 0 for text.
+  /// annotation's node in the list; 0 for text.
   private let numberOffset: UInt32
 
   /// False if there was no room for the annotation.

@@ -6,7 +6,7 @@ enum OpenContextTable {
 
   /// Returns a table with only one entry: the context that has been open for the longest time.
   ///
-  /// The table counts the other units of work as calls without an entry.
+  /// The returned table counts the other units of work as calls without an entry.
   ///
   /// - Returns: nil if no context was ever opened.
   static func oldest() -> [UInt8]? {

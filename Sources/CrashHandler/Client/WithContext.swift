@@ -27,8 +27,8 @@ internal import PendingDumps
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. The names and values of nested
 ///     contexts share 232 bytes, and each context takes another 2 of these bytes. A value that does not fit is cut
-///     and marked as cut. If fewer than 32 bytes are left for it, longer values of outer contexts are cut to 32 bytes;
-///     if that is not enough, the outermost contexts are left out and counted.
+///     and marked as cut. If fewer than 32 bytes are left for the value, longer values of outer contexts are cut to 32
+///     bytes; if that is not enough, the outermost contexts are left out and counted.
 ///   - value: text, in UTF-8.
 ///   - operation: the closure to run; it runs once, on the calling thread.
 /// - Returns: the operation's result.
@@ -113,7 +113,7 @@ package struct ContextScope {
     }
   }
 
-  /// Makes a context from `WorkContext.capture` the current context, instead of the caller's.
+  /// Begins the context `taken`, which `WorkContext.capture` returned; it replaces the caller's context.
   @inline(never)
   package init(_ taken: WorkContext) {
     let isInContext = unsafe pm_work_value() != nil
@@ -154,8 +154,9 @@ extension ContextValue {
   ///
   /// - Parameters:
   ///   - outer: the contexts around the new one; nil if there are none.
-  ///   - mark: an offset in the text of `outer`.
-  /// - Returns: the offset in this record's text at which the contexts after `mark` begin.
+  ///   - mark: the offset, in the text of `outer`, at which the contexts of this `withContext` call begin; `.max` if
+  ///     `outer` has none.
+  /// - Returns: the offset, in this record's text, at which the contexts of this call begin.
   fileprivate func begin(
     inside outer: ContextValue?, work: UInt64, adding name: StaticString, _ value: String,
     mark: Int = .max

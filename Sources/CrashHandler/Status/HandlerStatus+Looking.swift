@@ -10,9 +10,9 @@ extension Handler {
   ///
   /// Libraries also install handlers, and a thread can block the signals of a crash. So read this property and log
   /// the result after all libraries are set up, and again after seccomp filters are set up. With a hundred threads,
-  /// reading the property takes a millisecond, because each signal's action and one small file in `/proc` for each
-  /// thread are examined. Any thread may read this property, but never in a signal handler. A handler that was
-  /// installed later is reported even if it calls this package's handler, because such calls cannot be detected.
+  /// reading the property takes a millisecond, because it examines each signal's action, and one small file in `/proc`
+  /// for each thread. Any thread may read this property, but never in a signal handler. The findings include a handler
+  /// that was installed later even if it calls this package's handler, because such calls cannot be detected.
   ///
   /// Source: sigaction(2), proc_pid_status(5).
   public var status: HandlerStatus {

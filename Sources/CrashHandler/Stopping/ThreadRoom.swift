@@ -58,7 +58,7 @@ struct ThreadRoom {
 
   private var handlerNeed: UInt64 { frameSize &+ ThreadRoom.redZone &+ ThreadRoom.handlerSize }
 
-  /// True if the memory of the given size below an address can be accessed.
+  /// True if the memory of the given size below an address can be read; one word in each page is checked.
   @_noLocks
   static func isMapped(below top: UInt64, _ size: UInt64) -> Bool {
     var distance: UInt64 = 8

@@ -7,11 +7,12 @@ extension ThreadStopper {
   /// Waits for the threads that were sent a stop signal; gives up when no thread has stopped for a while.
   @_noLocks
   func waitUntilStopped() {
-    // The wait ends after 25 rounds of 10 ms in which no thread stops. A processor is rarely busy for longer than 250
-    // ms. Threads in state D or T, which never stop, are more frequent than a processor that is busy for longer, and
-    // every crash in a process with one of these threads waits the full time. Code in libc that blocks all signals
-    // runs only for microseconds. But libc also blocks the signals of a new thread until that thread runs, and on a
-    // busy machine a new thread was seen to wait more than 20 ms for a processor.
+    // The wait ends after 25 rounds of 10 ms in which no thread stops. A runnable thread rarely waits longer than 250
+    // ms for a processor. A longer limit would delay crashes more often than it would help: threads in state D or T,
+    // which never stop, are more frequent than such long waits, and every crash in a process with one of these threads
+    // waits for the full time. Code in libc that blocks all signals runs only for microseconds. But libc also blocks
+    // the signals of a new thread until that thread runs, and on a busy machine, a new thread has waited more than 20
+    // ms for a processor.
     var rounds = 25
     var closedRounds = 250
     while true {
@@ -38,8 +39,9 @@ extension ThreadStopper {
     giveUp()
   }
 
-  /// Counts the threads that the stopping thread waits for.
+  /// The numbers of threads for which the capturing thread waits.
   private struct Waits {
+    /// The number of threads that were sent a stop signal and have not stopped.
     var asked: UInt32 = 0
     /// The number of threads to which no signal could be sent.
     var closed = 0

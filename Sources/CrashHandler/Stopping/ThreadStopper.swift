@@ -33,8 +33,8 @@ struct ThreadStopper {
     capture.shared.stops.stopped.store(0)
     // Until the number of threads to wait for is known, the target is higher than any count of stopped threads.
     capture.shared.stops.target.store(UInt32.max)
-    // The number is new, so no thread can still be waiting on it since an earlier stop. It is even, because
-    // `callStandIns` uses the lowest bit.
+    // Each stop has a new number, so no thread can still be waiting on this number since an earlier stop. The number is
+    // even, because `callStandIns` uses the lowest bit.
     capture.shared.stops.number =
       capture.shared.stops.number >= UInt32.max &- 1
       ? 2 : capture.shared.stops.number &+ 2
@@ -92,7 +92,7 @@ struct ThreadStopper {
   }
 
   private func findThreads() {
-    // The room after the text of the mappings is large enough to get a long list of threads with one call.
+    // The memory after the text of the mappings is large enough to read a long list of threads with one system call.
     var entries = DirectoryEntries(tasks, in: capture.session.mappings.room)
     while var name = entries.next() {
       let threadID = Int32(truncatingIfNeeded: name.decimal())

@@ -1,5 +1,7 @@
 extension SummaryLines {
-  /// Reads memory through the `PageCache`, because words of the stack are read one by one.
+  /// Adds the lines of the crashing thread's stack.
+  ///
+  /// The stack is read through the `PageCache`, because its words are read one by one.
   @_noLocks
   mutating func appendStack(_ context: SignalContext) {
     var images = capture.images

@@ -18,7 +18,7 @@ struct SummaryLines {
 
   let capture: Capture
   var text: TextBuffer
-  /// True after a frame was left out because there was no room for its line.
+  /// True if frames were left out, because there was no room for their lines or because the stack has too many frames.
   var hasMoreFrames = false
 
   @_noLocks
@@ -53,7 +53,7 @@ struct SummaryLines {
     return fits
   }
 
-  /// Adds a line that consists of one word.
+  /// Adds a line that consists of the given text.
   @_noLocks
   mutating func append(_ word: StaticString) {
     begin(word)
@@ -110,7 +110,7 @@ struct SummaryLines {
     append(word, scratch.bytes(count: count).withoutLineFeeds, limit: 900)
   }
 
-  /// Adds the crashing thread's ID, and its name unless names are left out.
+  /// Adds the crashing thread's ID, and its name unless the dump leaves out secrets.
   @_noLocks
   mutating func appendThread() {
     let (thread, scratch) = (capture.session.exception.threadID, capture.session.scratch)

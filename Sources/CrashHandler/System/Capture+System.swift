@@ -34,7 +34,8 @@ extension Capture {
     mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 
-  /// The descriptor together with the identity of its current file; without the identity if files are not checked.
+  /// The descriptor together with the identity of its current file; without the identity if `forgoing` excludes
+  /// checking files.
   @_noLocks
   func hold(_ descriptor: Int32) -> HeldFile {
     HeldFile(

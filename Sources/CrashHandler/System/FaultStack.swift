@@ -6,9 +6,9 @@ internal import CSignalSafe
 extension Capture {
   /// Blocks the signals of faults and of the watchdog, until `setFaultStack` unblocks them.
   ///
-  /// Until `setFaultStack`, the kernel would put another signal's frame at the top of the thread's alternate stack,
-  /// over the crash's frame. The dump would then show the handler's registers instead of the crash's, and the handler
-  /// would return into itself.
+  /// The handler leaves the thread's alternate stack. Until `setFaultStack`, the kernel would put another signal's
+  /// frame at the top of that stack, over the crash's frame. The dump would then show the handler's registers instead
+  /// of the crash's, and the handler would return into itself.
   ///
   /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals, and the SIGSYS
   /// handler runs on the current stack.
@@ -19,7 +19,8 @@ extension Capture {
 
   /// Gives later faults a separate stack, and unblocks the signals of faults and the watchdog's signal.
   ///
-  /// If the kernel refuses the stack, the dump leaves out everything that could raise a signal on this thread.
+  /// If the kernel refuses the stack, the handler arms no timer, does not copy memory with plain loads, and writes no
+  /// summary, because each of these could raise a signal on this thread.
   @_noLocks
   func setFaultStack() {
     if mayMake(CallBit.threads) { session.hasFaultStack = installed.faultStack.use() }

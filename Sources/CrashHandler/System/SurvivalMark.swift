@@ -3,9 +3,9 @@ internal import IntermediateDump
 
 /// Overwrites the byte in a survived crash's dump that shows whether and how the process continued.
 ///
-/// A dump is finished before it is known whether the process continues. So at first, one byte of the dump says that a
-/// previous handler is running. This byte is overwritten, if the file still exists, at the first certain sign of what
-/// happened to the process.
+/// A dump is finished before it is known whether the process continues. So at first, one byte of the dump means that a
+/// previous handler is running. At the first certain sign of what happened to the process, the handler overwrites this
+/// byte, if the file still exists.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {

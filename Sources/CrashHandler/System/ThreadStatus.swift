@@ -19,7 +19,7 @@ struct ThreadStatus {
 
   /// Reads the thread's name, state and scheduling, and which of the signals below 32 it blocks.
   ///
-  /// Reading `stat` takes three system calls, but only half as much time as reading the `status` file.
+  /// Reading `stat`, with three system calls, takes only half as much time as reading the `status` file.
   ///
   /// - Returns: false if the thread has ended. If the thread's `stat` line cannot be read, the thread is treated as
   ///   if it blocked no signal.

@@ -2,7 +2,8 @@ internal import CSignalSafe
 
 /// The timer whose signal limits how long a dump takes (`pm_handle_watchdog`).
 ///
-/// The handler's timer is armed only in a crash.
+/// The timer that the handler creates when it starts is armed only in a crash. A dump without a crash has a separate
+/// timer.
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {
@@ -18,7 +19,7 @@ enum WatchdogTimer {
 
   /// Makes the timer send the signal after the given time and then at intervals; a time of 0 disarms the timer.
   ///
-  /// The result is false on failure.
+  /// - Returns: false if there is no timer, or if the kernel refuses the call.
   @_noLocks
   static func set(_ timer: Int32, milliseconds: Int, interval: Int) -> Bool {
     timer >= 0

@@ -43,7 +43,7 @@ struct DeliveredSignal {
     }
   }
 
-  /// True for a signal that another process or the kernel sent to this process.
+  /// True for a sent signal whose siginfo does not name this process as the sender.
   @_noLocks
   func isForeign(to process: Int32) -> Bool {
     guard isAsynchronous, let information else { return false }
@@ -81,7 +81,7 @@ struct DeliveredSignal {
 
   enum Recurrence {
     case certain
-    /// The code is positive, but does not say what the instruction did wrong; usually it is SI_KERNEL.
+    /// The code is positive, but does not show what the instruction did wrong; usually the code is SI_KERNEL.
     ///
     /// The cause may be the instruction, for example an access to a noncanonical address, or an earlier event, such
     /// as a signal frame for which there was no room.

@@ -53,14 +53,15 @@ struct SignalContext {
       UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(address)))
     }
   }
-  /// The memory of the extended state in the signal frame.
+  /// The memory of the floating-point and vector state in the signal frame.
   ///
-  /// The result is nil for a context that the program has copied elsewhere.
+  /// The result is nil for an x86_64 context that the program has copied elsewhere.
   var floatingPointInFrame: Bytes? {
     @_noLocks get {
       let state = unsafe pm_context_floating_point(address)
       let offset = unsafe UInt(bitPattern: state) &- UInt(bitPattern: address)
-      // The kernel places the extended state directly after the frame, which has about 1,100 bytes.
+      // On x86_64, the kernel places the state at the first multiple of 64 after the frame's 440 bytes. On arm64, the
+      // state is in the ucontext_t itself.
       guard let state = unsafe state, offset > 0, offset < 4096 else { return nil }
       return unsafe Bytes(state, count: Int(truncatingIfNeeded: pm_floating_point_size(state)))
     }

@@ -39,7 +39,7 @@ struct ThreadLine {
       case 22: startTime = scanner.decimal()
       case 28: stackStart = scanner.decimal()
       case 32: blockedSignals = scanner.decimal()
-      // The truncation to 8 bits removes SCHED_RESET_ON_FORK, bit 30 of the kernel's number.
+      // The numbers of the policies are below 8 (sched(7)), so truncation to 8 bits does not change them.
       case 41: schedulingPolicy = UInt8(truncatingIfNeeded: scanner.decimal())
       default: break
       }

@@ -6,7 +6,7 @@
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
 extension Capture {
-  /// Writes the windows as regions into the open array.
+  /// Writes the windows as memory regions into the dump's array that is currently open.
   @_noLocks
   func writeMemory(aroundRegisters registers: Bytes) {
     let (regions, scratch) = (cachedRegions, session.scratch)
@@ -54,7 +54,7 @@ extension Capture {
     var count = 0
     for index in Indices(RegisterMemory.count) {
       let value = registers.word(index &* 8)
-      // Nothing is mapped in the first 64 KiB or above the user's half of the address space.
+      // By default, a process cannot map the first 64 KiB (vm.mmap_min_addr). User addresses have at most 48 bits.
       guard value >= 0x10000, value < 0x0001_0000_0000_0000 else { continue }
       var slot = count
       while slot > 0 {

@@ -38,7 +38,8 @@ struct TaskFinder {
     scratch.setWord(TaskFinder.followedOffset, 0)
   }
 
-  /// Reads the blocks of as many threads as fit, with one system call; returns the index of the next thread.
+  /// Reads the thread-local blocks of as many threads as fit into `stage`, with one system call; returns the index of
+  /// the next thread.
   @_noLocks
   func readBlocks(of threads: ThreadTable, from first: Int) -> Int {
     stage.removeAll()
@@ -48,7 +49,7 @@ struct TaskFinder {
     return index > first ? index : first &+ 1
   }
 
-  /// Returns false if the thread has a block, and the block does not fit.
+  /// Returns false if the thread has a block, and the block does not fit into `stage`.
   private func addBlock(of record: ThreadRecord) -> Bool {
     let pointer = record.fields.threadPointer
     return !record.status.isStill || pointer == 0 || stage.add(block(at: pointer), count: blockSize)

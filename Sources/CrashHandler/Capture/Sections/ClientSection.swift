@@ -16,7 +16,7 @@ func pm_write_client(_ argument: UnsafeMutableRawPointer) {
   capture.writeAnnotations()
   capture.writeBreadcrumbs()
   capture.writeAttachments()
-  // Other threads may change the table meanwhile; readers recognize incomplete entries.
+  // Other threads may change the table while it is copied; readers of the dump recognize incomplete entries.
   let used = pm_open_contexts_used()
   if used > 0 { unsafe capture.writer.property(.openContexts, pm_open_contexts(), count: used) }
 }

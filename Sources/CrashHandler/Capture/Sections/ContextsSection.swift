@@ -74,7 +74,8 @@ private struct ContextReader {
     capture.writer.end()
   }
 
-  /// Writes the contexts of the other threads; returns the number of contexts for which there was no room.
+  /// Writes the contexts of the other threads; returns the number of contexts for which the threads' `ContextValue`s
+  /// had no room.
   private func writeAll(_ threads: ThreadTable, except first: Int32) -> UInt64 {
     var omitted: UInt64 = 0
     var read = 0
@@ -90,7 +91,7 @@ private struct ContextReader {
     return omitted
   }
 
-  /// Writes the contexts of one thread; returns the number of contexts for which there was no room.
+  /// Writes the contexts of one thread; returns the number of contexts for which `context` had no room.
   private func write(_ context: ContextValue, of thread: Int32) -> UInt64 {
     var offset = 0
     while let entry = context.entry(offset) {

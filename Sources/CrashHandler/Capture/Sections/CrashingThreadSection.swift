@@ -75,7 +75,7 @@ extension Capture {
 
   /// Writes the memory that the registers point to, and the unwind tables that cannot be read from a file later.
   ///
-  /// If secrets are left out, the code around the instruction pointer is written instead of the memory that the
+  /// If the dump leaves out secrets, it contains the code around the instruction pointer instead of the memory that the
   /// registers point to.
   fileprivate func writeMemory(around context: SignalContext) {
     writer.startArray(.memory)

@@ -1,12 +1,12 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the C++ exception that the calling thread caught last.
+/// Writes the C++ exception that the crashing thread caught last.
 ///
 /// If a process aborts because of an uncaught exception, that exception counts as caught by std::terminate().
 ///
-/// The text is read from where the standard library stores it. The function what() is not called, because it may be
-/// the program's own code. Only exceptions thrown through libstdc++ are supported.
+/// This section reads the exception's text where libstdc++ stores it. The function what() is not called, because it may
+/// be the program's own code. Only exceptions thrown through libstdc++ are supported.
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -53,7 +53,7 @@ private struct ThrownException {
   /// The size of libstdc++'s `__cxa_exception`, which precedes the object, and whose first word points to the
   /// object's type.
   fileprivate static var headerSize: UInt64 { 112 }
-  /// The maximum number of base classes that the search goes through.
+  /// The maximum depth of the search through base classes; a class with several bases counts as `severalBasesDepth`.
   private static var depthLimit: Int { 16 }
   private static var severalBasesDepth: Int { 6 }
 
@@ -77,8 +77,8 @@ private struct ThrownException {
 
   /// The offset of the base class std::runtime_error or std::logic_error in an object of a derived class.
   ///
-  /// - Parameter depth: the number of derived classes that the search has already gone through. A class with several
-  ///   bases counts as `severalBasesDepth`, so that few types are read even if the type descriptors are damaged.
+  /// - Parameter depth: the depth of the search so far. A class with several bases counts as `severalBasesDepth`, so
+  ///   that few types are read even if the type descriptors are damaged.
   private func offsetOfStandardError(in type: UInt64, depth: Int = 0) -> UInt64? {
     guard depth < ThrownException.depthLimit, let kind = memory.word(type), kind != 0 else {
       return nil

@@ -44,7 +44,7 @@ extension Capture {
 
   /// Writes the siginfo_t, which has 128 bytes in the kernel's ABI.
   ///
-  /// If secrets are left out, the value that the signal's sender may have added is cleared.
+  /// If the dump must not contain secrets, this function clears the value that the signal's sender may have added.
   private func writeSignalInformation(_ information: SignalInformation) {
     guard let place = unsafe writer.beginProperty(.signalInfo, capacity: 128) else { return }
     unsafe pm_copy_bytes(place, information.address, 128)

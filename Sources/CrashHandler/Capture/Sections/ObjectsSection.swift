@@ -4,8 +4,8 @@ internal import IntermediateDump
 ///
 /// The section also writes the metadata from which the type names of these objects can be found.
 ///
-/// If secrets are left out, the section writes no contents of objects. It writes the first two words of each object,
-/// the third word of an error, and the metadata, all of them without words that may be secrets.
+/// If the dump leaves out secrets, the section writes no contents of objects. It writes the first two words of each
+/// object, the third word of an error, and the metadata, and replaces words that may be secrets.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_objects) @_noLocks
@@ -38,19 +38,19 @@ private struct ObjectWriter {
   private static var argumentsSize: Int { 256 }
   /// The maximum number of bytes of all regions together; 2% of the dump's size if that is less.
   private static var byteLimit: UInt64 { 4096 }
-  /// The bits of a reference count that is kept if secrets are left out: at most 64 strong and 63 unowned references,
-  /// and the mark that the object is being deinitialized.
+  /// The bits of a reference count that is kept even if the dump leaves out secrets: at most 64 strong and 63 unowned
+  /// references, and the mark that the object is being deinitialized.
   private static var smallCounts: UInt64 { 0x7F_0000_007F }
-  /// The maximum number of addresses that are remembered; the limit on bytes is usually reached first.
+  /// The maximum number of regions; the limit on bytes is usually reached first.
   private static var regionLimit: Int { 256 }
 
   private let memory: SafeMemory
-  /// `plain` writes words as they are; `regions` leaves out those that may be secrets, if the dump leaves out secrets.
+  /// `plain` writes words unchanged; `regions` replaces words that may be secrets, if the dump leaves out secrets.
   private let (regions, plain): (MemoryWriter, MemoryWriter)
   private let isSanitized: Bool
   private let mappings: MappingTable
   private let scratch: Scratch
-  /// The number of bytes for which there is room, and the number of regions that were written.
+  /// The number of bytes that may still be written, and the number of regions written so far.
   private var bytesLeft: UInt64
   private var written = 0
   /// Three stages: for the first words of possible objects, for the metadata of these objects, and for the types to
@@ -84,7 +84,7 @@ private struct ObjectWriter {
 
   /// Writes the objects that the words point to, in batches of as many objects as a stage has room for.
   ///
-  /// Each batch takes three reads.
+  /// For each batch, each of the three stages is read once.
   private mutating func writeObjects(_ words: Bytes, isOnStack: Bool) {
     var offset = 0
     while offset &+ 8 <= words.count {
@@ -186,10 +186,11 @@ private struct ObjectWriter {
       writeType(head.word(16))
     default: return
     }
-    // The memory that registers point to is already in the dump, unless secrets are left out.
+    // The memory that registers point to is already in the dump, unless the dump leaves out secrets.
     if !isSanitized, isOnStack { write(object, head) }
     guard isSanitized else { return }
-    // The first word points to metadata. The third word of an error was not checked.
+    // The first two words cannot be secrets if the reference count is small, because the first word points to metadata.
+    // An error's third word has not been checked, so the words of an error are not plain.
     let isPlain = kind != 0x501 && head.word(8) & ~ObjectWriter.smallCounts == 0
     write(object, head.prefix(kind == 0x501 ? ObjectWriter.headSize : 16), isPlain: isPlain)
   }
@@ -253,7 +254,7 @@ private struct ObjectWriter {
   private mutating func write(_ address: UInt64, _ bytes: Bytes, isPlain: Bool = false) {
     let size = UInt64(truncatingIfNeeded: bytes.count)
     guard size <= bytesLeft, written < ObjectWriter.regionLimit else { return }
-    // The list of addresses that were written follows the copy of the stack.
+    // In scratch memory, the list of the addresses of written regions follows the copy of the stack.
     for index in Indices(written) {
       if scratch.word(ObjectWriter.stackSize &+ index &* 8) == address { return }
     }

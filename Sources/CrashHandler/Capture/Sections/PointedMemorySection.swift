@@ -11,7 +11,7 @@ func pm_write_pointed_memory(_ argument: UnsafeMutableRawPointer) {
 
 /// Writes the futex words on which threads wait in futex(2), and the locks that contain these words.
 ///
-/// The addresses are first collected in scratch memory; then each system call reads up to 32 words.
+/// The addresses are first collected in scratch memory; then each system call reads the memory around up to 32 words.
 ///
 /// RUNS-DURING-CRASH. Source: glibc sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h.
 @safe
@@ -19,7 +19,7 @@ private struct WaitWriter {
   /// The maximum number of threads whose futex words are written.
   private static var limit: Int { 256 }
   /// The number of bytes written before a futex word, where a `pthread_rwlock_t` may begin, and the total number of
-  /// bytes.
+  /// bytes written for each futex word.
   private static var bytesBelow: UInt64 { 16 }
   private static var size: Int { 56 }
   /// The offset, in scratch memory, of the contents of the futex words; 16 bytes for each thread precede them.
@@ -114,7 +114,8 @@ private struct WaitWriter {
     return found == instruction ? word : nil
   }
 
-  /// Reads as many words as fit with one system call; returns the index of the next word.
+  /// Reads the memory around as many words as fit into `stage`, with one system call; returns the index of the next
+  /// word.
   private func readWords(from first: Int, to count: Int) -> Int {
     stage.removeAll()
     var index = first

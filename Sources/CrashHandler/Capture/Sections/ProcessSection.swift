@@ -34,7 +34,7 @@ extension Capture {
       unsafe count &+= proc.read(
         named: "thread-self/status", into: place + count, capacity: capacity &- count)
     }
-    // If secrets are left out, the main thread's name is hidden.
+    // If the dump leaves out secrets, it does not contain the main thread's name.
     if installed.isSanitized { unsafe hideValues(of: "Name:", place, count: count) }
     if installed.surroundings.isHidden {
       unsafe hideValues(of: "Uid:", place, count: count)
@@ -45,7 +45,7 @@ extension Capture {
   }
 }
 
-/// Replaces the text after the label in a line such as "Name:\tname".
+/// Replaces each byte after the label in a line such as "Name:\tname" with "-".
 private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer, count: Int) {
   var scanner = unsafe Bytes(text, count: count).text
   guard scanner.find(label) else { return }

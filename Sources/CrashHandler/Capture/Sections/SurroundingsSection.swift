@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// Writes where the process runs (container, time zone, working directory), and its open descriptors.
 ///
-/// Only names that the kernel itself has in memory are read, never the attributes of a file. A file system that does
-/// not respond, such as NFS without its server, would otherwise delay the end of the process.
+/// The section reads only names that the kernel itself has in memory, never the attributes of a file. Otherwise, a file
+/// system that does not respond, such as NFS without its server, would delay the end of the process.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5), /proc/pid/fd, cwd, mountinfo.
 @c(pm_write_surroundings) @_noLocks
@@ -88,7 +88,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the first open descriptors, and the number of all.
+  /// Writes the first `descriptorLimit` open descriptors, and the number of all open descriptors.
   private func writeDescriptors() {
     let directory = proc.open(named: "thread-self/fd", directory: true)
     session.counts.set(.descriptors, isShown: directory >= 0)

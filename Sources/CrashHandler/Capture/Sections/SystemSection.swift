@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Writes the tokens encoded at launch: facts about the system and the program's annotations.
+/// Writes the part of the dump that was encoded at launch: facts about the system, and the program's annotations.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_system_and_annotations) @_noLocks

@@ -27,8 +27,9 @@ private struct TaskWriter {
   private static var slabLimit: Int { 64 }
   private static var otherSlabLimit: Int { 8 }
   private static var slabSizeLimit: UInt64 { 16384 }
-  /// The maximum number of slabs that are visited for the first task, the maximum for all other tasks together, and
-  /// the minimum for each of the other tasks.
+  /// The maximum number of slabs that are visited for the first task, and for all other tasks together.
+  ///
+  /// Each of the other tasks may visit `leastWalkLimit` slabs even if the tasks before it have used up the total.
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
@@ -96,9 +97,9 @@ private struct TaskWriter {
 
   /// Writes the slabs that hold the frames of the task's async functions.
   ///
-  /// If there are too many slabs, only the last ones are written, which contain the innermost frames.
+  /// If there are more than `limit` slabs, only the last ones are written, which contain the innermost frames.
   ///
-  /// A task object holds a pointer to the last allocation at 0x70, and then a pointer to the first slab. A slab
+  /// A task object holds a pointer to the last allocation at 0x70, and a pointer to the first slab at 0x78. A slab
   /// begins with its metadata, a pointer to the next slab, its capacity, and how much of the capacity is used.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h.

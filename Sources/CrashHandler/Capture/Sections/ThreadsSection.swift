@@ -15,7 +15,8 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// Returns the maximum number of bytes that are written from each other thread's stack.
+/// Returns the maximum number of bytes that are written of each stack: an equal share of `otherThreadStacks`, but at
+/// least 1 KiB and at most `otherThreadStack`.
 private func stackShare(_ limits: CaptureLimits, threads: Int) -> Int {
   var share = limits.otherThreadStacks.dividedReportingOverflow(by: threads).partialValue
   if share < 1024 { share = 1024 }

@@ -11,7 +11,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 extension Capture {
-  /// Writes the tables as regions of the open array.
+  /// Writes the tables as memory regions into the dump's array that is currently open.
   @_noLocks
   func writeLostTables(_ context: SignalContext) {
     let (images, memory) = (images, cachedMemory)
@@ -45,7 +45,7 @@ extension Capture {
     return false
   }
 
-  /// Writes the tables of an image, if there is room for them; returns their size in bytes.
+  /// Writes the tables of an image if they have at most `limit` bytes; returns their size in bytes.
   private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
     // Byte 0 of the header is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. All
     // linkers encode the pointer as pcrel|sdata4.
@@ -57,7 +57,8 @@ extension Capture {
     else { return 0 }
     let place = header.address &+ 4
     let frames = place &+ UInt64(bitPattern: Int64(Int32(bitPattern: offset)))
-    // The size of .eh_frame is not stored: the section ends before the header, or at the end of the segment.
+    // The file's headers do not contain the size of .eh_frame. The section ends before .eh_frame_hdr, or at the end of
+    // the segment.
     let start = frames < header.address ? frames : header.address
     let end = frames < header.address ? header.address &+ header.fileSize : segment.end
     let size = Int(truncatingIfNeeded: end &- start)

@@ -7,21 +7,22 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
-  /// Writes the memory at the stack pointer, and the memory at the frame pointer if that is not already included.
+  /// Writes the memory at the stack pointer, and the memory at the frame pointer unless the first part includes it.
   ///
-  /// The second part is needed if a frame is larger than the first part, or if a large frame has overflowed the
-  /// stack, so that the stack pointer is in other memory.
+  /// The second part is needed if a frame is larger than the first part. It is also needed if a large frame has
+  /// overflowed the stack, because the stack pointer is then in other memory.
   @_noLocks
   func writeStackTop(_ context: SignalContext) -> WrittenStack {
     let (stackPointer, framePointer) = (context.stackPointer, context.framePointer)
-    // The maximum number of bytes of this stack that the whole dump may contain.
+    // The maximum number of bytes of this stack in the whole dump.
     let limit = installed.limits.crashingThreadStack
     var written = WrittenStack()
     writer.startArray(.stack)
     if let start = memory.firstReadable(from: StackWriter.start(stackPointer)) {
       written.first = writeInTwo(start, limit: limit)
     }
-    // No frame is larger than 4 GiB. In code without frame pointers, the frame-pointer register may have any value.
+    // A frame of more than 4 GiB is not plausible. In code without frame pointers, the frame-pointer register may have
+    // any value.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
     {

@@ -91,7 +91,7 @@ struct StackWriter {
     return (start, mapping.start, end)
   }
 
-  /// Adds a stack to the stacks that are read with one system call; returns false if there is no room for it.
+  /// Adds a stack to the ranges that `stage` reads with one system call; returns false if `stage` has no room for it.
   @_noLocks
   func add(
     from stackPointer: UInt64, threadPointer: UInt64, limit: Int, to stage: MemoryStage
@@ -116,7 +116,7 @@ struct StackWriter {
 
   /// Returns the address at which the capture of a stack starts: 128 bytes below the stack pointer, rounded down.
   ///
-  /// The System V ABI lets a leaf function use 128 bytes below the stack pointer.
+  /// The System V ABI for x86-64 lets a leaf function use 128 bytes below the stack pointer.
   @_noLocks
   static func start(_ stackPointer: UInt64) -> UInt64 {
     stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15

@@ -35,7 +35,8 @@ struct ThreadWriter {
     }
   }
 
-  /// Reads the stacks of as many threads as fit, with one system call; returns the index of the next thread.
+  /// Reads the stacks of as many threads as fit into `stage`, with one system call; returns the index of the next
+  /// thread.
   private func readStacks(of threads: ThreadTable, from first: Int, limit: Int) -> Int {
     stage.removeAll()
     var index = first
@@ -44,7 +45,7 @@ struct ThreadWriter {
     return index > first ? index : first &+ 1
   }
 
-  /// Returns false if the thread has a known stack, and the stack does not fit.
+  /// Returns false if the thread has a known stack, and the stack does not fit into `stage`.
   private func addStack(of record: ThreadRecord, limit: Int) -> Bool {
     guard record.status.isStill, let context = record.fields.context else { return true }
     return stacks.add(
@@ -56,7 +57,8 @@ struct ThreadWriter {
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     capture.writer.startMap(key)
-    // A thread that could not be stopped may have crashed meanwhile; in that case, its crash's context is used.
+    // A thread that could not be stopped may have crashed since. In that case, the dump contains the registers of that
+    // crash.
     if !record.status.isStill, let crash = capture.shared.waiting.value(of: record.threadID) {
       record.setCrash(crash)
     }
@@ -140,9 +142,9 @@ struct ThreadWriter {
     capture.writer.signed(.niceValue, Int64(niceValue), width: 4)
   }
 
-  /// Writes the name and state of the capturing thread, which was running when it crashed.
+  /// Writes the state, processor time, name and scheduling of the capturing thread, which was running.
   ///
-  /// The thread's signal mask is stored with its registers.
+  /// The thread's signal mask is written with its registers.
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
     capture.writer.unsigned(.threadState, 0x52, width: 1)  // "R"

@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// Fills a context value for the program; the crash handler only reads the value.
 extension ContextValue {
   static var nameCapacity: Int { @_noLocks get { 64 } }
-  /// The number of bytes that a new value has room for even if there are many contexts.
+  /// The number of bytes that a new value can always take, even if there are many contexts.
   ///
   /// Values of outer contexts are cut to this size to make room; if that is not enough, outer contexts are left out.
   private static var leastValue: Int { 32 }
@@ -41,8 +41,9 @@ extension ContextValue {
   ///   - capacity: the maximum size of this record's text.
   ///   - leastValue: the number of bytes to which values may be cut before contexts are left out, outermost first.
   ///   - name: the name of contexts that are not appended.
-  ///   - mark: an offset in the other record's text.
-  /// - Returns: the offset in this record's text at which the contexts after `mark` begin.
+  ///   - mark: the offset, in the other record's text, at which the contexts of the current `withContext` call begin;
+  ///     `.max` if the record has none.
+  /// - Returns: the offset, in this record's text, at which the contexts of the current call begin.
   @_noLocks @discardableResult
   func append(
     _ other: ContextValue, from start: Int, capacity: Int, leastValue: Int,

@@ -2,10 +2,10 @@ internal import CSignalSafe
 
 /// Assigns rings to units of work while the program runs; the crash handler only reads the rings.
 extension WorkRings {
-  /// Offsets of three tables with one word for each ring, and of the rings after these tables.
+  /// The offset of the table with the time of each ring's last use.
   ///
-  /// A ring's three words are the key of its unit of work, the time of its last use, and the number of its next
-  /// breadcrumb.
+  /// Three tables with one word for each ring precede the rings: the keys of the units of work at offset 0, the times
+  /// of the last uses, and the numbers of the next breadcrumbs.
   static var usesOffset: Int { @_noLocks get { 4096 } }
 
   private func index(of work: UInt64, from first: Int) -> Int? {

@@ -41,7 +41,7 @@ extension Capture {
     guard session.request.isRenamed else { return isOpen }
     if isOpen && !isDumpTaken() { return true }
     guard opensFiles else { return isOpen }
-    // The descriptor was closed but the file still exists, so the same file is opened again.
+    // If only the descriptor was closed, the file still exists and is opened again.
     let isBegunAgain = session.progress.timesBegunAgain > 0
     let descriptor = unsafe openPendingFile(session.names.locked, truncating: isBegunAgain)
     if descriptor >= 0, session.files.dump.identity.isOf(descriptor, linked: true) {
@@ -57,8 +57,8 @@ extension Capture {
 
   /// True if the file no longer has its name.
   ///
-  /// In this case, a converter took this process for dead and renamed the file, and will remove it after creating a
-  /// report.
+  /// In this case, a converter assumed that this process was dead and renamed the file. The converter will remove the
+  /// file after creating a report.
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     return unsafe session.files.dump.identity.isGone(
@@ -177,7 +177,7 @@ extension Capture {
     return unsafe pm_create(session.files.directory.descriptor, name, flags)
   }
 
-  /// Creates the run record; keeps the record open if the process will note there how the process ends.
+  /// Creates the run record; keeps the record open if the process will write there how it ends.
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && session.runRecord.isFollowed {

@@ -46,9 +46,9 @@ extension Capture {
   /// file, or may not be begun again.
   ///
   /// The threads stay stopped, and the mappings are not read again.
-  @_noLocks
   ///
   /// - Parameter kept: the bits of sections that need not run again, because they write nothing.
+  @_noLocks
   func beginDumpAgain(keeping kept: UInt64) -> Bool {
     guard session.progress.hasLostFile else { return false }
     // The descriptor's number now refers to another file, so it is not used again.

@@ -10,7 +10,8 @@ extension Capture {
   func chooseReportID() {
     let id = unsafe Scratch(session.names.reportID, size: 16)
     if unsafe !mayMake(CallBit.files) || pm_getrandom(id.address, 16) != 16 {
-      // If the kernel has no entropy yet, or the call is forbidden, the ID is made from the time and the thread ID.
+      // If the kernel has no entropy yet, or the call is forbidden, the handler generates the ID from the time and the
+      // thread ID.
       id.setWord(0, wallClock)
       id.setWord(8, UInt64(truncatingIfNeeded: pm_gettid()) &<< 32 | clock & 0xFFFF_FFFF)
     }

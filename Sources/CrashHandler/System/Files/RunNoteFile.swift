@@ -9,15 +9,15 @@ internal import PendingDumps
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` write notes, and `_exit` may be called in a child of vfork.
 extension Capture {
-  /// True if the calling process notes in its run record how it ends.
+  /// True if the calling process records in its own run record how it ends.
   var followsRun: Bool {
     @_noLocks get { session.runRecord.isFollowed && shared.isOwnProcess }
   }
 
   /// Notes that the process exits.
   ///
-  /// If the note cannot be written, the record is removed: a missing report on the end does less harm than a wrong
-  /// one.
+  /// If the note cannot be written, the record is removed: a missing report on the process's end does less harm than a
+  /// wrong report.
   @_noLocks
   func noteRunEnd(_ end: NotedEnd) {
     removeExpectedHangDumps()
@@ -29,9 +29,10 @@ extension Capture {
     closeRunDirectory(directory)
   }
 
-  /// Removes the dumps of hangs that are no longer watched, because the process calls `exit` or `_exit`.
+  /// Removes the dumps of hangs that are to be removed at exit (state 3 of `HangDumps.Entry`), because the process
+  /// calls `exit` or `_exit`.
   ///
-  /// So such a hang gets no report.
+  /// No report is created from such a dump.
   private func removeExpectedHangDumps() {
     guard
       !shared.process.isForkedChild && pm_getpid() == shared.process.id

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// Reads pages that are not in memory, unless another process or thread would have to provide them.
+/// Reads pages that are neither in memory nor in swap, unless another process or thread would have to provide them.
 ///
 /// The pages that are read here were never touched, or belong to files that the kernel itself reads. They are read
-/// through `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. In such a
-/// read, the kernel could still wait for a file server, so pages of files on FUSE and 9P are left out. The kernel
-/// also ignores page permissions there, so this code checks the permissions of the mapping.
+/// through `/proc/thread-self/mem`, where the kernel returns an error instead of waiting for userfaultfd. But the
+/// kernel could still wait for a file server, so pages of files on FUSE and 9P are not read. When the kernel reads
+/// through this file, it also ignores page permissions, so this code checks the permissions of the mapping.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
 /// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).

@@ -14,7 +14,7 @@ struct ModuleImage {
   let bias: UInt64
   /// The start of the page with the lowest loaded address; if the ELF header is loaded, it is on this page.
   private(set) var start: UInt64 = .max
-  /// The end of the highest loaded address.
+  /// The address after the last byte of the highest loaded segment.
   private(set) var end: UInt64 = 0
   private let notes: UnsafeMutableRawPointer
   private let memory: SafeMemory

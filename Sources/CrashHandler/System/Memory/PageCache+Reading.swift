@@ -44,7 +44,7 @@ extension PageCache {
 
   /// Reads pages with one system call for each `batch`, and one more call after each page that cannot be read.
   ///
-  /// - Parameter pages: the pages, as ranges of `Scratch.setRange`.
+  /// - Parameter pages: the pages, as ranges that `Scratch.setRange` stored.
   @_noLocks
   func read(_ pages: Bytes, from memory: SafeMemory) {
     let total = pages.count / 16

@@ -25,7 +25,7 @@ struct SafeMemory {
   var usesSystemCall = true
   /// The cache of recently read pages; nil to read from memory each time.
   var pages: PageCache?
-  /// The reader for pages that are not in memory; nil if all pages are read in the same way.
+  /// The reader for pages that are neither in memory nor in swap; nil if all pages are read in the same way.
   var absent: AbsentPages?
 
   /// Returns how many consecutive bytes, starting at an address, may be read; at most `count`.
@@ -40,8 +40,8 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// Returns how many consecutive bytes, starting at an address, may be read and, as far as is known, are in memory;
-  /// at most `count`.
+  /// Returns how many consecutive bytes, starting at an address, may be read and, as far as is known, are in memory or
+  /// in swap; at most `count`.
   @_noLocks
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
@@ -77,7 +77,7 @@ struct SafeMemory {
 
   /// Fills the cache with pages that will be needed, using few system calls; does nothing without a cache.
   ///
-  /// - Parameter addresses: the pages, as ranges of `Scratch.setRange`.
+  /// - Parameter addresses: the pages, as ranges that `Scratch.setRange` stored.
   @_noLocks
   func readAhead(_ addresses: Bytes) {
     if usesSystemCall { pages?.read(addresses, from: self) }
@@ -86,7 +86,7 @@ struct SafeMemory {
   /// Copies whole pages into consecutive memory, with one system call.
   ///
   /// - Parameters:
-  ///   - addresses: the pages, as ranges of `Scratch.setRange`.
+  ///   - addresses: the pages, as ranges that `Scratch.setRange` stored.
   ///   - count: at most `PageCache.batch`.
   /// - Returns: the number of pages before the first page that cannot be read, must not be read, or is not in memory.
   @_noLocks
@@ -162,7 +162,7 @@ struct SafeMemory {
   /// The copy ends before the first byte that cannot be read; the result is 0 if the system call is not allowed.
   ///
   /// - Parameters:
-  ///   - ranges: ranges of `Scratch.setRange`, all of them in memory.
+  ///   - ranges: ranges that `Scratch.setRange` stored; all their pages are in memory.
   ///   - number: the number of ranges, at most `PM_COPIED_RANGES`.
   ///   - count: the number of bytes of all ranges together.
   @_noLocks
