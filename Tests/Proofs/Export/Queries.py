@@ -39,7 +39,7 @@ def otlp(path):
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
     records = []
     for line in open(path, encoding='utf-8'):
-        # Refuses unknown fields.
+        # Parse fails for unknown fields.
         request = json_format.Parse(line, ExportLogsServiceRequest())
         for resource in request.resource_logs:
             for scope in resource.scope_logs:
