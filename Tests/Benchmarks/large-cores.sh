@@ -34,7 +34,7 @@ END
 cc -g -O1 -fno-optimize-sibling-calls -pthread -o program program.c
 ulimit -c unlimited
 
-# Runs a command twice, and prints what GNU time says of the second run.
+# Runs a command twice, and prints GNU time's measurements of the second run.
 measure() {
   name=$1
   shift

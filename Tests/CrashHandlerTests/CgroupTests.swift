@@ -6,9 +6,10 @@ import Testing
 
 @testable import CrashHandler
 
-/// The cgroup's files that a launch opens, in prepared directories.
+/// The cgroup files that `startHandler` opens, in prepared directories.
 @Suite struct CgroupTests {
-  /// The descriptors of a cgroup's files: used, limit, kinds, tasks, their limit; true for one that is open.
+  /// Opens a cgroup's files; returns true for each that is open: memory usage, its limit, its kinds, task count,
+  /// its limit.
   private static func opened(
     _ text: String, _ directory: String, _ files: [String: String]
   ) throws -> (open: [Bool], isLimited: Bool) {

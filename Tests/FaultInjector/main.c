@@ -51,7 +51,7 @@ static enum role role_of(const char *name) {
   return ROLES;
 }
 
-// Reads the options up to "--"; returns the index of the program.
+// Reads the options up to "--"; returns the index of the program's path.
 static int read_options(int count, char **words, struct plan *plan, unsigned *patience) {
   int i = 1;
   while (i < count && strcmp(words[i], "--") != 0) {
@@ -116,7 +116,7 @@ int main(int count, char **words) {
   unsigned patience = 30;
   char **program = words + read_options(count, words, &plan, &patience);
 
-  // The child waits at this pipe until it is traced.
+  // The child waits on this pipe until it is traced.
   int gate[2];
   if (pipe(gate) != 0) return 71;
   child = fork();

@@ -50,7 +50,7 @@ static void make_files(const char *path) {
   check(openat(directory, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC) >= 0, "fifo");
   static const char record[RECORD];
   check(write(create(directory, "record"), record, sizeof record) == sizeof record, "write");
-  // A file system without blocks to hold says so.
+  // The result is ignored, because some file systems cannot preallocate blocks.
   (void)!fallocate(create(directory, "dump"), FALLOC_FL_KEEP_SIZE, 0, BLOCKS);
 }
 
@@ -79,7 +79,7 @@ static void remove_files(const char *path) {
 
 int main(int count, char **arguments) {
   if (count != 2) return 64;
-  // Bound before it counts.
+  // The first call binds the function before it is measured.
   processor_time();
   int64_t begin = processor_time();
   make_files(arguments[1]);

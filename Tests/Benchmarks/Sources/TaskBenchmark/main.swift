@@ -17,7 +17,7 @@ let tasks = numbers.dropFirst(2).first ?? 10_000
 
 print("\(repeats) rounds, \(threads) threads; medians")
 for manner in Victim.Manner.allCases {
-  // Interleaved, so that other work on the machine affects both alike.
+  // The runs are interleaved, so that other work on the machine affects both alike.
   let rounds = try (0..<repeats).map { _ in
     (
       without: try Victim.measure(threads: threads, tasks: 0, manner),
