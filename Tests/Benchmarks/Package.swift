@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// A package of its own, so that users of the library never build it.
+// A separate package, so that users of the library never build it.
 //
 //   swift run --package-path Tests/Benchmarks -c release capture-benchmark
 //   swift run --package-path Tests/Benchmarks -c release start-benchmark

@@ -42,7 +42,7 @@ import Testing
     #expect(snapshot.process.descriptorCount ?? 0 > 3)
     #expect(snapshot.process.descriptors.count > 3)
     #expect(snapshot.process.workingDirectory != nil)
-    // The numbers are the process's own, and those after them are read through a live thread.
+    // The status is the process's own; the memory numbers are read through a live thread.
     #expect(snapshot.process.residentMemory ?? 0 > 0)
     let id = try #require(snapshot.process.processID)
     #expect(

@@ -1,8 +1,10 @@
-// Follows every thread of the victim, and counts the system calls that our handlers make. Source: ptrace(2).
+// Follows every thread of the victim, and counts the system calls that our handlers make. Source:
+// ptrace(2).
 //
-// The first crash signal that is delivered is the entry. From there on a thread is in a handler from the delivery of a
-// signal that the process catches to the rt_sigreturn that ends it; only calls made there count. It is over with the
-// rt_sigreturn of the thread that crashed: what comes then belongs to the program, to a previous handler or to the kernel.
+// Counting starts with the first crash signal that is delivered. From then on, a thread is in a
+// handler from the delivery of a signal that the process catches until the rt_sigreturn that ends
+// the handler; only calls made there count. Counting ends with the rt_sigreturn of the thread that
+// crashed: later calls are made by the program or a previous handler.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

@@ -287,8 +287,8 @@ package enum SyntheticProcess {
 }
 
 extension String {
-  /// Replaces a mark with a trailing space: a multi-line literal cannot end a line with a space, but the kernel's
-  /// line for anonymous memory does.
+  /// Appends a space to each line that ends with inode 0: the kernel's line for anonymous memory ends with a space,
+  /// but a line of a multi-line literal cannot.
   fileprivate var replacingTrailingBlanks: String {
     split(separator: "\n", omittingEmptySubsequences: false)
       .map { $0.hasSuffix(" 0") ? $0 + " " : $0 }.joined(separator: "\n")

@@ -1,5 +1,6 @@
-# Runs statements with DuckDB or chdb in the directory of crashes.ndjson, and prints a JSON object: by name
-# of each question its rows, and the seconds of all; or parses lines of OTLP.
+# Runs statements with DuckDB or chdb in the directory of crashes.ndjson, and prints a JSON object with the rows of each
+# question, by its name, and the total seconds; or parses lines of OTLP.
+#
 #   python3 Queries.py duckdb|chdb STATEMENTS.json
 #   python3 Queries.py otlp FILE
 import json

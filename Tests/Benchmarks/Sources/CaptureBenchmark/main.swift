@@ -1,4 +1,4 @@
-// Crashes the same program under each contender, side by side in one run, and prints medians and ratios.
+// Crashes the same program with each contender, interleaved in one run, and prints medians and ratios.
 //
 //   swift run --package-path Tests/Benchmarks -c release capture-benchmark [OPTIONS] [REPEATS [THREADS...]]
 import Foundation

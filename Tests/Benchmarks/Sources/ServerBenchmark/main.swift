@@ -1,4 +1,4 @@
-// The throughput of Examples/Server with crash reports and without, in turn, and their ratio.
+// Measures the throughput of Examples/Server with crash reports and without, alternately, and prints their ratio.
 //
 //   swift build -c release --product Server
 //   swift build -c release --product load-generator

@@ -1,5 +1,5 @@
-// Starts the same program with a handler and without one, and a plain C program that does the least of it, side by side in one
-// run, and prints medians.
+// Starts the same program with a handler and without one, and a plain C program that does the minimum,
+// interleaved in one run, and prints medians.
 //
 //   swift run --package-path Tests/Benchmarks -c release start-benchmark [REPEATS]
 import Foundation

@@ -1,6 +1,8 @@
-// What any crash handler in a process has to ask of the kernel when it starts: a directory with a FIFO that a process holds, a
-// record, a file with blocks held, memory, an alternate stack and the actions of twelve signals. No more: it reads nothing of
-// the process or the machine, checks nothing, and would not survive a crash. Prints nanoseconds of CPU time.
+// The minimum that any crash handler in a process has to request from the kernel at its start: a
+// directory with a FIFO that the process holds, a record, a file with preallocated blocks, memory,
+// an alternate stack, and the actions of twelve signals. It does nothing else: it reads nothing of
+// the process or the machine, checks nothing, and could not handle a crash. Prints nanoseconds of
+// CPU time.
 //
 //   start-floor DIRECTORY
 #define _GNU_SOURCE

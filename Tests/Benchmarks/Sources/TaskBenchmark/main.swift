@@ -1,5 +1,5 @@
-// Takes dumps of processes that live on, with tasks and without, side by side in one run: bytes and time that the
-// tasks add.
+// Takes dumps of processes that continue, with tasks and without, interleaved in one run, and prints the bytes
+// and the time that the tasks add.
 //
 //   swift run --package-path Tests/Benchmarks -c release task-benchmark [REPEATS [THREADS [TASKS]]]
 import Foundation
