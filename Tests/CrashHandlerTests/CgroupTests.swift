@@ -8,8 +8,9 @@ import Testing
 
 /// The cgroup files that `startHandler` opens, in prepared directories.
 @Suite struct CgroupTests {
-  /// Opens a cgroup's files; returns true for each that is open: memory usage, its limit, its kinds, task count,
-  /// its limit.
+  /// Opens a cgroup's files, and returns whether each is open.
+  ///
+  /// The files are the memory used, its limit, its kinds, the number of tasks, and their limit.
   private static func opened(
     _ text: String, _ directory: String, _ files: [String: String]
   ) throws -> (open: [Bool], isLimited: Bool) {

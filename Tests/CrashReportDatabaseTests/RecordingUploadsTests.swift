@@ -109,10 +109,10 @@ import Testing
     try put("1-\(host.processID)-1-\(place)")
     #expect(try UploaderClaim.reportBeingSent(in: database) == nil)
     #expect(try canTake())
-    // A claim from another machine expires after an hour.
+    // A claim from another machine or namespace is valid for an hour.
     try put("1-5-5-7")
     #expect(try !canTake())
-    // A directory that a person has emptied is restored, and the claim succeeds the next time.
+    // If the claim's file was deleted by hand, the first attempt creates it again, and the next one succeeds.
     try FileManager.default.removeItem(
       atPath: directory.path + "/uploader/" + directory.names("uploader")[0])
     #expect(try !canTake())

@@ -118,7 +118,7 @@ import Testing
     }
     #expect(excess(500) == [])
     #expect(excess(500, kept: 2) == [recent.report.id, old.report.id])
-    // If the clock is set back, the other reports have no valid age, and are removed last.
+    // Once the clock is set, the reports that it dated before have no age, and are removed last.
     #expect(excess(now) == [old.report.id])
     #expect(excess(now, kept: 2) == [recent.report.id, old.report.id])
   }

@@ -86,7 +86,7 @@ private final class ScriptedTransport: UploadTransport {
     let uploads = try UploadDatabase()
     let transport = ScriptedTransport()
     for _ in 0..<3 { try uploads.addReport() }
-    // The settings use the system's clock, and ignore an attempt from the future.
+    // Sets the test's clock to the system's, which the settings use: they ignore an attempt from the future.
     hand.seconds.withLock { $0 = UploadClock.system.now() }
     var standing = try make(uploads, transport, interval: 50)
     #expect(await standing.pass() == 50)

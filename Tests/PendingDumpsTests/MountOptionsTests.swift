@@ -2,7 +2,7 @@ import Testing
 
 @testable import PendingDumps
 
-/// Errors recommend mount options on file systems without modes, where chmod(1) does not help, and only there.
+/// Mount options are recommended only on file systems without modes, where chmod(1) does not help.
 @Suite struct MountOptionsTests {
   @Test func theyAreNamedWhereModesCannotBeChanged() {
     #expect(MountOptions.forMode("cifs") == "dir_mode=0700,file_mode=0600")

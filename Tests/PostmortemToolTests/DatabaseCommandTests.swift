@@ -116,7 +116,7 @@ import Testing
     let pending = database + "/pending-serialized-dumps"
     let names = directory.names("db/pending-serialized-dumps").filter { !$0.contains(".") }
     try #require(names.count == 2)
-    // The two dumps are claimed by a process on another machine and by this process.
+    // One dump is claimed by a process on another machine or in another namespace, the other one by this process.
     let stat = try KernelFile.text("/proc/\(getpid())/stat")
     let start = try #require(
       stat.split(separator: ")").last?.split(separator: " ").dropFirst(19).first)

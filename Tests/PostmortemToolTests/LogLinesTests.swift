@@ -75,7 +75,7 @@ import Testing
     try expectRefusal(of: found, saying: "product: web, then api")
   }
 
-  /// No line is duplicated in the second summary, but its stack is that of the first.
+  /// No line occurs twice in the second summary, but its stack belongs to the first process.
   @Test(arguments: [2, 6, 8, 9])
   func soIsOneThatTookTheEndOfAnother(_ place: Int) throws {
     let (web, api) = (lines(of: "web"), lines(of: "api"))

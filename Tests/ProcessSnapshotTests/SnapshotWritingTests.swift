@@ -24,7 +24,7 @@ import Testing
     #expect(document.isComplete)
     #expect(document.root.maps(.conversion).count == 1)
     #expect(ProcessSnapshot(reading: document, memory: snapshot.memory) == snapshot)
-    // Without the memory, the dump has no bytes of it, but still lists the regions.
+    // Alone, the dump has no bytes of memory; it only records where there were some.
     let alone = ProcessSnapshot(reading: document)
     #expect(alone.memory.regions.isEmpty && alone.threads.allSatisfy(\.stack.isEmpty))
     #expect(alone.threads.map(\.context) == snapshot.threads.map(\.context))

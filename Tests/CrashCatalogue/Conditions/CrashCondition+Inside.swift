@@ -129,10 +129,9 @@ extension CrashCondition {
       made(
         "blocked-after", .threads, "every signal is blocked in main once the handler has started"),
     ]
-    // A thread that blocks all signals does not get the signal of these kinds.
+    // A thread from before the handler's start inherits the mask, and no signal of the handler reaches it.
     blocked[0].places = [.main, .pthread, .dispatch, .task]
-    // For a blocked fault, the kernel runs no handler; with our handler installed, the handlers from before do
-    // not run either.
+    // The kernel runs no handler for a blocked fault, so our handler does not call the previous one either.
     blocked.append(
       CrashCondition(
         name: "blocked-with-handler", group: .threads,
@@ -168,7 +167,7 @@ extension CrashCondition {
       "stealing-thread", .threads,
       "a thread that no signal stops puts a file of the program's over each descriptor, and closes it, all the time"
     )
-    // A worker starts with its own descriptor table.
+    // A worker of libdispatch needs a descriptor when it starts.
     stealing.places = [.main, .pthread]
     for kind in ["truncated-file", "file-size-limit", "pipe"] {
       stealing.excluded[kind] = "the kind itself needs a descriptor"

@@ -70,7 +70,7 @@ struct FleetDatabase {
   }
 
   private static func id(_ number: Int) -> ReportID {
-    // Spreads the identifiers, as random ones are spread.
+    // Distributes the identifiers evenly, like random ones.
     let seed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: seed >> (56 - 8 * $0)) }
     let low = (0..<8).map { UInt8(truncatingIfNeeded: UInt64(number) >> (56 - 8 * $0)) }

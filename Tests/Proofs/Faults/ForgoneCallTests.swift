@@ -110,8 +110,8 @@ import Testing
       #expect(!names.isEmpty && names.isDisjoint(with: group.calls))
       #expect(run.report.end.signal == 6)
       #expect(run.hasCompleteReport)
-      // A converter assumed that the process was dead and removed its files: the handler copies the dump if the
-      // filter allows it.
+      // Simulates a converter that takes the process for dead and removes its files: the handler copies the dump
+      // if it may make the necessary calls.
       let removal = Disturbance.command(
         .crashing, run.report.count(.crashing) / 2, "rm -f DATABASE/pending-serialized-dumps/*")
       let removed = try await InjectedRun(

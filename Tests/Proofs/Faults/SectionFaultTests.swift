@@ -44,7 +44,7 @@ import Testing
 
   @Test(arguments: Part.all)
   func aSecondFaultWhereTheFirstLandedAndAThird(_ section: Part) async throws {
-    // The function that the handler calls first after a fault, and the one after it.
+    // The handler calls this function first after each fault; here it faults, too, twice.
     let recover = "IntermediateDump0aB6WriterV7recoveryyF"
     let run = try await InjectedRun(
       Self.scene, .faults([(section.symbol, 20), (recover, 3), (recover, 3)]))

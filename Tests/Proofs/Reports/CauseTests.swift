@@ -68,8 +68,7 @@ import Testing
 
   @Test func aServiceManagersSIGABRTIsTakenForItsWatchdogsWhereItWatches() async throws {
     let victim = try await Victim(.asTested)
-    // The test recognizes the service manager only by its name; the child that sends the signal has the same
-    // name.
+    // The report recognizes the service manager only by its name; here the child that sends the signal has it.
     let manager = try victim.directory("manager") + "/systemd"
     try FileManager.default.createSymbolicLink(
       atPath: manager, withDestinationPath: victim.executable)
