@@ -235,7 +235,7 @@ func readAbsentPages() throws {
   let path = try #require(CommandLine.arguments.first)
   let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
   let mapped = unsafe mmap(nil, 1 << 20, PROT_READ, MAP_PRIVATE, file, 0)!
-  // The kernel maps the pages around a touched page, so the test reads far away from it.
+  // Keeps the kernel from mapping the pages around a touched page.
   unsafe madvise(mapped, 1 << 20, MADV_RANDOM)
   unsafe pm_read_mappings(capture.argument)
   let place = UInt64(UInt(bitPattern: mapped))

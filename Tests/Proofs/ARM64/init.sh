@@ -16,8 +16,8 @@ cp /proc/cpuinfo cpuinfo
 # On a loaded host the emulated machine is slow. The handler gets five times its usual time, so that it abandons no section.
 patient="--milliseconds 15000"
 
-# Each second line of the cases: a number, 1 to also run the case without a handler, 1 for a core
-# file, and crash-lab's arguments.
+# Runs every second line of the cases. A line has a number, 1 to also run the case without a handler, 1 for a core file,
+# and crash-lab's arguments.
 run() {
   count=0
   while read -r number alone core arguments; do

@@ -12,7 +12,7 @@ ln -sfn usr/bin "$root/bin"
 ln -sfn ../libexec/swift/lib/swift "$root/usr/lib/swift"
 for package in "$packages"/*.deb; do
   case $package in
-    # Of the compiler's package, unpacks only the libraries: the compiler is for another processor.
+    # Unpacks only the libraries of the compiler's package, because the compiler is for another processor.
     */swiftlang_*) python3 "$(dirname "$0")/unpack.py" "$package" "$root" "$swift"/{linux,shims,dispatch,Block,os,apinotes} ;;
     *) dpkg-deb --fsys-tarfile "$package" | tar -xC "$root" --keep-directory-symlink ;;
   esac

@@ -30,7 +30,7 @@ import Testing
     let snapshot = try Victim.snapshot(of: report)
     let exception = try #require(snapshot.exception)
     #expect(exception.signal == crash.signal && exception.code == crash.code)
-    // The previous handler ran and ended the process, so the report has no outcome.
+    // The backtracer ran. The process always ends after it, so the report has no outcome.
     #expect(snapshot.survival?.outcome == nil)
     #expect(snapshot.survival?.previousHandler != nil)
     #expect(handled.leftBehind == [])
@@ -61,7 +61,7 @@ import Testing
       #expect(lines.count == 1 && lines.last?.tellsAWholeDump == true, "\(lines)")
       #expect(child.end.signal == (kind == "abort" ? SIGABRT : SIGSEGV))
       #expect(child.standardError.contains("Program crashed"))
-      // The other threads were stopped for the backtracer, and it read them as if they were running.
+      // Our handler had stopped all other threads, and the backtracer could still suspend and read them.
       #expect(!child.standardError.contains("failed to suspend"), "\(child.standardError)")
       #expect(child.leftBehind == [])
     }

@@ -40,7 +40,7 @@ import Testing
   /// The indices of the calls with which threads stop.
   private static func stops(_ run: InjectedRun) throws -> [Int] {
     let calls = run.report.calls
-    // The first call of a stopping thread is the handler's first call on it.
+    // A stopping thread's first call is the first one that the handler makes on that thread.
     let number = try #require(calls.first { $0.role == .other }).number
     return calls.indices.filter { calls[$0].role == .other && calls[$0].number == number }
   }

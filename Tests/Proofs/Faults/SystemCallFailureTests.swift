@@ -43,8 +43,8 @@ import Testing
     #expect(disturbances.count > 15)
     let problems = try await sweep.run(disturbances) { run, disturbance in
       guard case .failure(let role, let index, _) = disturbance else { return "no failure" }
-      // The order of calls depends on the threads' timing. rt_sigreturn cannot fail: it is the last call, and
-      // follows each tick of the watchdog.
+      // The order of calls depends on the threads' timing. The injector never fails rt_sigreturn, which is the last
+      // call and follows each tick of the watchdog.
       let call = run.report.calls.first { $0.role == role && $0.index == index }
       if run.report.failures != 1, index < run.report.count(role) - 8,
         call?.number != Self.signalReturn

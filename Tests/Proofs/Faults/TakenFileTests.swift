@@ -21,7 +21,7 @@ import Testing
     let sweep = try await Sweep(Scene.all[0])
     let calls = sweep.calls(oneIn: 6).filter { $0.role == .crashing }
     #expect(calls.count > 15)
-    // During the first calls, the handler chooses the file.
+    // With the first calls, the handler finds out which file is its own.
     let indices = Set(1...12).union(calls.map(\.index)).sorted()
     let problems = try await sweep.run(
       indices.map { Disturbance.command(.crashing, $0, command) }

@@ -76,7 +76,7 @@ import Testing
   func pythonMinidump() throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write(SyntheticProcess.snapshot())
-    // It looks for the process environment block of Windows in every dump, and prints an error for a dump of
+    // The library looks for the process environment block of Windows in every dump, and logs an error for a dump of
     // Linux.
     let script = """
       import sys, logging

@@ -213,7 +213,7 @@ import Testing
     let dumped = try await Self.dump(crash)
     let thread = try #require(dumped.snapshot.crashedThread)
     let piece = try #require(thread.stack.first)
-    // Breakpad prints "PEB parsing error!" for every dump that is not from Windows.
+    // The library logs "PEB parsing error!" for every dump that is not from Windows.
     let script = """
       import sys, logging
       complaints = []

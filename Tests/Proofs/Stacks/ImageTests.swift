@@ -24,8 +24,8 @@ struct ImageTests {
       environment: ["SWIFT_BACKTRACE": "enable=no", "CRASHLAB_MODULE": module.path],
       coreFile: .allowed)
     try #require(child.end.signal == SIGSEGV, "\(child.standardError)")
-    // The summary names another module in addition to the program; after an overflow, all listed frames are in
-    // that module.
+    // The summary names another module in addition to the program; after an overflow, all listed frames are in the
+    // program.
     #expect(
       child.standardError.contains(": module 1 ") || kind == "stack-overflow",
       "\(child.standardError)")
