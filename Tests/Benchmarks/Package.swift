@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// A package of its own, so that users of the library never build it.
+// A separate package, so that users of the library never build it.
 //
 //   swift run --package-path Tests/Benchmarks -c release capture-benchmark
 //   swift run --package-path Tests/Benchmarks -c release start-benchmark
@@ -13,7 +13,8 @@ let package = Package(
   name: "Benchmarks",
   dependencies: [.package(name: "swift-postmortem", path: "../..")],
   targets: [
-    // The least work that any capture in process has to do, for the hardware's part in the figures.
+    // The minimal work of any capture inside a process, which shows how much of the measured time is due to the
+    // machine.
     .target(name: "CLimit"),
     .executableTarget(
       name: "capture-benchmark",
@@ -34,14 +35,14 @@ let package = Package(
       name: "task-benchmark",
       dependencies: [.product(name: "Postmortem", package: "swift-postmortem")],
       path: "Sources/TaskBenchmark"),
-    // Runs the example Server and load-generator of the package above, built before.
+    // Runs the example Server and the load-generator of the parent package, which must be built before.
     .executableTarget(name: "server-benchmark", path: "Sources/ServerBenchmark"),
-    // No Foundation: its own start would hide the handler's.
+    // The victim does not import Foundation, whose own start would hide the handler's.
     .executableTarget(
       name: "start-victim",
       dependencies: [.product(name: "PostmortemHandler", package: "swift-postmortem")],
       path: "Sources/StartVictim"),
-    // Plain C, and nothing of the package: what any handler's start has to cost.
+    // Plain C without code of this package: the minimal cost of any handler's start.
     .executableTarget(name: "start-floor", path: "Sources/StartFloor"),
     .executableTarget(
       name: "start-benchmark", dependencies: ["start-victim", "start-floor"],

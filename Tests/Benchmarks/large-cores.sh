@@ -4,8 +4,8 @@
 #
 # usage: Tests/Benchmarks/large-cores.sh POSTMORTEM DIRECTORY [GIB]
 #
-# Needs cc, gdb, lldb-19 (or the program that the variable LLDB names), GNU time, a core_pattern without a path, and in
-# DIRECTORY free space of the size. Deletes the core files. Each line is about the second of two runs.
+# Needs cc, gdb, lldb-19 (or the program in the variable LLDB), GNU time, a core_pattern without a path, and GIB of free
+# space in DIRECTORY. Deletes the core files. Each line has the figures of the second of two runs.
 set -eu
 postmortem=$1
 directory=$2/large-cores.$$
@@ -34,7 +34,7 @@ END
 cc -g -O1 -fno-optimize-sibling-calls -pthread -o program program.c
 ulimit -c unlimited
 
-# Runs a command twice, and prints what GNU time says of the second run.
+# Runs a command twice, and prints GNU time's measurements of the second run.
 measure() {
   name=$1
   shift

@@ -6,12 +6,13 @@ import Testing
 
 @testable import CoreFile
 
-/// The handler's client memory, filled by this process and read as the memory of a core file.
+/// The handler's client memory (annotations, breadcrumbs and contexts), filled by this process and read like the
+/// memory of a core file.
 @Suite(.serialized)
 @safe struct ClientMemoryTests {
   private static let places = (client: Address(0x10_0000), rings: Address(0x40_0000))
 
-  /// A copy of this process's own memory, at other addresses.
+  /// A copy of this process's memory, at other addresses.
   private static var memory: MemorySnapshot {
     func region(_ address: Address, _ base: UnsafeMutableRawPointer, _ count: Int) -> MemoryRegion {
       unsafe MemoryRegion(
@@ -74,13 +75,14 @@ import Testing
     }.value
   }
 
-  /// Whatever the memory has, reading it ends, and no more is made of it than there is room for.
+  /// For any contents of the memory, reading terminates, and returns no more entries than the memory has room
+  /// for.
   @Test func anyMemoryIsRead() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<20 {
       let bytes = (0..<1 << 18).flatMap { _ -> [UInt8] in
         let word = generator.next()
-        // Many small numbers, so that offsets and counts are often valid.
+        // Many small numbers make offsets and counts often valid.
         return (0..<4).map { UInt8(truncatingIfNeeded: word >> ($0 * (word & 1 == 0 ? 8 : 3))) }
       }
       let memory = MemorySnapshot(joining: [MemoryRegion(address: 0x10_0000, bytes: bytes)])

@@ -18,7 +18,7 @@ import Testing
     #expect(snapshot.process.userTime == 2_500_000_000)
     #expect(snapshot.process.systemTime == 250_000_000)
     #expect(snapshot.system.pageSize == 4096 && snapshot.system.machine == "x86_64")
-    // What no core file has.
+    // A core file lacks these facts.
     #expect(snapshot.process.crashTime == nil && snapshot.system.kernelRelease == nil)
     let exception = try #require(snapshot.exception)
     #expect(exception.threadID == 4001 && exception.signal == 11 && exception.code == 1)
@@ -31,7 +31,7 @@ import Testing
       Issue.record("no registers")
       return
     }
-    // By their places in user_regs_struct.
+    // Registers by their offsets in user_regs_struct.
     #expect(context.r15 == 0xA000 && context.rbp == 0xA004 && context.rbx == 0xA005)
     #expect(context.r8 == 0xA009 && context.rcx == 0xA00B && context.rdx == 0xA00C)
     #expect(context.rsi == 0xA00D && context.rdi == 0xA00E && context.rflags == 0xA012)
@@ -44,7 +44,7 @@ import Testing
     #expect(stack.address == Address(SyntheticCore.stack + 0x1000 - 128))
     #expect(stack.count == 0x1080 && stack.bytes.allSatisfy { $0 == 0x5A })
     #expect(snapshot.memory.word(at: Address(SyntheticCore.stack)) == 0x5A5A_5A5A_5A5A_5A5A)
-    // The kernel left it out.
+    // The kernel left this page out of the file.
     #expect(snapshot.memory.word(at: 0x40_1000) == nil)
   }
 
@@ -71,7 +71,7 @@ import Testing
     #expect(snapshot.modules.count == 1 && module.path == "/opt/victim")
     #expect(module.buildID == SyntheticCore.buildID && module.source == .program)
     #expect(module.size == 0x2000 && module.hasCode(at: 0x40_1800))
-    // Without the first page nothing tells the build.
+    // Without the module's first page, its build ID is unknown.
     var other = SyntheticCore()
     other.segments[0].bytes = []
     let unknown = try self.snapshot(other)
@@ -83,7 +83,7 @@ import Testing
     var core = SyntheticCore()
     core.signalInformation = nil
     core.threads[0].signal = 0
-    // gcore stops it by SIGSTOP, which ends no process.
+    // gcore stops the process by SIGSTOP, which does not end it.
     var stopped = SyntheticCore()
     stopped.signalInformation?[0] = 19
     for core in [core, stopped] {
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  /// At a breakpoint of a debugger, and at a trap instruction of the program.
+  /// A breakpoint of a debugger, and a trap instruction of the program.
   @Test(arguments: [(0x90, true), (0xCC, false)] as [(UInt8, Bool)])
   func aCoreFileOfADebuggerWithSIGTRAPIsACrashOnlyAtATrapInstruction(
     _ code: UInt8, _ isStop: Bool
@@ -107,7 +107,7 @@ import Testing
     #expect((stopped.request?.kind == .coreFile) == isStop)
     #expect(stopped.exception?.signal == (isStop ? nil : 5))
     #expect(stopped.capture.isCoreFile && stopped.threads.count == 2)
-    // The kernel writes a core file with this signal only of a process that it ended.
+    // Only a process that ended by this signal has such a core file of the kernel's.
     core.isFromDebugger = false
     #expect(try snapshot(core).exception?.signal == 5)
     core.isFromDebugger = true
@@ -142,7 +142,7 @@ import Testing
     #expect(cut.modules.first?.buildID == SyntheticCore.buildID)
     #expect(cut.memory.word(at: Address(SyntheticCore.stack + 0x7F8)) != nil)
     #expect(cut.memory.word(at: Address(SyntheticCore.stack + 0x800)) == nil)
-    // Cut in the notes no thread may be left.
+    // If the file is truncated within its notes, there may be no thread.
     for size in stride(from: 0, to: whole.count, by: 97) {
       let part = DumpBytes(Array(whole.prefix(size)))
       guard let snapshot = try? CoreReader.snapshot(of: part, readsFiles: false) else { continue }

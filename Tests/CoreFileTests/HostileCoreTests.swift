@@ -4,7 +4,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// Core files that no kernel writes, or hardly ever.
+/// Core files that the kernel never writes, or only rarely.
 @Suite struct HostileCoreTests {
   private func snapshot(_ bytes: [UInt8]) throws -> ProcessSnapshot {
     try CoreReader.snapshot(of: DumpBytes(bytes))
@@ -44,7 +44,7 @@ import Testing
       .init(address: 0x7000_0000, memorySize: 1 << 62),
     ]
     let snapshot = try snapshot(core.bytes)
-    // The one that starts lower counts.
+    // The segment with the lower start is used.
     #expect(snapshot.memory.word(at: Address(SyntheticCore.stack + 8)) == 0x5A5A_5A5A_5A5A_5A5A)
     #expect(!CrashReport(snapshot: snapshot, symbolicating: true).threads.isEmpty)
   }
@@ -77,7 +77,7 @@ import Testing
       for word in words { bytes.append(littleEndian: word) }
       core.segments[segment].bytes.replaceSubrange(offset..<offset + bytes.count, with: bytes)
     }
-    // A fourth program header, of the dynamic section, in which DT_DEBUG leads to `struct r_debug` on the stack.
+    // A fourth program header for the dynamic section, whose DT_DEBUG points to a `struct r_debug` on the stack.
     core.segments[0].bytes[56] = 4
     let header = SyntheticCore.segment(
       type: 2, flags: 6, offset: 0x300, address: 0x300, fileSize: 32, memorySize: 32)

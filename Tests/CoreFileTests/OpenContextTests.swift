@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoreFile
 
-/// The table of open contexts, filled by this process and read as that of a dump.
+/// The table of open contexts, filled by this process and read like the table of a dump.
 @Suite(.serialized)
 @safe struct OpenContextTests {
   private static var table: [UInt8] {
@@ -13,14 +13,14 @@ import Testing
       UnsafeRawBufferPointer(start: pm_open_contexts(), count: pm_open_contexts_used()))
   }
 
-  /// Open contexts of this suite; other suites run in the same process at the same time.
+  /// The open contexts of this suite only, because other suites run in the same process at the same time.
   private static var contexts: [OpenContexts.Context] {
     (OpenContexts(table)?.contexts ?? []).filter { context in
       context.values.allSatisfy { $0.name.hasPrefix("own ") }
     }
   }
 
-  /// What is open, without ages.
+  /// The open contexts, without their ages.
   private static var open: [String] {
     contexts.map { context in
       let values = context.values.map {
@@ -58,7 +58,7 @@ import Testing
   @Test func longValuesPushNoneOut() {
     let long = String(repeating: "\u{E9}", count: 200)
     withContext(["own id": "4711", "own statement": long, "own other": long, "own last": "x"]) {
-      // Both are cut to not less than 16 bytes, the outer one first; the record has had 32 bytes of `other`.
+      // Both are shortened to at least 16 bytes, the outer one first; the record had stored 32 bytes of `other`.
       let (statement, other) = (long.prefix(8), long.prefix(15))
       #expect(Self.open == ["id=4711 statement=\(statement)... other=\(other)... last=x"])
     }
@@ -153,7 +153,7 @@ import Testing
     #expect(Self.open == [])
   }
 
-  /// A changed table has only entries of the table as it was.
+  /// If bytes of the table change, the result contains only entries of the unchanged table.
   @Test func noEntryIsInvented() {
     var tables: [[UInt8]] = []
     withContext(["request-id": "8C2E5A54", "own route": "/export"]) {
@@ -166,7 +166,7 @@ import Testing
     for _ in 0..<2_000 {
       var bytes = whole
       for _ in 0..<Int.random(in: 1...4, using: &generator) {
-        // Mostly in the head and in the first two rows.
+        // Changes mostly the head and the first two rows.
         let end = min(Bool.random(using: &generator) ? 576 : 2_624, bytes.count)
         bytes[Int.random(in: 0..<end, using: &generator)] = generator.next()
       }

@@ -1,12 +1,12 @@
 import IntermediateDump
 
-/// An ELF core file of a process that never was.
+/// An ELF core file of a made-up process.
 struct SyntheticCore {
   struct Segment {
     var address: UInt64
     var flags: UInt32 = 6
     var bytes: [UInt8] = []
-    /// More than the file has, where the kernel left memory out.
+    /// Larger than the bytes in the file if the kernel left memory out.
     var memorySize: UInt64?
   }
 
@@ -15,7 +15,7 @@ struct SyntheticCore {
     var signal: UInt16 = 11
     var stackPointer: UInt64 = 0x7FFD_0000_1000
     var instructionPointer: UInt64 = 0x40_1000
-    /// `orig_rax` and `rax`.
+    /// The values of `orig_rax` and `rax`.
     var call: (number: UInt64, result: Int64) = (.max, 0)
   }
 
@@ -40,10 +40,10 @@ struct SyntheticCore {
     File(start: 0x40_0000, end: 0x40_1000, path: "/opt/victim"),
     File(start: 0x40_1000, end: 0x40_2000, pages: 1, path: "/opt/victim"),
   ]
-  /// siginfo_t: SIGSEGV, SEGV_MAPERR at 0xDEAD000; nil for none.
+  /// A siginfo_t of SIGSEGV, SEGV_MAPERR at 0xDEAD000; nil for none.
   var signalInformation: [UInt8]? = SyntheticCore.segmentationFault
   var processID: UInt32 = 4001
-  /// True for the order in which debuggers write the notes.
+  /// True to write the notes in the order of debuggers.
   var isFromDebugger = false
 
   static var segmentationFault: [UInt8] {
@@ -56,7 +56,7 @@ struct SyntheticCore {
 
   static let buildID: [UInt8] = Array(0xB0..<0xC4)
 
-  /// The first page of a program: headers of a segment with constants, one with code, and a build ID.
+  /// The first page of a program: headers for a segment with constants and one with code, and a build ID.
   static var image: [UInt8] {
     var bytes = header(type: 2, machine: 62, headers: 64, count: 3)
     bytes += segment(type: 1, flags: 4, offset: 0, address: 0, fileSize: 0x1000, memorySize: 0x1000)
@@ -76,7 +76,7 @@ struct SyntheticCore {
     bytes.append(littleEndian: UInt32(1))
     bytes.append(littleEndian: UInt64(0))
     bytes.append(littleEndian: headers)
-    // Of more segments than 16 bits count the first section has the count.
+    // If the count does not fit into 16 bits, the first section has it.
     let isExtended = count >= 0xFFFF
     bytes.append(littleEndian: isExtended ? headers + UInt64(count) * 56 : 0)
     bytes.append(littleEndian: UInt32(0))
@@ -121,7 +121,7 @@ struct SyntheticCore {
     put(UInt64(thread.signal), at: 12, width: 2)
     put(0x4000, at: 24, width: 8)
     put(UInt64(thread.id), at: 32, width: 4)
-    // 2.5 s and 0.25 s.
+    // The user time is 2.5 s, the system time 0.25 s.
     put(2, at: 48, width: 8)
     put(500_000, at: 56, width: 8)
     put(250_000, at: 72, width: 8)
@@ -174,7 +174,7 @@ struct SyntheticCore {
       + Self.note("CORE", 6, vector) + Self.note("CORE", 0x4649_4C45, list)
   }
 
-  /// The file.
+  /// The bytes of the file.
   var bytes: [UInt8] {
     let notes = notes
     let count = segments.count + 1

@@ -1,6 +1,6 @@
 public import CrashTestSupport
 
-/// One crash of the catalogue: what, where, under which condition, in which build.
+/// One crash of the catalogue: its kind, its thread, its condition and its build.
 public struct CatalogueCase: Sendable, CustomStringConvertible {
   public enum Death: Sendable {
     case crash(KnownCrash)
@@ -28,27 +28,27 @@ public struct CatalogueCase: Sendable, CustomStringConvertible {
     self.build = build
   }
 
-  /// The options that make the catalogue run this case alone.
+  /// The options with which the catalogue runs only this case.
   public var description: String {
     "--kind \(death.kind) --condition \(condition.name) --on \(place.rawValue)"
       + " --build \(build.rawValue)"
   }
 
-  /// How many reports there must be.
+  /// The number of reports that the case must leave.
   var reports: ClosedRange<Int> {
     guard case .crash(let crash) = death else { return 0...0 }
     if condition.takesSignals, crash.signal != 13 { return 0...0 }
     return condition.crashes...condition.crashes
   }
 
-  /// Whether nothing surrounds the crash.
+  /// True if there is no condition other than the kind of thread.
   public var isAlone: Bool { condition.group == .place }
 
   public var overflowsStack: Bool {
     if case .crash(let crash) = death { crash.overflowsStack } else { false }
   }
 
-  /// Seconds after which it counts as hung.
+  /// The seconds after which the case counts as hung.
   var patience: Int { condition.isSlow ? 60 : 20 }
 
   func arguments(database: String?) -> [String] {

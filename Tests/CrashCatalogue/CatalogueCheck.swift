@@ -1,11 +1,11 @@
-/// Compares what a case left with what it must be, where another machine ran it.
+/// Checks the reports of a case that another machine ran.
 public struct CatalogueCheck: Sendable {
   private let symbols: VictimSymbols
 
-  /// - Parameter directories: where that machine's files are on this one.
+  /// - Parameter directories: the directories with that machine's files on this one.
   public init(directories: [String]) { symbols = VictimSymbols(directories: directories) }
 
-  /// What was not as it must be; empty if all was.
+  /// The differences from the expected result; empty if there are none.
   public func failures(of testCase: CatalogueCase, database: String) throws -> [String] {
     try CatalogueReports(testCase: testCase, symbols: symbols)
       .failures(database: database, before: [])

@@ -7,20 +7,20 @@ internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Converts what a case left, as the next start does, and compares it with what it must be.
+/// Converts the dumps of a case, as the next start does, and compares the reports with the expected ones.
 struct CatalogueReports: Sendable {
   let testCase: CatalogueCase
   let symbols: VictimSymbols
 
-  /// - Parameter before: the dumps that were there before.
+  /// - Parameter before: the dumps that existed before the case ran.
   func failures(database: String, before: Set<ReportID>) throws -> [String] {
     var failures: [String] = []
     let directory = database + "/" + PendingDumpName.directory
-    // The next start works with the owner's rights, also where root makes it.
+    // The next start works with the owner's rights, even if root makes it.
     for place in [database, directory] {
       try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: place)
     }
-    // Reports on runs that were killed are no crashes, and lie among the completed ones.
+    // Leaves out reports on killed runs, which are not crashes and are completed at once.
     let processed = try processIntermediateDumps(database: database, storingSymbols: false)
       .filter { $0.outcome.kind != .ended }
     let count = processed.count - before.count
@@ -37,7 +37,7 @@ struct CatalogueReports: Sendable {
     for report in reports {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
       let snapshot = try MinidumpReader.snapshot(of: [UInt8](bytes))
-      // Those that were there before are of another crash.
+      // The reports that existed before are of another crash.
       if before.contains(report.id) { continue }
       failures += self.failures(snapshot, crash)
       failures += symbols.changes(of: snapshot)
@@ -48,27 +48,27 @@ struct CatalogueReports: Sendable {
   private func failures(_ snapshot: ProcessSnapshot, _ crash: KnownCrash) -> [String] {
     guard let exception = snapshot.exception else { return ["no exception"] }
     var failures: [String] = []
-    // Walking the stacks of 4,000 threads would take minutes, and only one of them is looked at.
+    // Walking the stacks of 4,000 threads would take minutes, and only the crashed thread is compared.
     var crashed = snapshot
     crashed.threads = snapshot.crashedThread.map { [$0] } ?? []
     let report = CrashReport(snapshot: crashed, symbolicating: false)
     if !snapshot.capture.isComplete, !mayBeCut {
       failures.append("incomplete: \(snapshot.capture.damage ?? "?")")
     }
-    // What there is too much of for the handler's three seconds, less those kept for the summary, may be cut where
-    // everything else runs too.
+    // Some conditions have more data than the handler can write in its three seconds, minus the time reserved for
+    // the summary: on a busy machine the dump may be cut off.
     let isOutOfTime =
       testCase.condition.takesTime && snapshot.capture.captureTime ?? 0 >= 2_000_000_000
     if let sections = snapshot.capture.sectionsAbandoned, sections != 0, !isOutOfTime {
       failures.append("sections abandoned: \(String(sections, radix: 2))")
     }
     guard !isDiscarded(exception, crash) else { return failures }
-    // A guard is mapped: an overflow into one is SEGV_ACCERR.
+    // A guard page is mapped, so an overflow into it is SEGV_ACCERR.
     let isGuard = crash.overflowsStack && exception.code == 2
-    // A signal that came when the stack was over, before the instruction that would have faulted: SI_KERNEL.
+    // If a signal arrives when the stack is full, before the instruction that would fault, the code is SI_KERNEL.
     let isUndelivered =
       crash.overflowsStack && testCase.condition.interrupts && exception.code == 128
-    // Of a signal that a process sent by another call than kill(2).
+    // The code of a signal that was sent by a call other than kill(2).
     let code = hasNoSender(crash) ? 0 : crash.code
     if exception.signal != crash.signal
       || (exception.code != code && !isGuard && !isUndelivered)
@@ -95,7 +95,7 @@ struct CatalogueReports: Sendable {
     return testCase.condition.cutsLargeDumps && crash.overflowsStack
   }
 
-  /// abort(3) in the first process of a namespace ends by a fault of its own, which may be captured.
+  /// In the first process of a PID namespace, abort(3) ends with its own fault, which may be captured.
   private func isDiscarded(_ exception: ExceptionSnapshot, _ crash: KnownCrash) -> Bool {
     testCase.condition.group == .containers && crash.signal == 6 && exception.signal != 6
   }
@@ -105,7 +105,7 @@ struct CatalogueReports: Sendable {
   }
 
   private func textFailures(_ report: CrashReport, _ crash: KnownCrash) -> [String] {
-    // Without a sender nothing is said of a signal that the process sent itself.
+    // If the kernel recorded no sender, the report cannot say that the process sent the signal itself.
     guard !hasNoSender(crash) else { return [] }
     var failures: [String] = []
     if let message = crash.message, report.message?.contains(message) != true {
@@ -118,7 +118,7 @@ struct CatalogueReports: Sendable {
     return failures
   }
 
-  /// The function that crashed is on the stack of the thread that crashed.
+  /// Checks that the function that crashed is on the stack of the crashed thread.
   private func functionFailures(_ snapshot: ProcessSnapshot, _ crash: KnownCrash) -> [String] {
     guard crash.isOnItsThread, testCase.condition.readsMemory, let thread = snapshot.crashedThread
     else { return [] }

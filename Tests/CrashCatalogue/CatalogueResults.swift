@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What came of the cases that were run.
+/// The results of the cases that were run.
 public final class CatalogueResults: Sendable {
   struct Count {
     var runs = 0
@@ -24,7 +24,7 @@ public final class CatalogueResults: Sendable {
   public var runs: Int { counts.withLock { $0.values.reduce(0) { $0 + $1.runs } } }
   public var failed: Int { counts.withLock { $0.values.reduce(0) { $0 + $1.failed } } }
 
-  /// The runs that took longest.
+  /// The runs that took the longest.
   public func slowest(_ count: Int) -> [(testCase: String, seconds: Double)] {
     Array(times.withLock { $0 }.sorted { $0.seconds > $1.seconds }.prefix(count))
   }

@@ -2,14 +2,14 @@ internal import CrashTestSupport
 internal import Foundation
 internal import Glibc
 
-/// A directory with another system's libraries, in which crash-lab runs as under that system.
+/// A root directory with another system's libraries, in which crash-lab runs as on that system.
 ///
-/// This machine's `/proc`, `/dev`, temporary files and the package are in it, at their own paths. Needs
+/// This machine's `/proc`, `/dev`, temporary files and the package are mounted in it, at their own paths. Needs
 /// root.
 public struct CatalogueRoot: Sendable {
   public let path: String
 
-  /// - Parameter path: of a directory that has such libraries; directories for mounts are added.
+  /// - Parameter path: the path of a directory with such libraries; directories for the mounts are added.
   public init(path: String) throws {
     self.path = path
     for directory in Self.mounts {
@@ -23,7 +23,7 @@ public struct CatalogueRoot: Sendable {
     return ["/proc", "/dev", temporary, BuiltProducts.packageRoot] + swiftLibraries
   }
 
-  /// The directory of Swift's shared libraries, which a program that links them looks for at this path.
+  /// The directory of Swift's shared libraries; a program that links them looks for them at this path.
   private static let swiftLibraries: [String] = {
     let maps = (try? KernelFile.text("/proc/self/maps")) ?? ""
     let line = maps.split(separator: "\n").first { $0.hasSuffix("/libswiftCore.so") }
@@ -31,7 +31,7 @@ public struct CatalogueRoot: Sendable {
     return [URL(fileURLWithPath: String(path)).deletingLastPathComponent().path]
   }()
 
-  /// The words in front of a command that run it there, in the same process and working directory.
+  /// The words before a command that run it in this root, in the same process and working directory.
   public var enter: [String] {
     let script = Self.mounts.map { "mount --rbind '\($0)' '\(path)\($0)' && " }.joined()
     return [
@@ -40,7 +40,7 @@ public struct CatalogueRoot: Sendable {
     ]
   }
 
-  /// The words in front of a command that run it with this root's C library and all other files of this machine.
+  /// The words before a command that run it with this root's C library and all other files of this machine.
   public var underThisMachine: [String] {
     let place = "/usr/lib/x86_64-linux-gnu"
     return [
@@ -58,6 +58,6 @@ public struct CatalogueRoot: Sendable {
     }
   }
 
-  /// The directory of its libraries, as this machine sees it.
+  /// The directory of the root's libraries, as this machine sees it.
   var libraries: String { path + "/usr/lib/x86_64-linux-gnu" }
 }

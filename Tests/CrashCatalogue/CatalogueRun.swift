@@ -1,12 +1,12 @@
 internal import CrashTestSupport
 internal import Foundation
 
-/// Runs cases of the catalogue: each once without a handler and once with it, and reads what it left.
+/// Runs cases of the catalogue, each once without a handler and once with it, and checks their reports.
 public actor CatalogueRun {
-  /// What came of one case.
+  /// The result of one case.
   public struct Outcome: Sendable {
     public let testCase: CatalogueCase
-    /// What was not as it must be; empty if all was.
+    /// The differences from the expected result; empty if there are none.
     public let failures: [String]
     public let seconds: Double
   }
@@ -21,18 +21,18 @@ public actor CatalogueRun {
     let output: String
   }
 
-  /// - Parameter root: where crash-lab runs; nil for this machine's own.
+  /// - Parameter root: the root in which crash-lab runs; nil for this machine's own.
   public init(in root: CatalogueRoot? = nil) async throws {
     self.root = root
     symbols = VictimSymbols(directories: root.map { [$0.libraries] } ?? [])
     modules = try await VictimModules()
   }
 
-  /// Runs cases, some at a time.
+  /// Runs cases, several at a time.
   ///
   /// - Parameters:
-  ///   - width: how many at a time; one more than there are processors if not given.
-  ///   - report: called for each as it ends, one at a time.
+  ///   - width: the number of cases at a time; the number of processors plus one if not given.
+  ///   - report: called for each case as it ends, one at a time.
   public func run(
     _ cases: [CatalogueCase], width: Int? = nil, report: @escaping @Sendable (Outcome) -> Void
   ) async {
@@ -98,7 +98,7 @@ public actor CatalogueRun {
     return failures
   }
 
-  /// The same without a handler; run once for all repetitions.
+  /// The run without a handler, once for all repetitions of a case.
   private func alone(
     _ testCase: CatalogueCase, _ victim: CatalogueVictim
   ) async throws -> Alone {
@@ -109,7 +109,7 @@ public actor CatalogueRun {
     return alone
   }
 
-  /// Conversion and reading take the processor for a while: not on this actor.
+  /// Conversion and reading use the processor for a while, so they do not run on this actor.
   @concurrent
   private static func offActor<Value: Sendable>(
     _ body: @Sendable () throws -> Value
@@ -117,7 +117,7 @@ public actor CatalogueRun {
 }
 
 extension CatalogueCase {
-  /// A handler of the program's that asks for an alternate stack finds ours.
+  /// False if a handler of the program asks for its alternate stack: with our handler, it finds ours.
   fileprivate var hasSameOutput: Bool {
     guard case .crash(let crash) = death else { return true }
     let hasHandler = condition.group == .handlers || condition.arguments.contains("handler-before")

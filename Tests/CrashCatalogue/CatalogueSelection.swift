@@ -1,9 +1,10 @@
 public import CrashTestSupport
 internal import Glibc
 
-/// Which cases of the catalogue are run.
+/// Selects the cases of the catalogue to run.
 public enum CatalogueSelection {
-  /// Kinds with all conditions, each on one kind of thread, which the round decides; alone on every kind of thread.
+  /// All kinds under all conditions, each on one kind of thread, which depends on the round; without a condition,
+  /// on every kind of thread.
   public static func full(builds: [BuildConfiguration], round: Int = 0) -> [CatalogueCase] {
     builds.flatMap { build in
       CrashCondition.all.flatMap { condition in
@@ -18,9 +19,9 @@ public enum CatalogueSelection {
     }
   }
 
-  /// The same, round by round in one build after the other.
+  /// The same cases, with the builds in turn from round to round.
   ///
-  /// What takes seconds is run in one of five rounds of a build: 20 rounds of four builds have all.
+  /// Cases that take seconds run in one of five rounds of a build, so 20 rounds of four builds run all of them.
   public static func inTurn(builds: [BuildConfiguration], round: Int) -> [CatalogueCase] {
     let (turn, build) = round.quotientAndRemainder(dividingBy: builds.count)
     return full(builds: [builds[build]], round: turn).filter { testCase in
@@ -29,15 +30,15 @@ public enum CatalogueSelection {
     }
   }
 
-  /// What every change is tested with: all kinds on every kind of thread, and each condition with two kinds.
+  /// The cases for every change: all kinds on every kind of thread, and each condition with two kinds.
   ///
-  /// The kinds are two of these five: a fault, an abort, two traps of Swift's runtime and a stack overflow. A hash of
-  /// the condition's name chooses them. One pair in sixteen runs in another build too. `full` has all.
+  /// The two are chosen from these five by a hash of the condition's name: a fault, an abort, two traps of
+  /// Swift's runtime and a stack overflow. One pair in sixteen also runs in another build. `full` has all cases.
   public static func everyChange() -> [CatalogueCase] {
     let others: [BuildConfiguration] = [.release, .staticDebug, .staticRelease]
     let cases = full(builds: [.asTested]).filter { testCase in
       guard testCase.condition.group != .place else { return true }
-      // To convert what the heavy ones leave takes unoptimised code seconds.
+      // Unoptimized code takes seconds to convert the dumps of heavy conditions.
       return testCase.condition.isHeavy
         ? testCase.death.kind == "null-read"
         : CrashCondition.representatives.contains(testCase.death.kind)
@@ -59,17 +60,17 @@ public enum CatalogueSelection {
     }
   }
 
-  /// What another C library is tested with: every kind on some kind of thread, those that `abort` on all,
-  /// and conditions that crash-lab makes by itself.
+  /// The cases for another C library: every kind on some kind of thread, the kinds that `abort` on all, and
+  /// conditions that crash-lab makes by itself.
   public static func otherLibrary(_ build: BuildConfiguration) -> [CatalogueCase] {
     full(builds: [build]).filter { testCase in
-      // Leave out cases with other programs, because they need a shell and the other system has none.
+      // Leaves out cases with other programs, because they need a shell and the other system has none.
       guard testCase.condition.needsNothing, testCase.condition.group != .sharing,
         case .crash(let crash) = testCase.death
       else {
         return false
       }
-      // Its handler of SIGABRT is not ours, so that workers which block the signal keep it blocked.
+      // The handler of SIGABRT is not ours in this condition, so workers that block the signal keep it blocked.
       if testCase.condition.name == "chaining-after", crash.signal == 6 { return false }
       let number = hash("\(crash.kind) \(testCase.condition.name)")
       if testCase.condition.group == .place {
@@ -79,20 +80,20 @@ public enum CatalogueSelection {
     }
   }
 
-  /// How much of the catalogue runs on an emulated machine.
+  /// The part of the catalogue to run on an emulated machine.
   public enum Extent: Sendable {
     /// A few conditions, and each kind on one kind of thread.
     case everyChange
     /// Every condition with one kind, and each kind on one kind of thread.
     case everyCondition
-    /// Every condition with a kind of each sort, and each kind on every kind of thread.
+    /// Every condition with one kind of each sort, and each kind on every kind of thread.
     case everySort
   }
 
-  /// What an emulated arm64 machine is tested with: the kinds that there are, and the conditions that crash-lab makes by
-  /// itself and whose signals find room there.
+  /// The cases for an emulated arm64 machine: the kinds that exist there, and the conditions that crash-lab makes
+  /// by itself and whose signals have room there.
   ///
-  /// What debuggers look at is on the main thread, if it is on one kind of thread.
+  /// A case that debuggers examine is on the main thread, if it is on one kind of thread.
   public static func arm64(_ extent: Extent) -> [CatalogueCase] {
     full(builds: [.asTested]).compactMap { testCase in
       guard case .crash(let crash) = testCase.death, let there = crash.onARM64,
@@ -122,13 +123,14 @@ public enum CatalogueSelection {
     }
     if extent == .everySort { return true }
     let isDebugged = KnownCrash.debugged.contains { $0.kind == crash.kind }
-    // On a worker, which blocks SIGABRT, a return address on the stack shows whether libc has called abort.
+    // On a worker, which blocks SIGABRT, the handler finds out from a return address on the stack whether libc
+    // called abort.
     if crash.kind == "assert", testCase.place == .dispatch { return true }
     if isDebugged, crash.places.contains(.main) { return testCase.place == .main }
     return testCase.place == crash.places[Int(hash(crash.kind) % UInt64(crash.places.count))]
   }
 
-  /// Random cases, the same for the same seed; conditions that take seconds are left out.
+  /// Random cases, the same for the same seed, without conditions that take seconds.
   public static func soak(
     _ count: Int, seed: UInt64, builds: [BuildConfiguration]
   ) -> [CatalogueCase] {
@@ -142,7 +144,7 @@ public enum CatalogueSelection {
         let place = condition.possiblePlaces(crash).randomElement(using: &generator)
       else { continue }
       let testCase = CatalogueCase(.crash(crash), condition, on: place, build)
-      // A soak counts reports.
+      // A soak counts reports, so their number must be certain.
       if testCase.reports.lowerBound == testCase.reports.upperBound, testCase.reports != 0...0 {
         cases.append(testCase)
       }
@@ -165,35 +167,36 @@ public enum CatalogueSelection {
   ) -> [CrashPlace] {
     switch death {
     case .crash(let crash):
-      // What the condition runs elsewhere is started from the main thread, also what cannot be there.
+      // If the condition crashes another thread, it is started on the main thread, even for kinds that are
+      // impossible there.
       condition.isOnOtherThread ? condition.places : condition.possiblePlaces(crash)
     case .quiet(let end): condition.places.filter(end.places.contains)
     }
   }
 
-  /// FNV-1a: the same in every run, as Swift's own hashes are not.
+  /// FNV-1a, which is the same in every run, unlike Swift's own hashes.
   static func hash(_ text: String) -> UInt64 {
     text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 }
 
 extension CatalogueCase {
-  /// Slow conditions, and a limit on processor time, of which a second is the least.
+  /// True for slow conditions, and for a limit on processor time, which is at least a second.
   fileprivate var takesSeconds: Bool {
     condition.isSlow || condition.isHeavy || death.kind == "cpu-limit"
   }
 }
 
 extension CrashCondition {
-  /// False if this machine or user cannot make it.
+  /// False if this machine or user cannot make the condition.
   public var canBeHad: Bool {
     if needsRoot, geteuid() != 0 { return false }
-    // -1 where the C library does not tell it.
+    // The result is -1 if the C library does not know the size.
     if sysconf(Int32(_SC_MINSIGSTKSZ)) > largestSignalFrame { return false }
     return tool.map { $0.path != nil || OutsideTool.mustBeThere } ?? true
   }
 
-  /// Whether crash-lab makes it without another program, and quickly.
+  /// True if crash-lab makes the condition without another program, and quickly.
   var needsNothing: Bool {
     guard case .direct = launch else { return false }
     return tool == nil && !needsRoot && !isSlow && !isHeavy && environment.isEmpty
@@ -202,7 +205,7 @@ extension CrashCondition {
   var takesQuietEnds: Bool { !surroundsCrash && !isSlow && crashes == 1 && !endsOtherwise }
 }
 
-/// SplitMix64: a sequence that a seed determines.
+/// SplitMix64: a pseudorandom sequence that a seed determines.
 package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

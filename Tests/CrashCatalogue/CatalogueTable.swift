@@ -1,13 +1,13 @@
 public import Foundation
 
-/// The outcome of a run as Markdown: the full table, and the page of the documentation.
+/// The results of a run as Markdown: the full table, and the page of the documentation.
 public struct CatalogueTable {
   private let results: CatalogueResults
   private let command: String
   private let rounds: Int
   private let started: Date
 
-  /// - Parameter rounds: the rounds that have ended, fewer than the command's while it runs.
+  /// - Parameter rounds: the number of completed rounds, fewer than the command's while it runs.
   public init(results: CatalogueResults, command: String, rounds: Int, started: Date) {
     self.results = results
     self.command = command
@@ -15,7 +15,7 @@ public struct CatalogueTable {
     self.started = started
   }
 
-  /// Every kind under every condition, with the number of good runs.
+  /// Every kind under every condition, with the number of successful runs.
   public var text: String {
     CrashCondition.Group.allCases.map(section).joined(separator: "\n\n") + "\n"
   }

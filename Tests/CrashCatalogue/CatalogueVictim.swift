@@ -3,7 +3,7 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// crash-lab in a directory of its own, for one case.
+/// Runs crash-lab for one case, in its own directory.
 final class CatalogueVictim: Sendable {
   private let testCase: CatalogueCase
   private let executable: String
@@ -38,9 +38,9 @@ final class CatalogueVictim: Sendable {
       patience: testCase.patience)
   }
 
-  /// Leaves dumps as so many crashes would have: one real dump under many report IDs.
+  /// Leaves the dumps of a number of crashes: copies of one real dump with different report IDs.
   ///
-  /// - Returns: those IDs.
+  /// - Returns: the report IDs.
   func leaveDumps(_ count: Int) async throws -> Set<ReportID> {
     guard count > 0 else { return [] }
     let first = directory.path + "/first"

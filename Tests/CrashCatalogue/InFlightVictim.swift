@@ -6,7 +6,7 @@ internal import Foundation
 internal import Minidump
 package import ProcessSnapshot
 
-/// crash-lab with a known number of open contexts.
+/// Runs crash-lab with a known number of open contexts.
 package struct InFlightVictim: Sendable {
   /// The number of entries in the handler's table.
   package static let capacity = 504
@@ -14,7 +14,7 @@ package struct InFlightVictim: Sendable {
   package let snapshot: ProcessSnapshot
   private let count: Int
 
-  /// Runs it until it has crashed or was killed, and converts what it left.
+  /// Runs crash-lab until it has crashed or was killed, and converts its files.
   package init(
     executable: String, count: Int, isKilled: Bool = false, isForked: Bool = false,
     in directory: String
@@ -27,7 +27,7 @@ package struct InFlightVictim: Sendable {
     if isKilled {
       let victim = try RunningVictim(executable, arguments)
       try victim.waitForLine("ready")
-      // The second heartbeat from now on was begun after the program was ready.
+      // The second heartbeat from now on starts after the program was ready.
       for _ in 0..<2 { try await Self.waitForHeartbeat(in: database) }
       victim.kill()
     } else {
@@ -56,7 +56,7 @@ package struct InFlightVictim: Sendable {
     while try record() == before { try await Task.sleep(for: .milliseconds(10)) }
   }
 
-  /// The differences from what was open; empty if there are none.
+  /// The differences from the contexts that were open; empty if there are none.
   package var failures: [String] { Self.failures(snapshot.client, count: count) }
 
   /// - Parameter count: the number of requests that were open.
@@ -78,7 +78,7 @@ package struct InFlightVictim: Sendable {
     for work in works {
       let values = Dictionary(
         work.values.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-      // The outer call of a request may have no entry.
+      // The outer context of a request may have no entry.
       let word = (values["request-id"] ?? values["part"])?.split(separator: "-").last ?? ""
       guard let number = Int(word), number < count, seen.insert(String(word)).inserted else {
         failures.append("\(values)")

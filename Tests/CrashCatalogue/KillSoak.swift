@@ -6,22 +6,22 @@ internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// Kills crash-lab at random moments of a capture, and counts what is left of each dump.
+/// Kills crash-lab at random moments of a capture, and counts how much of each dump was written.
 public struct KillSoak {
-  /// What so many runs left.
+  /// The results of a number of runs.
   public struct Tally: Sendable {
     public var runs = 0
-    /// Ended by their own signal before the kill came.
+    /// Runs that ended by their own signal before the kill.
     public var ended = 0
-    /// Killed, with a dump that has its end mark.
+    /// Killed runs whose dump has its end mark.
     public var complete = 0
-    /// Killed, with a dump that breaks off.
+    /// Killed runs whose dump is truncated.
     public var torn = 0
-    /// Torn dumps that hold the crashing thread's registers and the top of its stack.
+    /// Truncated dumps with the crashing thread's registers and the top of its stack.
     public var tornWithStack = 0
-    /// Killed before the first byte was written.
+    /// Runs that were killed before the first byte was written.
     public var empty = 0
-    /// Runs that left something else than they must.
+    /// Descriptions of runs with other files than expected.
     public var failures: [String] = []
 
     public var line: String {
@@ -33,25 +33,25 @@ public struct KillSoak {
     }
   }
 
-  /// Bytes from the stack pointer up that a torn dump must hold.
+  /// The number of bytes above the stack pointer that a truncated dump must contain.
   ///
-  /// A thread of its own crashes: the main thread's stack may have fewer below the environment, which
-  /// no dump holds.
+  /// A separate thread crashes, because the main thread's stack may have fewer bytes below the environment, which
+  /// no dump contains.
   private static let leastStack = 2048
 
   private let executable: String
   private let threads: Int
   private let directory: SharedDirectory
   private var generator: SeededGenerator
-  /// The number of nanoseconds from the announcement to the end of a run that is not killed.
+  /// The nanoseconds from the announcement to the end of a run that is not killed.
   private var duration: UInt64 = 0
   public private(set) var tally = Tally()
 
   /// Measures how long a capture takes.
   ///
   /// - Parameters:
-  ///   - threads: how many the victim has.
-  ///   - seed: decides the moments, as parts of the measured time.
+  ///   - threads: the number of the victim's threads.
+  ///   - seed: determines the moments, as fractions of the measured time.
   public init(build: BuildConfiguration, threads: Int, seed: UInt64) async throws {
     executable = try await BuiltProducts.shared.executable("crash-lab", build)
     self.threads = threads
@@ -69,7 +69,7 @@ public struct KillSoak {
     duration = durations.sorted()[durations.count / 2]
   }
 
-  /// Runs one victim, kills it, and looks at what it left.
+  /// Runs one victim, kills it, and checks its files.
   public mutating func runOnce() throws {
     let delay = UInt64.random(in: 0...duration + duration / 20, using: &generator)
     let run = try self.run(killingAfter: delay)
@@ -137,7 +137,7 @@ public struct KillSoak {
         "--threads", "\(threads - 1)", "--announce", "--no-summary",
       ], environment: ["SWIFT_BACKTRACE": "enable=no"], output: .file(fifo),
       errors: .file(directory.path + "/errors"))
-    // From the announcement on nothing of ours may wait: the kill comes within microseconds.
+    // After the announcement the test must not wait for anything: the kill follows within microseconds.
     var wanted = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
     while unsafe poll(&wanted, 1, 60_000) < 0, errno == EINTR {}
     let start = Self.now

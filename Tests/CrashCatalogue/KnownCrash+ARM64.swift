@@ -1,19 +1,19 @@
 extension KnownCrash {
-  /// The bytes of a signal's frame on arm64, without SVE.
+  /// The size of a signal frame on arm64 without SVE, in bytes.
   static let signalFrameOfARM64 = 4720
 
-  /// The same crash on arm64; nil if there is none.
+  /// The same crash on arm64; nil if it is impossible there.
   ///
   /// Source: Linux arch/arm64/kernel/traps.c and debug-monitors.c.
   public var onARM64: KnownCrash? {
     var crash = self
     switch kind {
-    // A division by zero is 0, and only the processor's own checks are of alignment.
+    // On arm64 the result of a division by zero is 0, and programs cannot turn on alignment checks.
     case "divide-by-zero", "misaligned": return nil
     case "illegal-instruction":
       crash.code = 1
       crash.explanation = "The processor does not know the instruction"
-    // `brk` in place of `ud2` and `int3`: TRAP_BRKPT.
+    // `brk` replaces `ud2` and `int3`: TRAP_BRKPT.
     case _ where signal == 4, "breakpoint":
       (crash.signal, crash.code, crash.address) = (5, 1, .instruction)
     // The upper half of the address space is the kernel's.

@@ -2,27 +2,29 @@ internal import CrashTestSupport
 internal import Foundation
 internal import IntermediateDump
 
-/// A module for crash-lab to be called by, without frame pointers and as small as modules come.
+/// A small module without frame pointers, which calls crash-lab back.
 public struct LinkedModule: Sendable {
-  /// The ways in which an image lies in a file and in memory.
+  /// The layouts of an image in its file and in memory.
   public enum Layout: String, CaseIterable, Sendable {
-    /// Headers, data and code in the file's first page: each mapping begins with the same bytes.
+    /// Headers, data and code are in the file's first page, so each mapping starts with the same bytes.
     case lld
-    /// Each segment on pages of its own.
+    /// Each segment is on separate pages.
     case lldSeparate
-    /// Headers, data that cannot be written, and code in one segment.
+    /// Headers, read-only data and code are in one segment.
     case lldWithoutReadOnly
     case gold
     case goldReadOnly
     case bfd
-    /// Headers and code in one segment.
+    /// Headers and code are in one segment.
     case oneSegment
     /// The lowest address is not 0.
     case highAddress
-    /// Of a Swift library.
+    /// The layout of a Swift library.
     case swiftOfLLD
-    /// A function without code and the one behind it both have an entry for one place in the table of unwind
-    /// information, the empty one last, as mold writes them.
+    /// A function without code and the next function have the same address, and both have an entry for it in the
+    /// table of unwind information.
+    ///
+    /// As mold writes them, the entry of the empty one is last.
     case emptyEntryLast
   }
 
@@ -55,9 +57,9 @@ public struct LinkedModule: Sendable {
     if layout == .emptyEntryLast { try putEmptyEntryLast() }
   }
 
-  /// Writes two entries for the empty function's place over the first two of the table.
+  /// Overwrites the first two entries of the table with two entries for the empty function's address.
   ///
-  /// lld has the empty function's alone. The function that loses its entry is on no stack.
+  /// lld writes only the empty function's entry. The function that loses its entry is on no stack.
   ///
   /// Source: Linux Standard Base Core, 10.6 (exception frames).
   private func putEmptyEntryLast() throws {
@@ -65,7 +67,8 @@ public struct LinkedModule: Sendable {
     func word(_ place: Int) -> Int {
       Int(Int32(truncatingIfNeeded: file.littleEndian(at: place, as: UInt32.self) ?? 0))
     }
-    // e_phoff 32; PT_GNU_EH_FRAME. The first segment lies in the file as in memory.
+    // e_phoff is at offset 32; the loop finds PT_GNU_EH_FRAME. The first segment has the same offsets in the file
+    // and in memory.
     let programHeaders = word(32)
     guard
       let entry = (0..<16).map({ programHeaders + $0 * 56 }).first(where: {
@@ -74,7 +77,7 @@ public struct LinkedModule: Sendable {
     else { throw OutsideToolError("\(path) has no table of unwind information") }
     let header = word(entry + 8)
     let (start, empty) = (word(header + 12), word(header + 16))
-    // Length, place of the CIE or 0, start from its own place, size.
+    // An entry has its length, the offset of the CIE or 0, the start relative to its own address, and the size.
     var description = header + 4 + word(header + 4)
     while word(description) != 0 {
       let isFunction = word(description + 4) != 0 && word(description + 12) > 0

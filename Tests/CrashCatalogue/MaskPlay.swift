@@ -3,14 +3,13 @@ internal import Foundation
 internal import PendingDumps
 public import Testing
 
-/// A scene of crash-lab's `masks`: a program that blocks the signals of crashes sees the same with a
-/// handler as without.
+/// A scene of crash-lab's `masks`: a program that blocks crash signals sees the same with a handler as without.
 public struct MaskPlay: Sendable, CustomTestStringConvertible {
   public let scene: String
-  /// The signal that ends it, and of which there is a report; nil for one that ends by itself.
+  /// The signal that ends the process and is reported; nil if the process ends by itself.
   let signal: Int32?
-  /// True if glibc 2.41 or newer aborts inside itself in a thread that was sent a SIGABRT that it
-  /// blocks: a limit.
+  /// True if glibc 2.41 or newer aborts inside itself in a thread that blocks a SIGABRT which was sent to it: a
+  /// known limit.
   let isLostInNewGlibc: Bool
 
   private init(_ scene: String, endsBy signal: Int32? = nil, isLostInNewGlibc: Bool = false) {
@@ -32,9 +31,9 @@ public struct MaskPlay: Sendable, CustomTestStringConvertible {
     MaskPlay("ppoll", endsBy: 6), MaskPlay("other-thread", endsBy: 6),
   ]
 
-  /// What differs between the two runs; empty if nothing does.
+  /// The differences between the two runs; empty if there are none.
   ///
-  /// - Parameter root: where it runs; nil for this machine's own.
+  /// - Parameter root: the root in which they run; nil for this machine's own.
   public func failures(
     _ executable: String, in root: CatalogueRoot? = nil
   ) async throws -> [String] {

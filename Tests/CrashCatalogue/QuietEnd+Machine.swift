@@ -2,7 +2,7 @@ internal import CrashKinds
 internal import Glibc
 
 extension QuietEnd {
-  /// False if this machine or user cannot make it: a cgroup takes root and a mounted hierarchy.
+  /// False if this machine or user cannot cause this end: a cgroup needs root and a mounted hierarchy.
   public var canBeHad: Bool {
     guard kind == "out-of-memory" else { return true }
     let files: [String] = [

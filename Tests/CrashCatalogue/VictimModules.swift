@@ -3,11 +3,12 @@ internal import Foundation
 
 /// Modules for crash-lab to load, built with the toolchain's clang.
 public final class VictimModules: Sendable {
-  /// A shared object's path.
+  /// The path of a shared object.
   package let module: String
-  /// The path of one that comes to the program before it is linked.
+  /// The path of a module whose IFUNC resolver calls the program before the module is fully linked.
   let resolver: String
-  /// A directory of 2,000 copies of it, made as files of their own: the loader knows a module by its inode.
+  /// A directory with 2,000 copies of the module as separate files, because the loader identifies a module by its
+  /// inode.
   package let directory: String
   private let temporary: TemporaryDirectory
 

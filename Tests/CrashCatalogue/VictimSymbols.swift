@@ -3,9 +3,9 @@ internal import ProcessSnapshot
 internal import Stackwalk
 internal import Synchronization
 
-/// The functions on crashing threads' stacks, of thousands of processes that run the same few files.
+/// The functions on the stacks of crashing threads, for thousands of processes that run the same few files.
 ///
-/// What was read of a file is kept: unoptimised, each reading takes seconds.
+/// The contents of each file are kept: without optimization, reading one takes seconds.
 final class VictimSymbols: Sendable {
   private struct Shelf {
     var source: SymbolSource
@@ -14,26 +14,27 @@ final class VictimSymbols: Sendable {
 
   private let directories: [String]
 
-  /// Innermost first; a crash's own function is among them.
+  /// The number of innermost frames; a crash's own function is among them.
   private static let frameCount = 24
-  /// Frames that were found are kept, too: in each process at other addresses.
+  /// The number of uses after which the symbols are read anew: found frames are kept too, and each process has
+  /// other addresses.
   private static let mostUses = 500
 
   private let shelf: Mutex<Shelf>
 
-  /// - Parameter directories: where files are that lie elsewhere on this machine.
+  /// - Parameter directories: directories with files that are at other paths on this machine.
   init(directories: [String]) {
     self.directories = directories
     shelf = Mutex(Shelf(source: SymbolSource(directories: directories)))
   }
 
-  /// The threads whose frames are compared.
+  /// The number of threads whose frames are compared.
   private static let comparedThreads = 4
 
-  /// The differences between the stacks of a private report and those of the full one; empty if none.
+  /// The differences between the stacks of a private report and those of the full one; empty if there are none.
   ///
-  /// A source that has read for others may be short of memory for one of the walks: what it finds is looked at
-  /// again with one of its own.
+  /// A symbol source that has read for other reports may reach its memory limit. Differences found with it are
+  /// therefore checked again with a new source.
   func changes(of snapshot: ProcessSnapshot) -> [String] {
     let isChanged = shelf.withLock { shelf in
       shelf.source.begin(stored: nil)
@@ -77,7 +78,7 @@ final class VictimSymbols: Sendable {
         shelf = Shelf(source: SymbolSource(directories: directories))
       }
       shelf.uses += 1
-      // The bounds of work and memory are those of one report.
+      // The limits of work and memory apply to each report.
       shelf.source.begin(stored: nil)
       let walker = Stackwalker(snapshot: snapshot, symbols: shelf.source)
       return walker.frames(of: thread, limit: Self.frameCount).compactMap { $0.symbol?.linkageName }

@@ -6,7 +6,7 @@ internal import Foundation
 internal import Minidump
 package import ProcessSnapshot
 
-/// crash-lab, working on many requests at once until one of them crashes.
+/// Runs crash-lab, which handles many requests at once until one of them crashes.
 package final class WorkingVictim: Sendable {
   package static let scenes = ["task", "child", "group", "outliving", "thread"]
 
@@ -18,15 +18,15 @@ package final class WorkingVictim: Sendable {
     directory = try TemporaryDirectory()
   }
 
-  /// The reports and the ledger that a run left.
+  /// The reports and the ledger of a run.
   package struct Run: Sendable {
     package let snapshot: ProcessSnapshot
-    /// Requests that were done before the crash.
+    /// The requests that were completed before the crash.
     package let done: Int
     package let crashed: Int
     fileprivate let running: [UInt8]
 
-    /// Converts and reads what a process left that has ended.
+    /// Converts and reads the files of a process that has ended.
     package init(database: String, ledger: String) throws {
       let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: ledger)))
       _ = try processIntermediateDumps(database: database, storingSymbols: false)
@@ -41,9 +41,9 @@ package final class WorkingVictim: Sendable {
     }
   }
 
-  /// Runs it once.
+  /// Runs the victim once.
   ///
-  /// - Parameter requests: the first one that may crash.
+  /// - Parameter requests: the number of the first request that may crash.
   package func run(_ scene: String, requests: Int) async throws -> Run {
     let database = directory.path + "/database"
     let ledger = directory.path + "/ledger"
@@ -63,7 +63,7 @@ package final class WorkingVictim: Sendable {
 extension WorkingVictim.Run {
   /// Lists the errors in contexts and breadcrumbs; empty if there are none.
   ///
-  /// Words of a request are made of its number, and only requests that run may be shown.
+  /// The words of a request contain its number, and only requests that run may be shown.
   package func failures(_ scene: String) -> [String] {
     let client = snapshot.client
     var failures: [String] = []
@@ -79,7 +79,7 @@ extension WorkingVictim.Run {
     if shown != expected { failures.append("crashed in \(expected), shown \(shown)") }
     if client.contexts.first?.threadID != thread { failures.append("not first") }
     for others in contexts.values { failures += inconsistencies(others) }
-    // A request whose outermost context has just ended may still have open ones inside.
+    // A request whose outermost context has just ended may still have open inner ones.
     for work in client.openContexts?.works ?? [] where work.values.first?.name == "request-id" {
       failures += inconsistencies(
         work.values.map { .init(threadID: 0, name: $0.name, value: $0.value) })
@@ -92,14 +92,14 @@ extension WorkingVictim.Run {
     }
     let prefix = "request-\(crashed) "
     let texts = client.workBreadcrumbs.map(\.text)
-    // Its other tasks may run on until they are stopped.
+    // The other tasks of the request may run on until they are stopped.
     if !texts.contains(prefix + "crashes") || !texts.allSatisfy({ $0.hasPrefix(prefix) }) {
       failures.append("breadcrumbs of \(crashed): \(texts)")
     }
     return failures
   }
 
-  /// The words that are not those of one running request.
+  /// The words that do not belong to one running request.
   private func inconsistencies(_ contexts: [ClientInformation.Context]) -> [String] {
     guard let id = contexts.first, id.name == "request-id", id.value.hasPrefix("request-"),
       let number = Int(id.value.dropFirst("request-".count)), running.indices.contains(number)

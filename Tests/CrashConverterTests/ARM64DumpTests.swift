@@ -8,14 +8,14 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// A crash on arm64, made by hand: the whole way from its pending dump to the report.
+/// A handmade crash on arm64, from its pending dump to the report.
 @Suite struct ARM64DumpTests {
   private static let code: UInt64 = 0x5555_0000
   private static let stack: UInt64 = 0x7FFF_0000
-  /// A trap of Swift's, in a function with a frame.
+  /// The address of a trap of Swift's, in a function with a frame.
   private static let trap = code + 0x100
 
-  /// `brk #1` in a function that another one called, whose own caller's address is signed.
+  /// Makes a dump of a `brk #1` in a function that another one called, whose own return address is signed.
   private static func dump() -> [UInt8]? {
     var registers = (0..<34).map { 0x100 + UInt64($0) }
     registers[29] = stack + 0x20
@@ -24,11 +24,11 @@ import Testing
     registers[32] = trap
     registers[33] = 0x6000_0000
     var instructions = [UInt32](repeating: 0xD503_201F, count: 0x400)
-    // stp x29, x30, [sp, #-32]!; mov x29, sp; brk #1.
+    // The instructions `stp x29, x30, [sp, #-32]!`, `mov x29, sp` and `brk #1`.
     instructions[0x3C] = 0xA9BE_7BFD
     instructions[0x3D] = 0x9100_03FD
     instructions[0x40] = 0xD420_0020
-    // bl, right before each return address.
+    // A `bl` directly before each return address.
     instructions[0x80] = 0x97FF_FFBC
     instructions[0xC0] = 0x97FF_FFC0
     var words = [UInt64](repeating: 0, count: 32)
@@ -78,7 +78,7 @@ import Testing
       _ = writer.endDocument()
     }
     guard var bytes else { return nil }
-    // The header's architecture.
+    // The architecture in the header.
     bytes[10] = 2
     return bytes
   }
@@ -106,7 +106,7 @@ import Testing
     let text = TextReport.text(
       of: CrashReport(snapshot: snapshot, symbolicating: false), isFull: true)
     #expect(text.contains("arm64") && text.contains("SIGTRAP"), "\(text)")
-    // The second return address without its signature.
+    // The second return address is shown without its signature.
     for frame in ["#0   0x000055550100", "#1   0x000055550204", "#2   0x000055550304"] {
       #expect(text.contains(frame), "\(text)")
     }

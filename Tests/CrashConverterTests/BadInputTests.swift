@@ -6,7 +6,7 @@ import Glibc
 import IntermediateDump
 import Testing
 
-/// Files that may be in a pending directory although no part of this package put them there.
+/// Files in a pending directory that no part of this package writes.
 @Suite struct BadInputTests {
   private let dumps: PendingDatabase
 
@@ -56,7 +56,7 @@ import Testing
 
   @Test func tenMillionKeys() throws {
     let header = Array(PendingDatabase.complete.prefix(IntermediateDumpFormat.headerSize))
-    // Empty properties of 65,536 keys, 153 times.
+    // 65,536 keys with empty properties, 153 times.
     var keys: [UInt8] = []
     for key in UInt16.min...UInt16.max {
       keys += [
@@ -84,7 +84,7 @@ import Testing
     let descriptor = unsafe open(notUTF8, O_CREAT | O_WRONLY, 0o600)
     try #require(descriptor >= 0)
     close(descriptor)
-    // Dots alone are no identifier; dots in one lead nowhere.
+    // An identifier cannot consist of dots only; dots within one are no path.
     #expect(
       try processIntermediateDumps(database: dumps.path).map(\.fileName) == ["a..@\(id)"])
     #expect(dumps.names.count == 3)

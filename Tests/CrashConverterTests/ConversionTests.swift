@@ -92,7 +92,7 @@ import Testing
     let bad = try dumps.putDump([1, 2, 3])
     try FileManager.default.createDirectory(
       atPath: dumps.path + "/quarantine", withIntermediateDirectories: true)
-    // One was killed while it wrote the reason, another one behind that.
+    // One converter was killed while it wrote the reason, another one after that.
     let names = ["app@\(bad).reason", "app@\(bad).reason.1.tmp"]
     for name in names { try dumps.directory.put([0x78], "quarantine/" + name) }
     for _ in 1...3 { _ = try processIntermediateDumps(database: dumps.path) }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import CrashConverter
 
-/// The rules that tell from evidence how a run ended.
+/// The rules that infer from evidence how a run ended.
 @Suite struct EndEvidenceTests {
   private static let minute: Int64 = 60_000_000_000
 
-  /// A run of which nothing is known but that it did not exit.
+  /// A run about which only is known that it did not exit.
   private var evidence: EndEvidence
 
   init() {
@@ -47,7 +47,7 @@ import Testing
   @Test func anEndByItsOwnWillIsNone() {
     #expect(verdict { $1.notes.end = .exit } == nil)
     #expect(verdict { $1.notes.end = .immediateExit } == nil)
-    // Whatever else there is.
+    // The rule applies regardless of other evidence.
     #expect(
       verdict {
         $1.notes.end = .exit
@@ -93,7 +93,7 @@ import Testing
         $1.heartbeat?.memoryUsed = 95 << 20
       })
     #expect(full == (.outOfMemory, .likely))
-    // Somebody else's, before the last heartbeat.
+    // An earlier kill of another process, before the last heartbeat.
     let before = try #require(
       verdict {
         $0.groupKills = 2
@@ -116,7 +116,7 @@ import Testing
           $1.heartbeat?.availableMemory = 1 << 20
           $1.heartbeat?.residentMemory = 15 << 30
         }) == (.outOfMemory, .likely))
-    // The group is gone with its container.
+    // The cgroup was removed with its container.
     #expect(
       try #require(
         verdict {
@@ -126,7 +126,7 @@ import Testing
         }) == (.outOfMemory, .likely))
   }
 
-  /// `postmortem doctor` says what a kill now would leave: nothing else can have happened until then.
+  /// `postmortem doctor` predicts the report after a kill now; a reboot cannot have happened before that.
   @Test func aRunThatLivesIsPromisedNoReboot() throws {
     var record = evidence.record
     record.course?.followsExits = true
@@ -134,7 +134,7 @@ import Testing
       record.bootID = bootID
       #expect(try #require(RunEnd(ifKilledNow: record)).kind != .rebooted)
     }
-    // /proc without /proc/sys, by the mount option subset=pid.
+    // A /proc without /proc/sys, because of the mount option subset=pid.
     record.bootID = ""
     #expect(RunEnd(ifKilledNow: record) == nil)
   }

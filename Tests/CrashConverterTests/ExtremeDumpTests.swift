@@ -2,11 +2,11 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Dumps with numbers from the ends of what their fields can hold, whole and damaged.
+/// Dumps with extreme numbers in their fields, whole and damaged.
 ///
 /// `HostileDumpTests` in `Tests/Proofs` runs many more.
 @Suite struct ExtremeDumpTests {
-  /// Each batch has seeds of its own.
+  /// Each batch has different seeds.
   @Test(arguments: [0, 200] as [UInt64])
   func areReadShownAndWritten(_ first: UInt64) async throws {
     let program = try BuiltProducts.besideTests("ExtremeDumps")
@@ -14,7 +14,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// The inputs that `swift run proofs fuzz` keeps, and those that once were findings.
+  /// The inputs that `swift run proofs fuzz` keeps, and former findings.
   @Test func theFuzzersInputsAreRead() async throws {
     let program = try BuiltProducts.besideTests("ExtremeDumps")
     let directory = try TemporaryDirectory()
@@ -30,7 +30,7 @@ import Testing
       let inputs = directory.path + "/inputs-" + target
       try FileManager.default.createDirectory(
         atPath: inputs, withIntermediateDirectories: false)
-      // Makes a module that inputs name, too.
+      // The command also makes a module that some inputs name.
       _ = try await run(["seeds", target, inputs])
       _ = try await run(["unpack", "\(kept)Corpora/\(target).corpus", inputs])
       let own = findings.filter { $0.hasPrefix(target + "-") }.map { "\(kept)Findings/\($0)" }

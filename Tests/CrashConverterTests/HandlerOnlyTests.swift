@@ -6,7 +6,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// A program that links `PostmortemHandler` alone, beside one that processes for it.
+/// A program that links only `PostmortemHandler`, and another one that converts its dumps.
 @Suite struct HandlerOnlyTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -19,7 +19,7 @@ import Testing
     func hasConverter(_ program: String) throws -> Bool {
       let path = try BuiltProducts.besideTests(program)
       let bytes = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
-      // The module's name is in every symbol of it.
+      // Every symbol of the module contains its name.
       return bytes.range(of: Data("14CrashConverter".utf8)) != nil
     }
     #expect(try !hasConverter("HandlerOnlyVictim"))
@@ -38,7 +38,7 @@ import Testing
     let lines = try Racer(processingItself: "exit", database: database).lines()
     #expect(lines.filter { $0.tellsAWholeDump }.count == 2, "\(lines)")
     let processIDs = try CrashReportDatabase(path: database).reports()
-      // Those that are completed tell how the others ended.
+      // The completed reports are about the ends of the other runs.
       .filter { $0.state == .pending }.map { report in
         let bytes = try #require(FileManager.default.contents(atPath: report.path))
         let process = try MinidumpReader.snapshot(of: Array(bytes)).process
@@ -46,7 +46,7 @@ import Testing
         return "crashing \(process.processID ?? 0)"
       }
     #expect(processIDs.sorted() == crashed.sorted())
-    // What the program itself left, and nothing of the others.
+    // Only files of the program itself are left, and none of the others.
     #expect(
       directory.names("db/pending-serialized-dumps").allSatisfy {
         $0.hasPrefix("crash-lab@")

@@ -5,7 +5,7 @@ import IntermediateDump
 import PendingDumps
 import Testing
 
-/// A program in a crash loop converts at each start what the one before left, and is cut off.
+/// A program in a crash loop starts to convert the previous dump at each start, and is interrupted by its crash.
 @Suite struct InterruptedAttemptTests {
   /// The thread of the exception in `PendingDatabase.complete`.
   private static let crashed: UInt32 = 4242
@@ -17,7 +17,7 @@ import Testing
     dumps = try PendingDatabase()
   }
 
-  /// A dump whose converter ended during its attempt, and is no longer visible.
+  /// Adds a dump whose converter ended during its attempt, and is no longer visible.
   private func putClaimed(attempt: UInt32, thread: UInt32) throws -> ReportID {
     let id = ReportID()
     let role = PendingDumpName.Role.claimed(
@@ -28,7 +28,7 @@ import Testing
     return id
   }
 
-  /// Puts the dump of the converter's own crash.
+  /// Adds the dump of the converter's own crash.
   private func putCrash(of processID: UInt32 = 77, startTime: UInt64 = 99) throws -> ReportID {
     let id = try dumps.putDump()
     try dumps.putRecord(

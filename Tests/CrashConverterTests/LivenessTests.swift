@@ -9,7 +9,7 @@ import Testing
     bootID: "boot", processNamespace: 7, isProcOurs: true, processID: 1, startTime: 1)
   private static let hour: Int64 = 3600 * 1_000_000_000
 
-  /// Evidence of a live owner in the same place, changed as the test wants it.
+  /// The verdict for evidence of a live owner on the same machine, with the test's changes.
   private func verdict(_ change: (inout LivenessEvidence) -> Void) -> OwnerVerdict {
     var evidence = LivenessEvidence(
       .owner, processID: 50, place: .here, process: .found(Self.process()), startTime: 1000,
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func withoutAProcessOfItsIDInItsPlaceTheOwnerIsDead() {
-    // A child of _Fork may hold the FIFO.
+    // A child of _Fork may still hold the FIFO.
     for fifo in [.hasReader, .noReader, .missing, .unreadable] as [FIFOProbe] {
       for lease in [.refused, .granted, .unknown] as [RecordLease] {
         for process in [
@@ -48,7 +48,8 @@ import Testing
       "only the main thread has ended")
   }
 
-  /// A restored process has another start time, and a boot ID can be mounted over.
+  /// These prove that an owner lives even if start time or boot differ: a restored process has another start
+  /// time, and a boot ID can be mounted over.
   @Test func aWitnessOfLifeComesBeforeStartTimeAndBoot() {
     for (fifo, lease) in [(.hasReader, .unknown), (.hasReader, .granted), (.missing, .refused)]
       as [(FIFOProbe, RecordLease)]
@@ -76,7 +77,7 @@ import Testing
     #expect(isDead { $0.process = .found(Self.process(startTime: 1001)) })
     #expect(isDead { $0.process = .found(Self.process(stackStart: 0x8000)) }, "exec")
     #expect(!isDead { $0.process = .found(Self.process(stackStart: 0)) }, "not told")
-    // In another time namespace the start of the stack alone.
+    // In another time namespace, only the start of the stack is compared.
     for change in [
       { $0.startTime = nil },
       {
@@ -90,7 +91,7 @@ import Testing
           $0.process = .found(Self.process(startTime: 5, stackStart: 0x8000))
         })
     }
-    // Nothing tells whether it is the same process: what is left decides.
+    // Nothing shows whether it is the same process, so the other evidence decides.
     func isDeadUnknown(_ fifo: FIFOProbe, _ lease: RecordLease) -> Bool {
       isDead {
         ($0.startTime, $0.fifo, $0.lease) = (nil, fifo, lease)
@@ -114,7 +115,7 @@ import Testing
           }
         }
         #expect(isDead(.noReader, .granted))
-        // Neither alone proves it: the program may have closed the one, an overlay hides the other.
+        // Neither alone proves death: the program may have closed the FIFO, and an overlay hides the lease.
         for (fifo, lease) in [
           (.noReader, .unknown), (.unreadable, .granted), (.unreadable, .unknown),
           (.missing, .granted), (.missing, .unknown),
@@ -152,12 +153,12 @@ import Testing
     }
   }
 
-  /// The place of an owner as its record and this host tell it.
+  /// The place of an owner, computed from its record and this host.
   @Test func placesAreCompared() {
     func place(
       isLocal: Bool = true, _ change: (inout RunRecord, inout HostIdentity) -> Void
     ) -> LivenessEvidence {
-      // Of this process, so that nothing but the comparison is asked for.
+      // The record is this process's, so only the comparison is tested.
       var record = RunRecord(
         processID: Self.host.processID, startTime: 1000, stackStart: 0x7000, bootID: "boot",
         processNamespace: 7, launchTime: 1)
@@ -177,10 +178,11 @@ import Testing
     }
     #expect(place { record, _ in record.bootID = "other" }.place == .otherBoot)
     #expect(place { _, host in host.bootID = nil }.place == .unknown)
-    // Without /proc an owner knows no boot: where no other machine writes, it is of this one.
+    // Without /proc, an owner does not know its boot ID. If no other machine can write to the directory, the
+    // owner is of this boot.
     #expect(place { record, _ in record.bootID = "" }.place == .sameBoot)
     #expect(place(isLocal: false) { record, _ in record.bootID = "" }.place == .unknown)
-    // Start times are those of one time namespace.
+    // Start times can only be compared within one time namespace.
     #expect(place { _, _ in }.startTime == 1000)
     for (owner, host) in [(1, 2), (1, nil), (nil, 2)] as [(UInt64?, UInt64?)] {
       let evidence = place {
@@ -207,7 +209,8 @@ import Testing
     #expect(isDead(.found(Self.process(startTime: 999))))
     #expect(isDead(.found(Self.process(state: "Z"))))
     #expect(!isDead(.found(Self.process(state: "Z", threads: 3))))
-    // Another boot or namespace, or nothing to judge by: an hour, whichever way the clock went.
+    // For another boot or namespace, or without evidence, the owner counts as dead after an hour, whether the
+    // clock went forward or backward.
     for (place, probe) in [(1, .missing), (0, .missing), (Self.host.place, .unreadable)]
       as [(UInt32, ProcessProbe)]
     {
@@ -234,7 +237,7 @@ import Testing
     let unseen = "claimed by a process that is not to be seen from here"
     #expect(verdict(.unreadable) == .alive(unseen, still: Self.hour))
     #expect(verdict(.unreadable, age: Self.hour + 1).isDead)
-    // Its reader is one of this kernel's, whatever is said of the boot.
+    // A reader of the FIFO is on this kernel, whatever the recorded boot.
     #expect(!verdict(.hasReader, boot: 7).isDead)
     #expect(verdict(.noReader, boot: 7).isDead)
     #expect(!verdict(.noReader, boot: 7, isLocal: false).isDead)
@@ -256,7 +259,7 @@ import Testing
   }
 
   @Test func theStatFileIsRead() throws {
-    // Fields 3 to 29 after a name that looks like the end of one.
+    // Fields 3 to 29, after a name that contains a closing parenthesis.
     let rest = "Z 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 3 21 123456 23 24 25 26 27 140000 29"
     let text = "42 (a) b) (c) \(rest)\n"
     var expected = ProcessStatistics(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CrashConverter
 
-/// Locked files of owners that really live or are really dead.
+/// Locked files whose owners really live or are really dead.
 @Suite struct LockedFileTests {
   private let dumps: PendingDatabase
   private let host = HostIdentity.current()
@@ -17,7 +17,7 @@ import Testing
     dumps = try PendingDatabase()
   }
 
-  /// Puts the run record of a process that lives now.
+  /// Adds the run record of a process that lives now.
   private func putRecord(_ id: ReportID, of processID: UInt32) throws {
     guard case .found(let process) = ProcessProbe.look(at: processID) else {
       throw CocoaError(.featureUnsupported)
@@ -27,7 +27,7 @@ import Testing
       bootID: try #require(host.bootID), namespace: try #require(host.processNamespace))
   }
 
-  /// What was done; what was left is not among it.
+  /// The outcomes of a conversion, without the dumps that were left.
   private func process() throws -> [ProcessedDump.Outcome] {
     try processAll().filter { $0.kind != .left }
   }
@@ -66,7 +66,7 @@ import Testing
     defer { waitpid(processID, nil, 0) }
     let id = try dumps.putDump(Array(PendingDatabase.complete.dropLast()), suffix: ".locked")
     try putRecord(id, of: UInt32(processID))
-    // WNOWAIT: until it has ended, and without collecting it.
+    // WNOWAIT waits until the process has ended, without collecting it.
     var information = unsafe siginfo_t()
     let waited = unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
     try #require(waited == 0)
@@ -87,7 +87,7 @@ import Testing
     #expect(try dumps.reports.isEmpty)
   }
 
-  /// Puts the files of a dead owner that has not come to make its dump.
+  /// Adds the files of an owner that was killed before it created its dump.
   private func putDeadStart() throws -> ReportID {
     let id = ReportID()
     try dumps.putRecord(
@@ -96,7 +96,7 @@ import Testing
     return id
   }
 
-  /// One whose start is under way when the files are listed, and which is killed before they are tidied up.
+  /// Such an owner is still starting when the files are listed, and is killed before the cleanup.
   @Test func aRecordAndFIFOThatWereListedBeforeTheirDumpStayForIt() throws {
     let id = try putDeadStart()
     try dumps.putDump()
@@ -114,7 +114,7 @@ import Testing
     #expect(dumps.names.isEmpty)
   }
 
-  /// An owner that cannot be seen here, with a FIFO that this process holds.
+  /// Adds an owner that cannot be seen from here, with a FIFO that this process holds.
   private func putUnseenOwner(isMapped: Bool) throws -> (id: ReportID, fifo: Int32) {
     let id = try dumps.putDump(suffix: ".locked")
     try dumps.putRecord(
@@ -127,7 +127,7 @@ import Testing
     return (id, end)
   }
 
-  /// Puts an owner that lives, as `process()` shows it, in a record that says something else of it.
+  /// Adds a live owner, whose record differs from what `process()` shows.
   private func putChangedOwner(
     _ racer: Racer, _ change: (inout RunRecord) -> Void
   ) throws -> ReportID {
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  /// A child of `_Fork` or a raw clone has no atfork handler to close it.
+  /// A child of `_Fork` or of a raw clone does not run the fork handler that closes the FIFO.
   @Test func aFIFOThatAChildHoldsIsNoLifeOfItsOwner() throws {
     let racer = try Racer(database: dumps.path)
     let id = try putChangedOwner(racer) { _ in }
@@ -197,7 +197,7 @@ import Testing
     close(record)
     #expect(try process().isEmpty)
     close(end)
-    // A child that another test makes at this moment has the FIFO until its exec.
+    // A child that another test is starting holds the FIFO until its exec.
     var left = try processAll()
     for _ in 0..<100 where "\(left)".contains("FIFO") { left = try processAll() }
     #expect(
@@ -220,7 +220,7 @@ import Testing
     #expect(left.count == 1 && outcome.kind == .left)
     #expect(
       outcome.reason == "its owner may still write to it: nothing shows that its owner has ended")
-    // The files were made just now: until tomorrow.
+    // The files were made just now, so they are left for a day.
     let hours = Double(until.nanoseconds) / 3600e9 - Date().timeIntervalSince1970 / 3600
     #expect((23.9...24.1).contains(hours), "\(hours)")
     #expect(dumps.names.count == 3)

@@ -32,11 +32,11 @@ import Testing
     #expect(Set(before.map(\.reportID)).count == 3)
     #expect(
       try recentCrashes(database: database, identifier: name, limit: 2) == Array(before.prefix(2)))
-    // A program that asks sees its own, and not those of others; then it processes all.
+    // A program sees its own crashes and not those of others; then it converts all dumps.
     #expect(
       try Racer(processingItself: "abort", database: database).lines().contains("recent 0"))
     #expect(try Racer(processingItself: "exit", database: database).lines().contains("recent 1"))
-    // And says how the one that was killed ended.
+    // There is also a report on the end of the killed run.
     let reports = try CrashReportDatabase(path: database).reports()
     #expect(reports.filter { $0.state == .pending }.count == 4)
     #expect(reports.filter { $0.state == .completed }.count == 1)
@@ -54,7 +54,7 @@ import Testing
     let first = try recentCrashes(database: database, identifier: "HandlerOnlyVictim")
     #expect(first.count == 1)
     _ = try processIntermediateDumps(database: database)
-    // Its converter died before it could remove the dump.
+    // The converter was killed before it could remove the dump.
     let claim = name.with(role: .claimed(attempt: 1, processID: 0, startTime: 0, place: 0))
     try directory.put(dump, pending + claim.description)
     #expect(try recentCrashes(database: database, identifier: "HandlerOnlyVictim") == first)
@@ -77,7 +77,8 @@ import Testing
         $0.startMap(.exception)
         $0.signed(.signalNumber, 11, width: 4)
       })
-    // Taken without a crash; torn before it was told; of another program; no dump; a live owner's.
+    // A dump without a crash, a dump truncated before its exception, a dump of another program, a file that is no
+    // dump, and a file of a live owner.
     try dumps.putDump(dump { _ = $0.endDocument() })
     try dumps.putDump(dump { $0.startMap(.exception) })
     try dumps.putDump(PendingDatabase.complete)
@@ -87,7 +88,7 @@ import Testing
     #expect(crashes.map(\.reportID) == [torn])
     #expect(crashes.first?.signal == 11)
     #expect(crashes.first?.uptime == nil)
-    // Minidumps that are none.
+    // Files that are no valid minidumps.
     _ = try CrashReportDatabase(path: dumps.path)
     for bytes in [[], Array("MDMP".utf8), Array(repeating: 0xFF, count: 100)] as [[UInt8]] {
       try dumps.directory.put(bytes, "pending/\(ReportID()).dmp")

@@ -6,7 +6,7 @@ import Testing
 @testable import CrashConverter
 @testable import PendingDumps
 
-/// The record of a run, whose notes and heartbeat are written over in place.
+/// The record of a run, whose notes and heartbeat are overwritten in place.
 @Suite struct RunRecordTests {
   private static func record() -> RunRecord {
     var record = RunRecord(
@@ -25,7 +25,8 @@ import Testing
     return record
   }
 
-  /// All properties: a record has no equality, which each program with the handler would carry.
+  /// All properties as text: a record is not Equatable, because each program with the handler would contain that
+  /// code.
   private static func text<Value>(_ value: Value) -> String { String(reflecting: value) }
 
   private static func read(_ bytes: [UInt8]) throws -> String {
@@ -66,7 +67,7 @@ import Testing
   }
 
   @Test func aRecordOfAnEarlierVersionIsRead() throws {
-    // As it was written before these were known.
+    // A record from before these properties existed.
     let bytes = IntermediateDumpEncoding.encode { writer in
       writer.header()
       writer.startMap(.owner)

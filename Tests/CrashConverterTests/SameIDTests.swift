@@ -9,7 +9,7 @@ import Testing
 
 @testable import CrashConverter
 
-/// Two files of one report ID: a report of anything else never stands for a dump.
+/// Two files with the same report ID: the converter never takes a report of something else for a dump's own.
 @Suite struct SameIDTests {
   private let dumps: PendingDatabase
 
@@ -17,7 +17,7 @@ import Testing
     dumps = try PendingDatabase()
   }
 
-  /// Another crash than `PendingDatabase.complete`.
+  /// A different crash from `PendingDatabase.complete`.
   private static let other: [UInt8] =
     IntermediateDumpEncoding.encode { writer in
       writer.header()
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// A run of a process that is gone, which is told as killed: an empty file and its record.
+  /// Adds a run of a dead process, which is reported as killed: an empty file and its record.
   private func putRun(_ id: ReportID) throws {
     var record = RunRecord(
       processID: 4242, startTime: 1, stackStart: 0, bootID: "another boot", processNamespace: 1,
@@ -78,7 +78,7 @@ import Testing
     try dumps.put(Self.other, "app@\(id)")
     #expect(try process().map(\.outcome) == [.complete])
     #expect(try snapshots().compactMap { $0.exception?.signal }.sorted() == [6, 11])
-    // Either of them again, as after a converter that died before it could remove it.
+    // Adds either of them again, as after a converter that was killed before it could remove the dump.
     for bytes in [Self.other, PendingDatabase.complete] {
       try dumps.put(bytes, "app@\(id)")
       #expect(try process().map(\.outcome) == [.complete])
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test func aReportOfAVersionWithoutDigestsIsKnownByItsCrash() throws {
-    // The crash time tells; PendingDatabase.complete has none.
+    // The crash time identifies the crash; PendingDatabase.complete has none.
     func dump(at time: Int64) -> [UInt8] {
       IntermediateDumpEncoding.encode { writer in
         writer.header()
@@ -150,7 +150,7 @@ import Testing
   @Test func aDumpThatIsWrittenToMeanwhileIsKept() throws {
     let id = ReportID()
     let name = "app@\(id)"
-    // A user stream's source is asked between reading and removing.
+    // The converter calls the source of a user stream between reading and removing the dump.
     struct Writer: UserStreamDataSource {
       let append: @Sendable () throws -> Void
       func stream(of process: CrashedProcess) throws -> UserStream? {

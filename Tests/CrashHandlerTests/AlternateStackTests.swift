@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// Which threads have an alternate stack; each test in a process of its own.
+/// The alternate stacks of threads; each test runs in a separate process.
 @Suite struct AlternateStackTests {
   @Test func aThreadThatIsMadeLaterHasOneWithAPageBelowItThatCannotBeTouched() async throws {
     let directory = try TemporaryDirectory()
@@ -14,7 +14,7 @@ import Testing
       try startHandler(database: database)
       for stackSize in [16 << 10, 256 << 10] {
         let stack = try #require(TestThread(stackSize: stackSize) { SignalStack.current }.join())
-        // The kernel is told a little less than there is: a mark, see StackOffers.firstSize.
+        // The size is slightly reduced, which marks the handler's own stacks: see StackOffers.firstSize.
         #expect(stack.size >= (64 << 10) - 48)
       }
       let (stack, below, above) = TestThread {
@@ -111,7 +111,7 @@ import Testing
       startAndJoin(100)
       let before = Mappings.count
       startAndJoin(10_000)
-      // The test's own process has other threads, a few of which may have come since.
+      // The test process has other threads, a few of which may be new.
       #expect(Mappings.count < before + 100)
     }
   }
@@ -132,7 +132,7 @@ import Testing
         #expect(unsafe pthread_create(&thread, nil, { _ in nil }, nil) == 0)
         pthread_detach(thread)
       }
-      // Detached threads end when they like.
+      // Detached threads end at any time.
       while try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count > 60 {
         usleep(1000)
       }
@@ -144,7 +144,7 @@ import Testing
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
       try startHandler(database: database)
-      // Made after the handler's own key, so that in each round libc calls it after that one.
+      // The key is created after the handler's, so in each round libc calls its destructor after the handler's.
       var key = pthread_key_t()
       unsafe pthread_key_create(&key) { _ in
         if SignalStack.current != nil { seenInDestructor.add(1, ordering: .relaxed) }
@@ -202,7 +202,7 @@ import Testing
       try startHandler(database: database)
       let bases = Set(earlier.compactMap { $0.end()?.base })
       #expect(bases.count == 8)
-      // Each new thread looks at one stack; the test's own threads hold some of them for good.
+      // Each new thread tries one stack; the test's own threads keep some of them.
       let later = (0..<200).map { _ in TestThread { SignalStack.current?.base }.join() }
       #expect(bases.isSubset(of: Set(later.compactMap { $0 })))
     }
@@ -219,7 +219,7 @@ private struct SignalStack: Sendable {
   let base: UInt
   let size: UInt
 
-  /// nil if it has none.
+  /// The thread's current alternate stack; nil if it has none.
   static var current: SignalStack? {
     var stack = unsafe stack_t()
     guard unsafe sigaltstack(nil, &stack) == 0, unsafe stack.ss_flags & Int32(SS_DISABLE) == 0
@@ -228,7 +228,7 @@ private struct SignalStack: Sendable {
   }
 }
 
-/// What is mapped in this process.
+/// The mappings of this process.
 enum Mappings {
   private static var lines: [Substring] {
     ((try? KernelFile.text("/proc/self/maps")) ?? "")
@@ -237,7 +237,7 @@ enum Mappings {
 
   static var count: Int { lines.count }
 
-  /// Such as "rw-p"; empty if nothing is mapped.
+  /// The protection at an address, such as "rw-p"; empty if nothing is mapped.
   static func protection(at address: UInt) -> String {
     for line in lines {
       let fields = line.split(separator: " ")
@@ -248,7 +248,7 @@ enum Mappings {
   }
 }
 
-/// A thread that is there before the handler and tells its alternate stack afterwards.
+/// A thread that starts before the handler and returns its alternate stack afterwards.
 private final class WaitingThread: Sendable {
   private let isThere = DispatchSemaphore(value: 0)
   private let isWanted = DispatchSemaphore(value: 0)
@@ -279,7 +279,7 @@ private final class WaitingThread: Sendable {
 
   func end() -> SignalStack? { endWithBoth().0 }
 
-  /// Its alternate stack, and the one it has after `atEnd`.
+  /// The thread's alternate stack, and the one that it has after `atEnd`.
   func endWithBoth() -> (SignalStack?, SignalStack?) {
     isWanted.signal()
     isDone.wait()

@@ -6,9 +6,11 @@ import Testing
 
 @testable import CrashHandler
 
-/// The cgroup's files that a launch opens, in prepared directories.
+/// The cgroup files that `startHandler` opens, in prepared directories.
 @Suite struct CgroupTests {
-  /// The descriptors of a cgroup's files: used, limit, kinds, tasks, their limit; true for one that is open.
+  /// Opens a cgroup's files, and returns whether each is open.
+  ///
+  /// The files are the memory used, its limit, its kinds, the number of tasks, and their limit.
   private static func opened(
     _ text: String, _ directory: String, _ files: [String: String]
   ) throws -> (open: [Bool], isLimited: Bool) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashHandler
 
-// What the tests of the summary do in their processes.
+// Functions that the processes of the summary's tests run.
 
 /// The lines of the summary without their mark.
 func summaryLines(of result: ExitTest.Result?) throws -> [String] {
@@ -13,7 +13,7 @@ func summaryLines(of result: ExitTest.Result?) throws -> [String] {
   }
 }
 
-/// Swift's backtracer would print instead.
+/// Restores the default actions, because Swift's backtracer would print instead of the summary.
 func restoreDefaults() {
   for number in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT] { signal(number, SIG_DFL) }
 }
@@ -29,7 +29,7 @@ func writeToNowhere() {
   unsafe pointer?.storeBytes(of: 1, as: UInt.self)
 }
 
-/// Calls itself by another function.
+/// Recurses through a second function.
 @inline(never)
 func writeInTurn(_ depth: Int) -> Int {
   depth > 0 ? writeBack(depth - 1) &+ 1 : writeDeep(0)
@@ -39,7 +39,7 @@ func writeBack(_ depth: Int) -> Int {
   depth > 0 ? writeInTurn(depth - 1) &+ 2 : writeDeep(0)
 }
 
-/// Five functions in turn, more than a summary folds.
+/// Recurses through five functions, more than a summary folds.
 @inline(never)
 func writeFirstOfFive(_ depth: Int) -> Int {
   depth > 0 ? writeSecond(depth - 1) &+ 1 : writeDeep(0)

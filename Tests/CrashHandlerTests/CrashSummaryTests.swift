@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// Blocks of crashes that crash-lab does not know.
+/// Summaries of crashes that crash-lab does not have.
 @Suite struct CrashSummaryTests {
   @Test func textOfTheProgramStaysOnItsLineAndSteersNoTerminal() async throws {
     let directory = try TemporaryDirectory()
@@ -44,12 +44,13 @@ import Testing
     #expect(lines.contains { $0.hasPrefix("report ") })
     #expect(lines.contains { $0.hasPrefix("signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x10") })
     #expect(lines.filter { $0.hasPrefix("frame ") }.count >= 3)
-    // No dump could be written: what the log says is all that there is.
+    // If no dump could be written, the log has all that is known, and the last line reads the log.
     #expect(lines.suffix(2) == ["end", "to read this: postmortem symbolicate LOG"])
   }
 
-  /// In libc's frames, which keep no record, lie return addresses of whatever ran before: candidates in
-  /// the log, of which `symbolicate` makes no frames.
+  /// Frames of libc have no frame records, and contain return addresses of earlier calls.
+  ///
+  /// The log lists these as candidates, and `symbolicate` shows none of them as frames.
   @Test func callsThatEndedLongAgoAreNoFrames() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
@@ -67,11 +68,11 @@ import Testing
         "-c", "exec \"$0\" symbolicate < \"$1\"", try BuiltProducts.besideTests("postmortem"), log,
       ], in: directory.path)
     let frames = shown.standardOutput.split(separator: "\n").filter { $0.dropFirst(2).first == "#" }
-    // With libc's debug information its frames have files.
+    // If libc's debug information is installed, its frames have files.
     let libc = ["libc.so", " nptl/", " stdlib/", " posix/"]
     let first = try #require(
       frames.firstIndex { frame in !libc.contains(where: frame.contains) }, "\(shown)")
-    // Four frames, and a line each for an inlined call and a tail call.
+    // At most four frames, and one line each for an inlined call and a tail call.
     #expect(first <= 6 && frames[first].contains("abortOnUsedStack"), "\(frames)")
     #expect(!frames.prefix(first + 1).contains { $0.contains("libdispatch") }, "\(frames)")
   }
@@ -177,7 +178,7 @@ import Testing
 
 private let crashNow = Atomic(false)
 
-/// An address behind the first byte in libdispatch's code that can be a call's.
+/// An address after the start of libdispatch's code that can be a return address.
 private func returnAddressInDispatch() -> UInt? {
   let maps = (try? KernelFile.text("/proc/self/maps")) ?? ""
   for line in maps.split(separator: "\n") where line.contains("libdispatch") {
@@ -192,10 +193,10 @@ private func returnAddressInDispatch() -> UInt? {
   return nil
 }
 
-/// Leaves an address all over the stack that the functions called next take their frames from.
+/// Fills the part of the stack on which the next called functions have their frames with an address.
 @inline(never)
 private func leaveOnStack(_ address: UInt, depth: Int) {
-  // More than a kibibyte would come from the heap.
+  // A larger buffer would be allocated on the heap.
   unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: 128) { words in
     unsafe words.initialize(repeating: address)
     if depth > 0 { leaveOnStack(address, depth: depth - 1) }

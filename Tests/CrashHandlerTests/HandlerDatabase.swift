@@ -5,7 +5,7 @@ import PendingDumps
 import Testing
 
 extension TemporaryDirectory {
-  /// Where a test's handler has its database.
+  /// The path of the database of a test's handler.
   var database: String { path + "/db" }
 
   /// The names in the pending directory of `database`.
@@ -34,7 +34,7 @@ extension TemporaryDirectory {
 }
 
 extension IntermediateDumpMap {
-  /// Every map with a key, in file order.
+  /// Every map with this key, in file order.
   func all(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
     entries.compactMap { entry in
       guard entry.key == key.rawValue, case .map(let map) = entry.value else { return nil }
@@ -42,7 +42,7 @@ extension IntermediateDumpMap {
     }
   }
 
-  /// The last of the process maps that has a key: a later one knows better.
+  /// The last of the process maps with this key; later maps have better values.
   func last(_ key: IntermediateDumpKey) -> IntermediateDumpMap? {
     entries.compactMap { entry -> IntermediateDumpMap? in
       guard entry.key == IntermediateDumpKey.process.rawValue, case .map(let map) = entry.value

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// What the handler's memory is cut into, on systems with pages of several sizes.
+/// The division of the handler's memory, on systems with several page sizes.
 @Suite struct HandlerMemoryTests {
   @Test(arguments: [4, 16, 64])
   func aPageBelowAStackCannotBeTouchedAndItsNeighboursCan(kibibytes: Int) throws {
@@ -23,7 +23,7 @@ import Testing
     #expect(UInt(bitPattern: after) >= top)
   }
 
-  /// With SVE and SME they take 70 KiB and more.
+  /// With SVE and SME, a signal frame takes 70 KiB and more.
   @Test func aStackOfTheHandlersOwnHasRoomForSignalFramesOfAnySize() {
     for (size, count) in [(32 << 10, 2), (64 << 10, 4), (128 << 10, 4)] {
       let stack = SignalFrame.stackSize(size, frames: count)
@@ -48,7 +48,7 @@ import Testing
     _ = try memory.threads(capacity: 4096, countWord: word)
     _ = unsafe try memory.pages(4096 * StackOffers.stride)
     _ = unsafe try memory.writer(to: -1, limits: CaptureLimits(), asksFile: true)
-    // Some thirty pieces of a page or a few.
+    // Some thirty parts of one or a few pages.
     _ = unsafe try memory.pages(1 << 20)
   }
 }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import CrashHandler
 
-/// Tasks of this process, whose addresses it knows: fails where the runtime's layout moves.
+/// Searches the tasks of this process, whose addresses the test knows: it fails if the runtime's layout changes.
 @Suite struct LiveTaskSearchTests {
-  /// Where the tasks of a test are, and what resumes them.
+  /// The addresses of a test's tasks, and the continuations that resume them.
   private final class Waiting: Sendable {
     private struct State {
       var addresses: [UInt64] = []
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  /// Tasks that end and start all the time.
+  /// Tasks that constantly end and start.
   private final class Churn: Sendable {
     let isOver = Atomic(false)
 
@@ -98,7 +98,7 @@ import Testing
     return Dictionary(found.tasks.map { ($0.address, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// All tasks, once none of those at some addresses is about to wait.
+  /// Returns all tasks, once none of the tasks at the given addresses is about to wait.
   private func tasks(at addresses: [UInt64]) async throws -> [UInt64: FoundTask] {
     for _ in 0..<100 {
       let found = try tasks()
@@ -155,7 +155,7 @@ import Testing
     await waiter.value
   }
 
-  /// These tasks wait forever, also after the test.
+  /// These tasks wait forever, even after the test.
   @Test func tasksThatWaitForEachOtherAreACircle() async throws {
     let waiting = Waiting()
     let ring = Ring()
@@ -186,7 +186,7 @@ import Testing
       for _ in 0..<20 {
         let found = search?.tasks() ?? TaskCollection()
         waitingCount += found.tasks.count { $0.awaited != 0 }
-        // Another test has a circle of two tasks that wait for each other for ever.
+        // Another test has two tasks that wait for each other forever.
         let circles = AllTasks(found, limit: 512, recordLimit: 256).circles
         #expect(circles.count <= 1 && circles.allSatisfy { $0.count == 2 }, "\(circles)")
         await Task.yield()

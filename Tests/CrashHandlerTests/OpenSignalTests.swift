@@ -5,9 +5,9 @@ import Testing
 
 @testable import CrashHandler
 
-/// The kernel's masks of threads that block signals of crashes; each test in a process of its own.
+/// The kernel's masks of threads that block crash signals; each test runs in a separate process.
 ///
-/// What a program sees of them, and of signals that are sent, is in EndToEndTests.
+/// EndToEndTests tests the masks and signals that a program sees.
 @Suite struct OpenSignalTests {
   private static func set(_ signals: Int32...) -> sigset_t {
     var set = sigset_t()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CrashHandler
 
-/// The sections of a dump, and what the format's document says of them.
+/// The sections of a dump, compared with the document of the format.
 @Suite struct SectionTests {
-  /// The document, its line ends taken for blanks.
+  /// The document, with spaces instead of line breaks.
   private static func document() throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -18,7 +18,7 @@ import Testing
   private static let ofDump = Section.allCases.filter(\.isOfDump)
   private static let behind = Section.allCases.filter { !$0.isOfDump }
 
-  /// "1 exception, 2 stopping the threads".
+  /// A text such as "1 exception, 2 stopping the threads".
   private static func numbered(_ sections: [Section]) -> String {
     sections.map(\.entry.section).sorted { $0.rawValue < $1.rawValue }
       .map { "\($0.rawValue) \($0.name)" }.joined(separator: ", ")
@@ -42,7 +42,7 @@ import Testing
       next = section.next
     }
     #expect(found == Section.allCases)
-    // What breaks off the dump's last section must not break off one behind the end mark.
+    // An event that abandons the dump's last section must not abandon a section after the end mark.
     #expect(Self.ofDump.last == .writeCapture)
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// Each in a process of its own: a process has one handler, for good.
+/// Each test runs in a separate process, because a process can start only one handler.
 @Suite struct StartHandlerTests {
   @Test func leavesALockedFileARunRecordAndAFIFOThatOnlyTheUserCanRead() async throws {
     let directory = try TemporaryDirectory()
@@ -87,7 +87,7 @@ import Testing
         try startHandler(database: file + "-db", identifier: "../../etc/passwd")
       }
       #expect(error?.code == .invalidIdentifier)
-      // Nothing was installed, so that a later start can succeed.
+      // Nothing is installed, so a later start can succeed.
       #expect(Handler.current == nil)
       try startHandler(database: file + "-db")
     }
@@ -97,7 +97,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let database = directory.database
     await #expect(processExitsWith: .success) { [database = database as String] in
-      // With no descriptor left the directory is not even made: it is made through its parent's.
+      // Without a free descriptor not even the directory is created, because that needs its parent's descriptor.
       var limit = rlimit()
       unsafe getrlimit(__rlimit_resource_t(7), &limit)
       let original = limit
@@ -118,7 +118,7 @@ import Testing
       unsafe getrlimit(__rlimit_resource_t(1), &limit)
       limit.rlim_cur = 0
       unsafe setrlimit(__rlimit_resource_t(1), &limit)
-      // Not the end by SIGXFSZ, neither now nor when the thread's mask is what it was.
+      // The write does not end the process by SIGXFSZ, neither now nor after the thread's mask is restored.
       #expect(throws: CrashHandlerError.self) { try startHandler(database: database) }
     }
     #expect(try directory.pendingNames().isEmpty)
@@ -138,7 +138,7 @@ import Testing
       let after = try caughtSignals()
       #expect(after == before)
       #expect(Handler.current == nil)
-      // Nothing is in the way of a later start.
+      // A later start succeeds.
       try startHandler(database: database)
       let started = try caughtSignals()
       #expect(started != before)
@@ -168,7 +168,7 @@ import Testing
       for number in [SIGPIPE, SIGTERM, SIGINT, SIGHUP] {
         #expect(mask("SigCgt:") >> UInt64(number - 1) & 1 == 0, "\(number)")
       }
-      // The watchdog's, which is not armed before a crash.
+      // The watchdog's timer, which is armed only in a crash.
       let timers = try armedTimers()
       #expect(timers.made == 1)
       #expect(timers.armed == 0)
@@ -184,20 +184,20 @@ private func armedTimers() throws -> (made: Int, armed: Int) {
   }
   let armed = identifiers.filter { identifier in
     var time = itimerspec()
-    // glibc's timer_t is the kernel's number for a timer without a thread of its own.
+    // glibc's timer_t is the kernel's timer number, unless the timer has a helper thread.
     let result = unsafe timer_gettime(UnsafeMutableRawPointer(bitPattern: identifier), &time)
     return result == 0 && (time.it_value.tv_sec != 0 || time.it_value.tv_nsec != 0)
   }
   return (identifiers.count, armed.count)
 }
 
-/// SigCgt of proc_pid_status(5).
+/// Reads SigCgt from proc_pid_status(5).
 private func caughtSignals() throws -> Substring? {
   try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     .split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last
 }
 
-/// Leaves 6 MiB of address space: room for anything but the handler's memory.
+/// Runs with only 6 MiB of address space left, too little for the handler's memory.
 private func withLittleAddressSpace(_ body: () throws -> Void) throws {
   let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
     .split(separator: " ")

@@ -5,9 +5,10 @@ import Testing
 
 @testable import CrashHandler
 
-/// What a summary says beside the stack, and how it folds one.
+/// The parts of a summary other than the stack, and folded recursions.
 @Suite struct SummaryContentTests {
-  /// Of 200 calls the first few are listed, then how many follow, and then those who called the first.
+  /// Of 200 calls, the summary lists the first few, then the number of the others, then the callers of the first
+  /// call.
   @Test(arguments: [1, 2]) func aRecursionIsFolded(_ period: Int) async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
@@ -25,7 +26,7 @@ import Testing
     let before = lines[..<position].filter { $0.hasPrefix("frame ") }
     let after = lines[position...].filter { $0.hasPrefix("frame ") }
     #expect((9...16).contains(before.count), "\(lines)")
-    // Numbers count the folded ones too.
+    // The frame numbers count the folded frames, too.
     #expect(after.first?.hasPrefix("frame \(before.count + count) ") == true, "\(lines)")
     #expect(after.count > 3)
     let log = directory.path + "/log"
@@ -37,7 +38,7 @@ import Testing
     #expect(folded.first?.contains(period == 1 ? "writeDeep(_:)" : "in turn") == true, "\(shown)")
   }
 
-  /// All that is left of a crash in a container without a volume.
+  /// In a container without a volume, the summary is all that is left of a crash.
   @Test(arguments: [false, true]) func saysWhatCrashedWorkedOn(_ isPrivate: Bool) async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
@@ -67,7 +68,7 @@ import Testing
       shown.standardOutput.contains("\nrequest-id = 8C2E\\n= \\u{1b}[31m\nuser = 42\n"), "\(shown)")
   }
 
-  /// A crash in a shutdown: what it was about to do is half of the cause.
+  /// For a crash during a shutdown, the report must show that the process was about to end.
   @Test(arguments: [false, true]) func saysThatTheProcessWasToEnd(_ isNoted: Bool) async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
@@ -83,7 +84,7 @@ import Testing
       lines.filter { $0.hasPrefix("termination ") } == (isNoted ? ["termination 15 SIGTERM"] : []))
   }
 
-  /// The last line is a command, and it reads the report once the dump is converted.
+  /// The last line is a command, which prints the report once the dump is converted.
   @Test func theLastLineReadsTheReport() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database

@@ -11,7 +11,7 @@ final class TestThread<Result: Sendable>: Sendable {
     self.body = body
     var thread: pthread_t = 0
     let pointer = unsafe Unmanaged.passRetained(self as AnyObject).toOpaque()
-    // Not made by its own initialiser, which belongs to CDispatch as much as to Glibc.
+    // Does not use pthread_attr_t's initializer, which is ambiguous: CDispatch and Glibc both have it.
     let error = unsafe withUnsafeTemporaryAllocation(of: pthread_attr_t.self, capacity: 1) {
       buffer in
       let attributes = buffer.baseAddress!

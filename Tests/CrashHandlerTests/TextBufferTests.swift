@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// Text that is put together in fixed memory.
+/// Text that is assembled in fixed memory.
 @Suite struct TextBufferTests {
   private func text(
     capacity: Int = 256, _ body: (inout TextBuffer) -> Void
@@ -47,12 +47,13 @@ import Testing
   @Test func charactersAreKeptAndControlsEscaped() {
     #expect(escaped(Array("plain ü 漢 😀".utf8)) == "plain ü 漢 😀")
     #expect(escaped([0x0A, 0x0D, 0x09, 0x5C, 0x00, 0x1B, 0x7F]) == #"\n\r\t\\\x00\x1b\x7f"#)
-    // C1, bidirectional marks, line separator, byte order mark.
+    // A C1 control, bidirectional marks, a line separator, and a byte order mark.
     for scalar: Unicode.Scalar in ["\u{9B}", "\u{202E}", "\u{2066}", "\u{2028}", "\u{FEFF}"] {
       let isPlain = escaped(Array(String(scalar).utf8)).allSatisfy { $0.isASCII }
       #expect(isPlain)
     }
-    // Overlong, surrogate, too great, cut off, stray continuation.
+    // An overlong form, a surrogate, a value that is too large, a truncated sequence, and a stray continuation
+    // byte.
     for bytes: [UInt8] in [
       [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0x80],
     ] {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import CrashHandler
 
-/// The hook that notes where errors are thrown; in processes of their own, which it stays in.
+/// The hook that records where errors are thrown; each test runs in a separate process, because the hook stays
+/// installed.
 @Suite struct ThrowTests {
   private struct Boxed: Error { var number = 1 }
 
@@ -21,7 +22,7 @@ import Testing
     let addresses: [UInt64]
   }
 
-  /// All that are whole, newest first.
+  /// All complete records, newest first.
   private static func records() -> [Record] {
     var found: [Record] = []
     for place in 0..<Int32(PM_THROWER_COUNT) {
@@ -63,7 +64,7 @@ import Testing
   @inline(never)
   private static func passOn(_ error: any Error) throws { throw error }
 
-  /// A catch that throws again is not where the error came from, whatever is thrown between.
+  /// A catch that rethrows is not the origin of an error, even if other errors are thrown in between.
   @Test func anErrorThatIsThrownAgainKeepsItsFirstPlace() async {
     await #expect(processExitsWith: .success) {
       pm_record_throws(0)
@@ -74,7 +75,7 @@ import Testing
           try? Self.passOn(error)
           for _ in 0..<20 { try? Self.fail() }
           let kept = Self.records().filter { $0.error == first?.error }
-          // Where `fail` threw, and not `passOn`.
+          // The record has the addresses of `fail`, not of `passOn`.
           #expect(kept.count == 1 && kept.first?.addresses == first?.addresses)
           #expect(kept.first?.uptime == first?.uptime)
           try Self.passOn(error)
@@ -82,7 +83,7 @@ import Testing
       } catch {
         #expect(Self.records().count == 4)
       }
-      // The address of an error that nobody has any more is not another error's.
+      // A new error at the address of a released one gets its own record.
       for _ in 0..<100 {
         try? Self.fail()
         try? Self.passOn(Boxed())
@@ -120,7 +121,7 @@ import Testing
           #expect(newest.map { $0.addresses[1] != 0 } == true)
         }
       }
-      // One of each of the last 256.
+      // There is one record for each of the last 256 errors.
       #expect(ThrowTests.records().count == 256)
     }
   }
@@ -144,13 +145,13 @@ import Testing
         return
       }
       let setHook = unsafe unsafeBitCast(symbol, to: (@convention(c) (Hook) -> Void).self)
-      // Counts by an environment variable: a C function has no captures.
+      // Counts in an environment variable, because a C function cannot capture variables.
       unsafe setHook { _ in
         let count = unsafe getenv("THROWS").map { unsafe atoi($0) } ?? 0
         unsafe setenv("THROWS", "\(count + 1)", 1)
       }
       pm_record_throws(0)
-      // Swift Testing may have the hook for typed throws, and is told of those.
+      // If Swift Testing has installed the hook for typed throws, it is still called for those.
       try? Self.fail()
       try? Self.fail()
       let count = unsafe getenv("THROWS").map { unsafe String(cString: $0) }

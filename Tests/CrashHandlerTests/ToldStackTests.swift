@@ -3,9 +3,9 @@ import Testing
 
 @testable import CrashHandler
 
-/// What threads tell of their alternate stacks.
+/// The alternate stacks that threads register.
 ///
-/// Numbers above the kernel's highest stand for threads that have ended.
+/// Thread IDs above the kernel's maximum stand for threads that have ended.
 @Suite struct ToldStackTests {
   private static let highest: Int32 = 1 << 22
 
@@ -21,14 +21,14 @@ import Testing
     #expect(told(thread) == [4096, 2048, 0])
     pm_tell_stack(thread, pm_told_stack(base: 8192, size: 65536, is_handlers: true))
     #expect(told(thread) == [8192, 65536, 1])
-    // The same one, by who does not know whose it is.
+    // The same stack again, from code that does not know that the handler owns it.
     pm_tell_stack(thread, pm_told_stack(base: 8192, size: 65536, is_handlers: false))
     #expect(told(thread) == [8192, 65536, 1])
     pm_tell_stack(thread, pm_told_stack())
     #expect(pm_told_stack(thread).size == 0)
   }
 
-  /// Ten times as many as there are places.
+  /// Registers ten times as many threads as there are entries.
   @Test func threadsThatEndWithoutAWordMakeRoomForOthers() {
     let first = Self.highest + 200_000
     for thread in first..<first + 10 * Int32(PM_TOLD_STACKS) {

@@ -37,7 +37,7 @@ extension ValueCell {
       key: nil, keyCount: 0, value: bytes, valueCount: bytes.count, replacing: nil)
   }
 
-  /// The value and what is said of it; nil for none.
+  /// The value and its state; nil if there is none.
   func value() -> (bytes: [UInt8], reading: CellReading)? {
     var place = [UInt8](repeating: 0xEE, count: capacity)
     guard let reading = unsafe read(into: &place) else { return nil }
@@ -46,7 +46,7 @@ extension ValueCell {
 }
 
 @Suite struct ValueCellTests {
-  /// Bytes that tell whether they belong together: all the same, as many as that says.
+  /// Bytes that show whether they belong together: all are equal, and their value is their count.
   private static func pattern(_ number: Int) -> [UInt8] {
     let byte = UInt8(truncatingIfNeeded: number)
     return Array(repeating: byte, count: 1 + Int(byte) * 4)
@@ -90,7 +90,7 @@ extension ValueCell {
     let block = ClientBlock(8192)
     let cell = block.cell()
     cell.set([1, 1, 1])
-    // Three threads take a buffer, write half a value, and are stopped.
+    // Three threads take a buffer each, write half of a value, and are stopped.
     let taken = (0..<3).map { _ in cell.take(nil).index }
     #expect(Set(taken).count == 3 && taken.allSatisfy { $0 >= 0 && $0 != cell.state.current })
     for index in taken {
@@ -99,10 +99,10 @@ extension ValueCell {
     }
     let first = try #require(cell.value())
     #expect(first.bytes == [1, 1, 1] && first.reading.state == .beingReplaced)
-    // A fourth finds no buffer: the value is marked.
+    // A fourth thread finds no free buffer, so the old value is marked as stale.
     #expect(cell.set([4]) == .noBuffer)
     #expect(cell.value()?.bytes == [1, 1, 1] && cell.value()?.reading.state == .stale)
-    // One goes on: its value counts, and the next one can be set again.
+    // One of them continues: its value is stored, and the next value can be set again.
     unsafe cell.buffer(taken[1]).storeBytes(of: 2, as: UInt32.self)
     unsafe cell.buffer(taken[1]).storeBytes(of: 0, toByteOffset: 4, as: UInt32.self)
     #expect(cell.show(taken[1], replacing: nil) == .done)
@@ -117,7 +117,7 @@ extension ValueCell {
     cell.set([1])
     unsafe cell.buffer(cell.state.current).storeBytes(of: 5000, as: UInt32.self)
     #expect(cell.value()?.reading.isReadable == false)
-    // A word of any bits is read too.
+    // Reading works for any bits in the word.
     for word: UInt64 in [.max, 0x7F, 0x1234_5678_9ABC_DEF0] {
       unsafe block.base.storeBytes(of: word, as: UInt64.self)
       _ = cell.value()
@@ -140,7 +140,7 @@ extension ValueCell {
     var torn = 0
     var seen: Set<Int> = []
     var reads = 0
-    // Until all writers have had their turns, however busy the machine is.
+    // Reads until all writers have run, however busy the machine is.
     while reads < 3_000 || seen.count < 20 {
       reads += 1
       guard let value = block.cell().value(), value.reading.isReadable else { continue }
@@ -159,7 +159,7 @@ extension ValueCell {
     let isOver = Atomic(false)
   }
 
-  /// A writer that is stopped by a signal at any instruction, and read then.
+  /// A signal stops a writer at any instruction, and the test then reads the value.
   @Test func aWriterStoppedAnywhere() throws {
     let block = ClientBlock(8192)
     block.cell().set(Self.pattern(1))
@@ -172,7 +172,7 @@ extension ValueCell {
       let value = try #require(block.cell().value())
       #expect(value.reading.isReadable)
       #expect(Self.isWhole(value.bytes), "\(value.bytes.prefix(8)) \(value.bytes.count)")
-      // Another thread may set meanwhile.
+      // Another thread may set the value in the meantime.
       if block.cell().state.isBeingWritten {
         inWrites += 1
         block.cell().set(Self.pattern(7))
@@ -186,10 +186,10 @@ extension ValueCell {
   }
 }
 
-/// A thread that sets a value all the time, and that a signal stops wherever it is.
+/// A thread that constantly sets a value, and that a signal stops at any point.
 @safe
 private final class StoppedWriter: Sendable {
-  // What the signal handler and the test tell each other.
+  // The words with which the signal handler and the test communicate.
   nonisolated(unsafe) private static let words: UnsafeMutablePointer<Int32> = {
     let words = UnsafeMutablePointer<Int32>.allocate(capacity: 3)
     unsafe words.initialize(repeating: 0, count: 3)
@@ -212,12 +212,12 @@ private final class StoppedWriter: Sendable {
     unsafe sigaction(Self.signal, &action, nil)
     let started = Started()
     thread = TestThread {
-      // A worker of Dispatch, which makes this thread, blocks it.
+      // The worker of Dispatch that makes this thread blocks the signal.
       var set = sigset_t()
       unsafe sigemptyset(&set)
       unsafe sigaddset(&set, StoppedWriter.signal)
       unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
-      // Stopped while it allocates, it would hold a lock that others need.
+      // A writer that is stopped while it allocates would hold a lock that other threads need.
       let bytes = ClientBlock(256 * 1024)
       for byte in 0..<256 {
         unsafe memset(bytes.base + byte * 1024, Int32(byte), 1024)
@@ -257,7 +257,7 @@ private final class StoppedWriter: Sendable {
   }
 }
 
-/// A word that a signal handler may touch.
+/// A word that a signal handler may access.
 @unsafe
 private struct UnsafeAtomicWord {
   private let word: FutexWord

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// What counts against the time of a capture; clocks are given, none is read.
+/// The time that counts for the time limit of a capture; the tests pass clock values and read no clock.
 @Suite struct WatchdogTimeTests {
   private static let millisecond: UInt64 = 1_000_000
   private static let start: UInt64 = 5_000_000_000
@@ -13,7 +13,7 @@ import Testing
     return time
   }
 
-  /// Ticks until the time is over, so many milliseconds from one to the next.
+  /// The number of ticks until the time is over, with a given number of milliseconds between ticks.
   private func ticks(of time: WatchdogTime, gap: UInt64, clock: UInt64 = start) -> Int {
     var (time, clock) = (time, clock)
     for count in 1...10_000 {
@@ -23,7 +23,7 @@ import Testing
     return 0
   }
 
-  /// What each tick says, at so many milliseconds after the start.
+  /// The answer of each tick, at the given milliseconds after the start.
   private func answers(of time: WatchdogTime, at milliseconds: [UInt64]) -> [Bool] {
     var time = time
     return milliseconds.map { time.isOver(atTick: Self.start + $0 * Self.millisecond) }
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func aStandstillIsOneTick() {
-    // Stopped for an hour.
+    // The process is stopped for an hour.
     #expect(answers(of: time(30), at: [10, 3_600_000, 3_600_010]) == [false, false, true])
     #expect(ticks(of: time(2250), gap: 3_500) == 225)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// The values that are stored with tasks, and the breadcrumbs of works.
+/// Context values that are stored with tasks, and the breadcrumbs of units of work.
 @Suite
 @safe struct WorkTests {
   private static func context(_ value: UnsafeMutableRawPointer) -> [String] {
@@ -25,7 +25,7 @@ import Testing
     return texts
   }
 
-  /// The value in force here.
+  /// The context values that apply here.
   private static var current: [String] { unsafe pm_work_value().map { unsafe context($0) } ?? [] }
 
   @Test func contextsNest() async throws {
@@ -67,10 +67,10 @@ import Testing
   @Test func whatFindsNoRoomIsCutOrCounted() {
     let long = String(repeating: "\u{E9}", count: 120)
     withContext("id", long) {
-      // 232 bytes, less 2 and the name: 228, which 114 characters of two bytes fill.
+      // 232 bytes, minus 2 and the name, are 228: 114 characters of two bytes.
       #expect(Self.current == ["id=\(String(repeating: "\u{E9}", count: 114))..."])
       withContext("next", "1") {
-        // The long value gives 7 bytes, and one more because of its last character.
+        // The long value is shortened by 7 bytes, and by one more because of its last character.
         #expect(Self.current == ["id=\(String(repeating: "\u{E9}", count: 110))...", "next=1"])
         let omitted = unsafe pm_work_value().map { unsafe ContextValue($0).omittedCount }
         #expect(omitted == 0)
@@ -98,7 +98,7 @@ import Testing
       #expect(values.count == 4 && values[3] == "1")
       #expect(values.allSatisfy { long.hasPrefix($0) || $0 == "1" })
       #expect(values.dropLast().allSatisfy { $0.count >= 32 })
-      // All of the room is used.
+      // The whole space is used.
       #expect(values.map(\.count).reduce(0, +) == 232 - 4 * 3)
     }
     #expect(Self.current == [])
@@ -124,7 +124,7 @@ import Testing
     withContext("c", "3") { #expect(empty.run { Self.current } == []) }
   }
 
-  /// The innermost, whole or cut, whatever is around it.
+  /// The innermost value is kept, whole or shortened, whatever the outer ones are.
   @Test func ofOneNameTheInnermostIsKept() {
     func nest(_ level: Int, of levels: Int) {
       guard level < levels else { return }
@@ -144,7 +144,7 @@ import Testing
         let innermost = Self.current.last
         let value = innermost?.split(separator: "=").last.map(String.init) ?? ""
         #expect(innermost?.hasPrefix("\(name)=x") == true)
-        // Cut where there is no room for all of it, with room made for the beginning.
+        // The value is shortened if it does not fit; space is made for at least its beginning.
         #expect(value.count == 60 || value.hasSuffix("...") && value.count >= 35)
         nest(names.dropFirst())
       }
@@ -225,7 +225,7 @@ import Testing
       rings.rings.retire(work)
     }
     #expect(rings.texts(slow) == ["slow"])
-    // Those that do not end take the place of the one that was used the longest ago.
+    // Units of work that never end replace the one that was used the longest ago.
     for number in 200_000..<220_000 as Range<UInt64> {
       rings.leave("\(number)", WorkKey.task(number), at: number)
     }

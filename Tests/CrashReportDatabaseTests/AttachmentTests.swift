@@ -35,7 +35,7 @@ import Testing
     try outside.put(Array("hello".utf8), "app.log")
     #expect(try attach("app.log") == 0)
     try finishReport()
-    // The program's file may change or go.
+    // The copy stays when the program's file changes or is deleted.
     try outside.put([], "app.log")
     let path = "\(directory.path)/attachments/\(id)/app.log"
     #expect(
@@ -54,7 +54,7 @@ import Testing
     try outside.put(Array(0..<250), "long")
     #expect(try attach("long") == 150)
     #expect(directory.bytes("attachments/\(id)/long") == Array(150..<250))
-    // Again, as after a converter that died: one copy, the new one.
+    // Attaching again, as after a converter that was killed, leaves one copy: the new one.
     try outside.put([1], "long")
     #expect(try attach("long") == 0)
     #expect(try database.attachments(of: id).map(\.size) == [1])

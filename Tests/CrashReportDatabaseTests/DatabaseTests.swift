@@ -52,7 +52,8 @@ import Testing
     #expect(directory.names("pending") == ["\(id).dmp", "\(id).meta"])
     #expect(try directory.permissions("pending/\(id).dmp") == 0o600)
     #expect(try directory.permissions("pending/\(id).meta") == 0o600)
-    // Version 1, no attempts, no last attempt, creation, no attributes, padding to 32 bytes.
+    // The bytes are version 1, no attempts, no last attempt, the creation time, no attributes, and padding to 32
+    // bytes.
     let metadata = try #require(directory.bytes("pending/\(id).meta"))
     let creation = (0..<8).map {
       UInt8(truncatingIfNeeded: report.creationTime.seconds >> (8 * $0))
@@ -88,7 +89,7 @@ import Testing
     #expect(directory.names("new").isEmpty)
   }
 
-  /// As an uploader in another process moves a report that it has sent.
+  /// An uploader in another process moves the report after sending it.
   @Test func aReportThatIsMovedRightAfterItIsFinishedIsNoOtherWriters() throws {
     let database = try CrashReportDatabase(path: directory.path)
     let ids = (0..<400).map { _ in ReportID() }
@@ -137,7 +138,7 @@ import Testing
     try finish(id, in: database)
     #expect(try database.report(id)?.state == .pending)
     #expect(directory.bytes("pending/\(id).dmp") == Array("minidump".utf8))
-    // A file that is older than three days is removed. The other one may still be written.
+    // A file that is older than three days is removed. A newer one may still be written.
     #expect(directory.names("new") == ["\(id).dmp"])
     let old = Date(timeIntervalSinceNow: -4 * 24 * 3600)
     try FileManager.default.setAttributes(

@@ -74,7 +74,7 @@ import Testing
     let report = try #require(try database.report(torn))
     #expect(report.creationTime.seconds > 1_600_000_000, "the file's own time")
     #expect(try database.report(id) == nil)
-    // And nothing of it was touched.
+    // No file was changed.
     #expect(directory.names("pending").count == 4 + 1 + 1 + 1 + 7 + 1)
     #expect(outside.bytes("\(id).dmp") == [1])
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashReportDatabase
 
-/// The states of uploads on disk, and who may change them.
+/// The states of uploads on disk, and which process may change them.
 @Suite struct RecordingUploadsTests {
   private let directory: SharedDirectory
   private let database: CrashReportDatabase
@@ -92,7 +92,8 @@ import Testing
     }
     #expect(winners == 1)
     #expect(directory.names("uploader").count == 1 && directory.names("new").isEmpty)
-    // One that died while it sent a report: a process of this place that is another one now.
+    // The claim of an uploader that was killed while it sent a report: its process ID on this machine is now
+    // another process's.
     let host = HostIdentity.current()
     let id = ReportID()
     func put(_ name: String) throws {
@@ -108,10 +109,10 @@ import Testing
     try put("1-\(host.processID)-1-\(place)")
     #expect(try UploaderClaim.reportBeingSent(in: database) == nil)
     #expect(try canTake())
-    // Of another place: after an hour.
+    // A claim from another machine or namespace is valid for an hour.
     try put("1-5-5-7")
     #expect(try !canTake())
-    // Emptied by hand: made whole, and taken the next time.
+    // If the claim's file was deleted by hand, the first attempt creates it again, and the next one succeeds.
     try FileManager.default.removeItem(
       atPath: directory.path + "/uploader/" + directory.names("uploader")[0])
     #expect(try !canTake())

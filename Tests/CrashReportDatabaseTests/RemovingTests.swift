@@ -17,7 +17,7 @@ import Testing
     database = try CrashReportDatabase(path: directory.path)
   }
 
-  /// Puts a report with metadata of that time.
+  /// Adds a report with metadata of a given time.
   @discardableResult
   private func put(
     _ state: String = "pending", size: Int = 1, created: Int64, attachment: Int? = nil
@@ -61,14 +61,14 @@ import Testing
   }
 
   @Test func theOldestGoWhenTogetherTheyAreTooLarge() throws {
-    // Rounded up to 1, 2 and 3 KiB; with its attachment the second newest has 2.
+    // The sizes are rounded up to 1, 2 and 3 KiB; the second newest has 2 KiB with its attachment.
     let newest = try put(size: 1, created: now - 1)
     let second = try put(size: 1000, created: now - 2, attachment: 1000)
     let third = try put("completed", size: 3 << 10, created: now - 3)
     let fourth = try put(size: 1, created: now - 4)
     #expect(try prune(bytes: 7 << 10) == [])
     #expect(try prune(bytes: 6 << 10) == [fourth])
-    // A small one behind one that is too large goes too.
+    // A small report that is older than one that is too large is removed, too.
     let fifth = try put(size: 1, created: now - 5)
     #expect(try prune(bytes: (6 << 10) - 1) == [third, fifth])
     #expect(try prune(bytes: 2 << 10) == [second])
@@ -118,7 +118,7 @@ import Testing
     }
     #expect(excess(500) == [])
     #expect(excess(500, kept: 2) == [recent.report.id, old.report.id])
-    // By a clock that is set the others have no age either, and go last.
+    // Once the clock is set, the reports that it dated before have no age, and are removed last.
     #expect(excess(now) == [old.report.id])
     #expect(excess(now, kept: 2) == [recent.report.id, old.report.id])
   }
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func whatIsYoungIsNotCalledLeftover() throws {
-    // Half-written, metadata whose minidump is not there yet, attachments made before the report.
+    // A half-written report, metadata without its minidump, and attachments that were made before the report.
     let id = ReportID()
     try directory.put([1], "new/\(id).dmp")
     try directory.put([1], "pending/\(id).meta")

@@ -25,7 +25,7 @@ import Testing
     #expect(!empty.bytes.isEmpty, "an empty one is not a missing one")
   }
 
-  /// The keys are for ever: records of all versions lie in one file.
+  /// The keys must never change, because one file has records of all versions.
   @Test func keepTheirKeys() {
     #expect(ReportDetails.Number.all.map(\.rawValue) == Array(1...15))
     #expect(ReportDetails.Text.all.map(\.rawValue) == Array(32...43))
@@ -39,7 +39,7 @@ import Testing
       ])
   }
 
-  /// There is room for the values of the oldest work before that for annotations.
+  /// The values of the oldest work have precedence over annotations when space runs out.
   @Test func theValuesOfWorkAreKept() throws {
     var details = Self.full
     details.inFlightValues = [.init(name: "route", value: "/a"), .init(name: "route", value: "/b")]
@@ -80,11 +80,11 @@ import Testing
     #expect(found.tags.first?.value.utf8.count == 1 << 10)
     #expect(found.tags.count > 100 && found.tags.count < 1000)
     #expect(found.ownFrames == details.ownFrames)
-    // Cut once is cut for ever.
+    // Once shortened, the details stay marked as shortened.
     #expect(ReportDetails(reading: found.bytes[...])?.isCut == true)
   }
 
-  /// A record with the longest texts and details is one that the index reads.
+  /// The index can read a record with the longest texts and details.
   @Test func theLargestFactsFitIntoARecord() {
     var facts = ReportFacts()
     let long = String(repeating: "x", count: 5000)
@@ -99,7 +99,7 @@ import Testing
     #expect(ReportFacts(reading: bytes[...])?.details?.isCut == true)
   }
 
-  /// Versions without details stop where these begin.
+  /// Versions that do not know details stop reading where these begin.
   @Test func factsWithoutDetailsHaveNone() {
     var facts = ReportFacts()
     facts.program = "Shop"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashReportDatabase
 
-/// The cache of facts: what it gives back, and what it does not believe.
+/// The cache of facts: which facts it returns, and which records it rejects.
 @Suite struct ReportIndexTests {
   private let directory: SharedDirectory
   private let database: CrashReportDatabase
@@ -36,7 +36,7 @@ import Testing
     return facts
   }
 
-  /// Adds reports with facts.
+  /// Adds reports and their facts.
   private func addReports(_ count: Int) throws -> [StoredReport] {
     let reports = try (0..<count).map { _ in try addReport() }
     for (number, report) in reports.enumerated() {
@@ -61,7 +61,7 @@ import Testing
     #expect(try index().facts(of: report) == Self.facts(7))
   }
 
-  /// More records than one read of the file has, of sizes that put the ends of reads anywhere.
+  /// More records than one read returns, with sizes that split records between reads at any position.
   @Test func recordsLieAcrossReads() throws {
     let report = try addReport()
     let keys = (0..<900).map { _ in ReportIndex.Key(ReportID(), status: Self.status(of: report)) }
@@ -111,7 +111,7 @@ import Testing
     #expect(try index().facts(of: changed) == nil)
   }
 
-  /// Bytes of the second of three records, changed or missing from there on.
+  /// Changes each byte of the second of three records, or truncates the file there.
   @Test func damageDoesNotCountAndIsSaid() throws {
     let reports = try addReports(3)
     let whole = try #require(directory.bytes(ReportIndex.fileName))

@@ -13,8 +13,8 @@ import Testing
     database = try CrashReportDatabase(path: directory.path)
   }
 
-  /// Magic number, version 1, no options, padding, no attempt, the ID with its fields turned
-  /// around.
+  /// The magic number, version 1, no options, padding, no attempt, and the ID with its fields in little-endian
+  /// order.
   private static let bytes: [UInt8] = [
     0x73, 0x64, 0x50, 0x43, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF,

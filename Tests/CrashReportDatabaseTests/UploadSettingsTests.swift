@@ -30,7 +30,7 @@ import Testing
   @Test func damageOnlyEverDisables() throws {
     try database.setUploadsEnabled(true)
     let good = try #require(directory.bytes("settings.dat"))
-    // Cut at every byte, a later version, and every bit flipped that is checked.
+    // The settings truncated at every byte, with a later version, and with each checked bit flipped.
     var damaged = (0..<good.count).map { Array(good.prefix($0)) }
     for (offset, value) in [(0, UInt8(0)), (4, 2), (7, 0x80)] {
       var bytes = good

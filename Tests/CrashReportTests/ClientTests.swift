@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashReport
 
-/// What a report says of what the program told.
+/// The parts of a report that show what the program has set.
 @Suite struct ClientTests {
   private func text(_ client: ClientInformation, _ annotations: [String: String] = [:]) -> String {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
@@ -23,7 +23,7 @@ import Testing
       ClientAnnotation(name: "c", value: .text("y")),
       ClientAnnotation(name: "d\u{1B}", value: nil, state: .unreadable),
     ]
-    // Another value of the name counts, which the mark is not for.
+    // Another value of the name has precedence, and the mark does not apply to it.
     let text = text(client, ["b": "given"])
     #expect(text.contains("  a = 1  (a newer value was being written)\n"))
     #expect(text.contains("  b = given\n  c = y\n"))
@@ -43,7 +43,7 @@ import Testing
     var client = ClientInformation()
     client.breadcrumbs = ["other", "own"].map { .init(text: $0) }
     client.workBreadcrumbs = [.init(text: "own")]
-    // The last of all: nothing to add.
+    // If its breadcrumbs are the last ones of all, the report does not repeat them.
     #expect(!text(client).contains("Breadcrumbs of what crashed"))
     client.breadcrumbs.append(.init(text: "later"))
     let both = text(client)
@@ -77,7 +77,7 @@ import Testing
     #expect(lines[first + 5].hasPrefix("  5000 ms: route=/5 "))
     #expect(lines[first + 6] == "  1,194 of them are not listed")
     #expect(!text.contains("\u{1B}") && lines.allSatisfy { $0.count <= 80 })
-    // Its values are on one line that is not wider than a terminal.
+    // The values are on one line, which is no wider than a terminal.
     let long = (0..<9).map { ("n\($0)", "123456") }
     client.openContextTable = OpenContextTable([.init(at: 1, work: 1, long)]).bytes
     let line = self.text(client).split(separator: "\n").first { $0.contains("n0=") } ?? ""

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashReport
 
-/// Faults beside stacks, mappings and modules at the ends of the address space: what once trapped.
+/// Faults next to stacks, mappings and modules at the ends of the address space, where arithmetic used to trap.
 @Suite struct EndOfMemoryTests {
   private static let extremes: [UInt64] = [
     0, 8, 0x1000, 1 << 47, (1 << 63) - 1, 1 << 63, .max - 0x10_0000, .max - 0x1000, .max - 8, .max,
@@ -89,7 +89,7 @@ import Testing
     let memory = try #require(report.snapshot.memoryExcerpts.first { $0.about == "fault" })
     #expect(memory.target == .highest)
     #expect(memory.bytes.count == 64)
-    // No number can express the address after the last byte.
+    // The address after the last byte cannot be represented.
     let mappings = try #require(try report.jsonObject["mappings"] as? [[String: Any]])
     #expect(mappings.last?["end"] as? String == "0xffffffffffffffff")
   }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ExplanationTests {
   static let stack: Range<UInt64> = 0x7F00_0010_0000..<0x7F00_0090_0000
 
-  /// A crash of process 100 with a text, a read-only and a guarded stack mapping.
+  /// A crash of process 100 with a mapping of code, a read-only one, and a stack with a guard.
   private func snapshot(
     signal: Int32, code: Int32, address: UInt64? = nil, trapError: UInt64? = nil,
     change: (inout ProcessSnapshot) -> Void = { _ in }
@@ -77,11 +77,11 @@ import Testing
         + " at all.")
   }
 
-  /// Nothing was mapped where a mapping is that allows the access: the kernel's page map says what it was.
+  /// A fault in a mapping that allows the access: the kernel's page map entry shows the reason.
   @Test(
     arguments: [
       (nil, "guard-region", .likely), (1 << 62 | 1 << 58, "guard-region", .certain),
-      // A guard before Linux 6.15, or memory that was swapped out since.
+      // A guard region before Linux 6.15, or memory that was swapped out afterwards.
       (1 << 62, "guard-region", .likely), (0, "unmapped-memory", .certain),
       (1 << 63, "unmapped-memory", .certain),
     ] as [(UInt64?, String, Finding.Certainty)])
@@ -93,14 +93,14 @@ import Testing
     #expect(finding.kind == kind)
     #expect(finding.certainty == certainty)
     #expect(finding.evidence.contains(.guardRegion) == (page == 1 << 62 | 1 << 58))
-    // A right that is missing is another thing.
+    // A missing access right is a different cause.
     let denied = snapshot(signal: 11, code: 1, address: 0x50_0010, trapError: 6) {
       $0.exception?.faultPage = page
     }
     #expect(CauseFinder(of: denied, trace: nil).finding?.kind == "protected-memory")
   }
 
-  /// The guard of a stack lies in its mapping: an overflow only where the stack pointer is beside it.
+  /// A stack's guard is part of its mapping: a fault there is an overflow only if the stack pointer is near it.
   @Test(
     arguments: [(0x4000, true), (0x3F00, true), (0x2_0000, false), (0x20_0000, false)]
       as [(UInt64, Bool)])
@@ -154,7 +154,8 @@ import Testing
     #expect(MemoryFault.isCanonical(0xFFFF_8000_0000_0000))
   }
 
-  /// SIGALRM came when the stack pointer was below the stack already: seen with crash-lab's alloca under alarm-storm, one run of 100.
+  /// SIGALRM arrived when the stack pointer was already below the stack: seen in one of 100 runs of crash-lab's
+  /// alloca under alarm-storm.
   @Test func aSignalForWhichTheStackHasNoRoom() throws {
     func interrupted(at stackPointer: UInt64, trap: UInt64?) -> ProcessSnapshot {
       snapshot(signal: 11, code: 0x80) { snapshot in
@@ -171,7 +172,7 @@ import Testing
     #expect(below.finding()?.kind == "stack-overflow")
     let full = interrupted(at: Self.stack.lowerBound + 512, trap: 0)
     #expect(try text(full).contains("512 bytes above the end of the stack"))
-    // Elsewhere it is another signal of the kernel's, of which nothing is known.
+    // With room on the stack, the kernel sent the signal for an unknown reason.
     let roomy = interrupted(at: Self.stack.upperBound - 64, trap: 0)
     #expect(roomy.explanation() == nil)
     var elsewhere = interrupted(at: Self.stack.lowerBound - (8 << 20), trap: 0)
@@ -210,7 +211,7 @@ import Testing
       snapshot.exception?.context = .x86_64(context)
     }
     #expect(try self.text(huge).hasSuffix("The innermost frame alone is 71 MiB large."))
-    // The same address with the stack pointer far away is a wild pointer.
+    // If the stack pointer is far away, the same address is a wild pointer.
     let wild = snapshot(signal: 11, code: 2, address: Self.stack.lowerBound - 8, trapError: 6)
     #expect(try #require(wild.explanation()).hasPrefix("A write to"))
   }
@@ -223,7 +224,7 @@ import Testing
     let text = try #require(trap.explanation(failing))
     #expect(text.contains("Division by zero in remainder operation"))
     #expect(text.contains("inferred from debug information"))
-    // A function that a person gave such a name is no artificial one.
+    // A function that a person gave such a name is not compiler-generated.
     let other = trap.explanation([StackFrame(name), outer])
     #expect(other?.contains("inferred") != true)
     #expect(FunctionName.short(name) == name)
@@ -255,7 +256,7 @@ import Testing
     let report = CrashReport(snapshot: asserted, symbolicating: false)
     #expect(report.message == "app.c:3: f: Assertion `x' failed.")
     #expect(report.explanation == "A C assertion failed, and called abort().")
-    // The message says it.
+    // The head does not repeat the message.
     #expect(!report.head(isFull: true).paragraphs.contains { $0.contains("assertion") })
   }
 
@@ -289,7 +290,7 @@ import Testing
     bytes[24] = 169
     let call = snapshot(signal: 31, code: 1) { $0.exception?.signalInfo = bytes }
     #expect(try text(call).contains("System call number 169 is not allowed"))
-    // AUDIT_ARCH_X86_64 gives the number a name.
+    // With AUDIT_ARCH_X86_64, the number has a name.
     bytes.replaceSubrange(28..<32, with: [0x3E, 0, 0, 0xC0])
     let named = snapshot(signal: 31, code: 1) { $0.exception?.signalInfo = bytes }
     #expect(try text(named).contains("System call number 169 (reboot) is not allowed"))

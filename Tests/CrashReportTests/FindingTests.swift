@@ -4,9 +4,9 @@ import Testing
 
 @testable import CrashReport
 
-/// Causes that no way to die of the victim has, or that other evidence tells apart.
+/// Causes that crash-lab cannot produce, or that other evidence distinguishes.
 @Suite struct FindingTests {
-  /// SIGABRT that process 100 sent itself, or 7 sent.
+  /// A SIGABRT that process 100 sent to itself, or that process 7 sent.
   private func aborted(
     by sender: UInt8 = 100, change: (inout ProcessSnapshot) -> Void = { _ in }
   ) -> ProcessSnapshot {
@@ -53,7 +53,7 @@ import Testing
   @Test(arguments: [
     ("a/b.swift:3: Fatal error: Index out of range", "swift-index-out-of-range"),
     ("Swift/x.swift:9: Fatal error: Unexpectedly found nil while", "swift-unwrapped-nil"),
-    // A program's own words.
+    // Messages that the program wrote.
     ("a/b.swift:3: Fatal error: buffer overflow, precondition failed", "swift-fatal-error"),
     ("a/b.swift:3: Precondition failed", "swift-precondition"),
     ("a/b.swift:3: Assertion failed: x", "swift-assertion"),
@@ -67,7 +67,7 @@ import Testing
     #expect(SwiftFailure(message: message).rawValue == kind)
   }
 
-  /// A trap at 0x1000 of `code`.
+  /// A trap at 0x1000 with the given bytes of code.
   private func trapped(
     _ code: [UInt8], _ architecture: ProcessSnapshot.Architecture = .x86_64
   ) throws -> Finding {
@@ -89,7 +89,7 @@ import Testing
     return try #require(snapshot.finding())
   }
 
-  /// As `clang -fsanitize=undefined -fsanitize-trap=all` makes them.
+  /// The instructions that `clang -fsanitize=undefined -fsanitize-trap=all` generates.
   @Test(arguments: [
     ([0x67, 0x0F, 0xB9, 0x00], "an addition overflowed"),
     ([0x67, 0x0F, 0xB9, 0x00, 0x0F, 0x0B], "an addition overflowed"),
@@ -106,15 +106,15 @@ import Testing
   }
 
   @Test func sanitizerTrapsOfARM64() throws {
-    // brk #0x550c; brk #1.
+    // The instructions `brk #0x550c` and `brk #1`.
     let found = try trapped([0x80, 0xA1, 0x2A, 0xD4], .arm64)
     #expect(found.text.hasSuffix("a multiplication overflowed."))
     #expect(try trapped([0x20, 0, 0x20, 0xD4], .arm64).kind == "trap-instruction")
-    // brk #0xf000, of debuggers and __builtin_debugtrap.
+    // The instruction `brk #0xf000`, which debuggers and __builtin_debugtrap use.
     #expect(try trapped([0, 0, 0x3E, 0xD4], .arm64).kind == "breakpoint")
   }
 
-  /// arm64's kernel gives the exception syndrome; bit 8 is the maintenance of a cache, which is no write.
+  /// arm64's kernel reports the exception syndrome; bit 8 marks cache maintenance, which is not a write.
   @Test(arguments: [
     (0x9200_0006 as UInt64?, "read"), (0x9200_0046, "write"), (0x9200_0146, "read"),
     (0x8200_0006, "execute"), (0x5600_0000, nil), (nil, nil),
@@ -141,18 +141,19 @@ import Testing
   }
 
   @Test func otherInstructionsAreNone() throws {
-    // ud1 of registers, ud2, one that the processor does not know.
+    // A ud1 with registers, a ud2, and an instruction that the processor does not know.
     #expect(try trapped([0x67, 0x0F, 0xB9, 0xC0, 0x90]).kind == "illegal-instruction")
     #expect(try trapped([0x0F, 0x0B]).kind == "trap-instruction")
     #expect(try trapped([0x06, 0x90, 0x90, 0x90, 0x90]).kind == "illegal-instruction")
   }
 
-  /// Registers hold no address then: without the instruction one of them would be blamed.
+  /// For these instructions no register holds the fault address: without the instruction, the report would blame
+  /// one of them.
   @Test(arguments: [
     ([0xF4] as [UInt8], true), ([0xFA, 0x90], true), ([0xCD, 0x81], true), ([0x66, 0xED], true),
     ([0x0F, 0x30], true), ([0x48, 0x0F, 0x22, 0xD8], true), ([0x0F, 0x01, 0x10], true),
     ([0x0F, 0x01, 0xF8], true),
-    // mov (%rax), %eax; xgetbv; movaps.
+    // The instructions `mov (%rax), %eax`, `xgetbv` and `movaps`.
     ([0x8B, 0x00], false), ([0x0F, 0x01, 0xD0], false), ([0x0F, 0x28, 0x00], false), ([], false),
   ])
   func instructionsOfTheKernel(_ code: [UInt8], _ isPrivileged: Bool) throws {
@@ -172,7 +173,7 @@ import Testing
   @Test(arguments: [
     (0x2000 as UInt64, 0x2000 as UInt64, "end-of-code", Finding.Certainty.likely),
     (0x2000, 0x1FFE, "end-of-code", .certain),
-    // Jumps to elsewhere.
+    // Jumps to other addresses.
     (0x2010, 0x2010, "unmapped-memory", .certain), (0x9000, 0x9000, "unmapped-memory", .certain),
   ])
   func executionThatRanOffAPage(
@@ -195,7 +196,7 @@ import Testing
     #expect(found.text.contains("ran off the end of the code in /a") == (kind == "end-of-code"))
   }
 
-  /// Their texts go to standard error alone.
+  /// The texts of these failures are written to standard error only.
   @Test(arguments: [
     (["swift_task_dealloc"], "swift-task-allocation", "not the last allocation"),
     (
@@ -227,13 +228,13 @@ import Testing
     #expect(handling.kind == "abort")
     #expect(handling.text.contains("while it handled a C++ exception of type std::runtime_error"))
     #expect(try finding(snapshot).certainty == .likely)
-    // What is no name of C++ is shown as it is.
+    // A name that is not a C++ name is shown as it is.
     let odd = aborted { $0.cxxException = CxxException(typeName: "*7Strange?") }
     #expect(try finding(odd).text.contains("7Strange?"))
     let memory = aborted { $0.cxxException = CxxException(typeName: "St9bad_alloc") }
     #expect(try finding(memory, ["_ZSt9terminatev"]).kind == "out-of-memory")
     #expect(try finding(aborted(), ["abort", "_ZSt9terminatev"]).kind == "cxx-terminate")
-    // It is not known whether one was caught, as in a core file.
+    // As in a core file, it is unknown whether an exception was being handled.
     var unknown = aborted()
     unknown.cxxException = CxxException(typeName: nil)
     #expect(try finding(unknown, ["abort", "_ZSt9terminatev"]).kind == "abort")
@@ -261,7 +262,7 @@ import Testing
     let found = try sent("systemd", interval: 500_000_000)
     #expect(found.kind == "watchdog" && found.certainty == .likely)
     #expect(found.text.contains("for 500 ms (WatchdogSec)"))
-    // In a container the service manager is outside, and process 1 may have no name to be seen.
+    // In a container, the service manager is outside, and the name of process 1 may not be visible.
     #expect(try sent(nil, interval: 30_000_000_000).kind == "watchdog")
     #expect(try sent("systemd", interval: nil).kind == "sent-signal")
     #expect(try sent("tini", interval: 30_000_000_000).kind == "sent-signal")
@@ -291,14 +292,14 @@ import Testing
       }
       return try finding(snapshot).text
     }
-    // The kernel goes back to the call, or answers EINTR.
+    // The kernel restarts the call, or returns EINTR.
     #expect(
       try text(code: [0x90, 0x90, 0x0F, 0x05], rax: 7).hasSuffix("was idle, in poll."))
     #expect(
       try text(code: [0x0F, 0x05, 0x90, 0x90], rax: UInt64(bitPattern: -4))
         .hasSuffix("was idle, in a system call."))
     #expect(try text(code: [0x90, 0x90, 0x90, 0x90], rax: 7).hasSuffix("was busy."))
-    // A call that had ended by itself.
+    // The call had returned by itself.
     #expect(try text(code: [0x0F, 0x05, 0x90, 0x90], rax: 0).hasSuffix("was busy."))
   }
 

@@ -56,7 +56,7 @@ import Testing
     )
   }
 
-  /// A recursion that ends among the omitted frames: those keep their own line.
+  /// If a recursion ends among the omitted frames, these keep their own line.
   @Test func foldsOnlyItsSideOfTheOmittedFrames() throws {
     let frames = [StackFrame](repeating: frame("f"), count: 200) + [frame("main")]
     let folded = try #require(

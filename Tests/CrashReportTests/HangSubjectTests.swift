@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashReport
 
-/// Which thread a hang is shown in, and when none is.
+/// The thread that the report of a hang shows, and when it shows none.
 @Suite struct HangSubjectTests {
   private static let monitor: UInt32 = 90
 
@@ -55,7 +55,7 @@ import Testing
   @Test func anIdleLoopIsNotBlamed() {
     let idle = subject(.lastSeen, first: 1, [1: idleLoop, Self.monitor: ownMonitor])
     #expect(idle.threadID == 1 && !idle.hasPlace)
-    // Nor the monitor.
+    // The monitor's own thread is not shown either.
     let unknown = subject(.none, first: Self.monitor, [1: idleLoop, Self.monitor: ownMonitor])
     #expect(unknown.threadID == nil && !unknown.hasPlace)
   }
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// As a serial queue and the main queue have it: libdispatch calls the block by a jump.
+  /// Frames of a serial queue and of the main queue: libdispatch calls the block by a tail call.
   @Test(arguments: [
     ["_dispatch_continuation_pop", "_dispatch_lane_serial_drain", "_dispatch_worker_thread"],
     ["_dispatch_source_invoke", "_dispatch_lane_invoke"], ["_dispatch_worker_thread"],
@@ -82,7 +82,7 @@ import Testing
     #expect(found.threadID == 2 && found.hasPlace)
   }
 
-  /// Who waits for a queue is at no job of it.
+  /// A thread that waits for a queue does not run the queue's work.
   @Test func aThreadThatWaitsForAQueueIsNotBlamed() {
     let waiting = stack(
       "futex_wait", "__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow", "Shop.ask() -> ()",
@@ -91,7 +91,8 @@ import Testing
     #expect(found.threadID == 1 && !found.hasPlace)
   }
 
-  /// An event loop has no function of the runtime around its jobs: what it does tells whether it waits for work.
+  /// An event loop has no function of the runtime around its work: its system call shows whether it waits for
+  /// work.
   @Test(
     arguments: [
       (nil, "R", true), (35, "S", true), (230, "S", true), (232, "S", false), (202, "S", false),
@@ -109,7 +110,7 @@ import Testing
       of: snapshot, [.init(id: 1, name: nil, frames: frames)],
       OwnCode(of: snapshot, frames: frames), Waits())
     #expect(subject?.threadID == 1 && subject?.hasPlace == isFound)
-    // Of a loop that has only its first function nothing is known.
+    // For a loop with only its first function, nothing is known.
     let idle = stack("clone3")
     let other = HangSubject(
       of: snapshot, [.init(id: 1, name: nil, frames: idle)],
@@ -123,7 +124,7 @@ import Testing
     ]
     let unknown = subject(.none, first: Self.monitor, stacks)
     #expect(unknown.threadID == nil && !unknown.hasPlace)
-    // The one that answered last is at a job.
+    // The thread that answered last is running work.
     let seen = subject(.lastSeen, first: 3, stacks)
     #expect(seen.threadID == 3 && seen.hasPlace)
   }

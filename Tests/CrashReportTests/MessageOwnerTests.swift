@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashReport
 
-/// Whose the last message of a runtime is, by the stack of the thread that crashed.
+/// Whether a runtime's last message belongs to the crashed thread, judged by the thread's stack.
 @Suite struct MessageOwnerTests {
   private static let thrown = "Fatal error: Error raised at top level: Shop.Failure()"
   private static let reported = "Shop/cart.swift:12: Fatal error: no price"
@@ -50,7 +50,7 @@ import Testing
     return (finder.message, finder.otherMessages, finder.finding)
   }
 
-  /// Main throws at top level while another thread traps: the trap's report has the thrown text.
+  /// Main throws at top level while another thread traps, and the trap's report contains the text of the throw.
   @Test(arguments: [
     ["Shop.add(Swift.Int) -> Swift.Int", "Shop.run() -> ()"],
     ["crash_builtin_trap", "Shop.run() -> ()"],
@@ -78,7 +78,7 @@ import Testing
     #expect(finding?.kind != "swift-uncaught-error")
   }
 
-  /// As of 351 pairs of crashes one said it.
+  /// In 1 of 351 pairs of crashes, the report had a wrong message.
   @Test func aCallToNowhereHasNoMessage() {
     let nowhere = StackFrame(nil, module: nil)
     let (message, other, _) = result(
@@ -86,7 +86,7 @@ import Testing
     #expect(message == nil && other == [Self.thrown])
   }
 
-  /// As of 1,000 pairs of crashes three said it: the C++ library is stripped.
+  /// In 3 of 1,000 pairs of crashes, the report had a wrong message: the C++ library is stripped.
   @Test(arguments: ["__cxa_throw", "__cxa_pure_virtual"])
   func theCxxLibraryWritesNoMessageOfSwifts(_ function: String) {
     func cxx(_ function: String?) -> StackFrame { StackFrame(function, module: 3) }
@@ -101,9 +101,9 @@ import Testing
 
   @Test func whoFailedItselfHasNotTheOthersText() {
     let frames = [swift(Self.failure), own("Shop.f() -> ()", file: "/src/cart.swift")]
-    // The other one threw.
+    // The other thread threw.
     #expect(result(snapshot(Self.thrown), frames).message == nil)
-    // The other one failed in another file, or the program passes another file on.
+    // The other thread failed in another file, or the program passes another file name on.
     let elsewhere = result(snapshot("Shop/till.swift:9: Fatal error: x"), frames)
     #expect(elsewhere.finding?.certainty == .likely)
     let main = [swift(Self.failure), swift("swift_errorInMain"), own("Shop_main")]
@@ -165,7 +165,7 @@ import Testing
     #expect(thrown.message == Self.thrown && thrown.other == [Self.reported])
   }
 
-  /// A wrong message costs the reader more time than none.
+  /// No message is better than a wrong one, which would cost the reader more time.
   @Test func ofSeveralMessagesNoneIsTakenWithoutALine() {
     let second = "Shop/cart.swift:40: Fatal error: Unexpectedly found nil"
     let frames = [swift(Self.failure), own("Shop.f() -> ()", file: "/src/Shop/cart.swift")]
@@ -236,11 +236,11 @@ import Testing
     let frames = [c("abort"), c(nil), c(function), own("Shop.f() -> ()")]
     let found = result(snapshot(nil, text, signal: 6), frames)
     #expect(found.message == text && found.finding?.certainty == .certain)
-    // The last three of the assertions have one name for several texts.
+    // The last three assertion functions have the same name for several texts.
     for (writer, other) in Self.texts
     where other != text && !(function.contains("assert") && writer.contains("assert")) {
       let found = result(snapshot(nil, other, signal: 6), frames)
-      // What `free` and the assertions of the allocator write cannot be told apart by `free` alone.
+      // The name `free` alone does not show whether `free` or an assertion of the allocator wrote the message.
       if function == "free", writer != "__assert_fail", writer.contains("assert") { continue }
       #expect(found.message == nil && found.other == [other], "\(other)")
     }

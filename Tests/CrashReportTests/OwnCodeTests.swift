@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashReport
 
-/// What is the program's own: by source files, modules and names.
+/// Which code counts as the program's own, by source files, modules and names.
 @Suite struct OwnCodeTests {
   private static let libraries = [
     "/usr/lib/x86_64-linux-gnu/libc.so.6", "/opt/swift/usr/lib/swift/linux/libswiftCore.so",
@@ -57,7 +57,7 @@ import Testing
     #expect(self.isOwn("cart_total", in: 1, snapshot) == isOwn)
   }
 
-  /// Lists have a place where the report has one: a stripped program's is its file and the offset.
+  /// Lists have a place if the report has one: for a stripped program it is its file and the offset.
   @Test func aProgramWithoutNamesHasAPlace() {
     let snapshot = SampleReport.report(word: "/srv/shop").snapshot
     #expect(CrashFacts(of: snapshot).place == "shop+0x10")
@@ -67,7 +67,7 @@ import Testing
     #expect(lines.dropFirst().first == "in shop+0x10 (no symbols)")
   }
 
-  /// One crash, whatever prefix the libraries are installed under.
+  /// The signature is the same for any prefix under which the libraries are installed.
   @Test func oneSignatureFromTwoPrefixes() {
     let signatures = ["/usr/lib", "/opt/conda/lib", "/home/me/zlib/lib"].map { prefix in
       let frames = [
@@ -87,7 +87,7 @@ import Testing
   @Test(arguments: ["pm_total", "dispatch_order", "swift_shop", "pthread_of_shop"])
   func aCNameIsOwnWhereTheRuntimesAreLibraries(_ name: String) {
     #expect(isOwn(name, snapshot("/srv/server")))
-    // In a static program its source tells.
+    // In a static program, the source file decides.
     let alone = snapshot("/srv/server", [])
     #expect(isOwn(name, file: "/src/shop/Sources/CShop/shop.c", alone))
   }
@@ -106,7 +106,7 @@ import Testing
     #expect(!isOwn(function, snapshot("/srv/server", [])))
   }
 
-  /// What a toolchain's library holds has no lines, and the program's has.
+  /// Code from the toolchain's libraries has no lines, while the program's code has.
   @Test func codeWithoutLinesAmongCodeWithLines() {
     let snapshot = snapshot("/srv/server", [])
     let own = StackFrame(
@@ -119,7 +119,7 @@ import Testing
     ("/src/shop/Sources/Shop/main.swift", true),
     ("/src/shop/.build/checkouts/swift-nio/Sources/NIOCore/f.swift", false),
     ("/src/shop/SourcePackages/checkouts/swift-nio/Sources/NIOCore/f.swift", false),
-    // --scratch-path /tmp/scratch
+    // A checkout below the directory of --scratch-path /tmp/scratch.
     ("/tmp/scratch/checkouts/swift-nio/Sources/NIOCore/f.swift", false),
     ("/home/build-user/swift/stdlib/public/core/Array.swift", false),
     ("/home/build-user/swift-foundation/Sources/FoundationEssentials/f.swift", false),
@@ -146,7 +146,7 @@ import Testing
         snapshot, among: [StackFrame("Shop.f() -> ()", line: SourceLocation(file: file))]))
   }
 
-  /// The program called it wrongly, and its precondition failed.
+  /// The dependency's precondition failed because the program called it wrongly.
   @Test func thePlaceOfADependencysCheckIsTheProgramsCall() {
     let snapshot = snapshot("/srv/server", [])
     func frame(_ function: String, _ file: String) -> StackFrame {

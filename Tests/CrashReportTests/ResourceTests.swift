@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashReport
 
-/// What a report says of limits and use.
+/// The limits and the resource use in a report.
 @Suite struct ResourceTests {
   private func snapshot(
     openFiles: UInt32 = 3, mappings: UInt32 = 50, memory: UInt64 = 1 << 20, tasks: UInt64 = 2
@@ -135,7 +135,7 @@ import Testing
     #expect(text.contains("Thread 2 (probably in futex, fifo, nice 5):"))
   }
 
-  /// Each by its name: the handler may start long after the process.
+  /// The report names both times, because the handler may start long after the process.
   @Test func ageAndTimeSinceTheHandlersStart() {
     var snapshot = snapshot()
     snapshot.process.crashTime = 1_763_736_545_000_000_000
@@ -203,7 +203,7 @@ import Testing
       + [UInt8](
         repeating: 0, count: 111)
     #expect(!explanation(sent).contains("descriptors"))
-    // Its own abort is.
+    // The process's own abort is explained by the descriptors.
     sent.exception?.signal = 6
     sent.exception?.code = -6
     sent.exception?.signalInfo?[16] = 100
@@ -222,7 +222,7 @@ import Testing
     #expect(SystemCallNames.name(number) == name)
   }
 
-  /// The numbers of the table are those of x86_64 only.
+  /// The table has numbers for x86_64 only.
   @Test func otherArchitecturesShowTheNumber() throws {
     var snapshot = snapshot()
     snapshot.architecture = .arm64

@@ -5,7 +5,7 @@ import Stackwalk
 
 @testable import CrashReport
 
-/// A report with something in every place.
+/// A report in which every part has a value.
 enum SampleReport {
   private static func describeSurroundings(_ snapshot: inout ProcessSnapshot, _ word: String) {
     snapshot.system.hostName = word
@@ -21,9 +21,9 @@ enum SampleReport {
   }
 
   /// - Parameters:
-  ///   - word: what every text of the dump is.
-  ///   - threads: how many there are besides the crashing one.
-  ///   - frames: of each thread; the addresses of no two threads are the same.
+  ///   - word: the value of every text in the dump.
+  ///   - threads: the number of threads in addition to the crashing one.
+  ///   - frames: the number of frames of each thread; no two threads have the same addresses.
   static func report(word: String, threads: Int = 2, frames: Int = 3) -> CrashReport {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.process.processID = 100
@@ -103,7 +103,7 @@ enum SampleReport {
     snapshot.client.annotationsOmitted = 1
     var report = CrashReport(snapshot: snapshot, symbolicating: false)
     report.symbolNotes = [word]
-    // That of a stack without names, which it does not have.
+    // The sample has names, so it lacks the place that a stack without names would have.
     report.place = nil
     for index in report.threads.indices {
       report.threads[index].trace.frames = (0..<frames).map { number in

@@ -31,12 +31,12 @@ extension StackTrace {
 }
 
 extension ProcessSnapshot {
-  /// The cause, with the crashing thread's frames as they are given.
+  /// The cause, with the given frames of the crashing thread.
   func finding(_ frames: [StackFrame] = []) -> Finding? {
     CauseFinder(of: self, trace: StackTrace(frames)).finding
   }
 
-  /// The same in words, with what was used up.
+  /// The cause as text, including exhausted resources.
   func explanation(_ frames: [StackFrame] = []) -> String? {
     var report = CrashReport(snapshot: self, symbolicating: false)
     report.cause = finding(frames)
@@ -45,7 +45,7 @@ extension ProcessSnapshot {
 }
 
 extension Signature {
-  /// The signature of a stack that is all there is.
+  /// The signature of a report with this stack only.
   static func text(
     of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?
   ) -> String? {
@@ -56,7 +56,7 @@ extension Signature {
 }
 
 extension CrashReport {
-  /// What readers of its JSON see.
+  /// The report's JSON as its readers see it.
   var jsonObject: [String: Any] {
     get throws {
       try JSONSerialization.jsonObject(with: Data(json().utf8)) as? [String: Any] ?? [:]

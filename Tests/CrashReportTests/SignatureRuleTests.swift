@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashReport
 
-/// The rules of Docs/Reference/Signatures.md one by one; that they hold for real crashes is tested end to end.
+/// Tests each rule of Docs/Reference/Signatures.md; `SignatureTests` in `Tests/Proofs` tests real crashes.
 @Suite struct SignatureRuleTests {
   private func frame(
     _ function: String?, isSystem: Bool = false, trust: FrameTrust = .framePointer,
@@ -104,7 +104,7 @@ import Testing
       text([frame("abort", isSystem: true), frame(nil), frame("main")])
         == "SIGABRT | abort | main")
     #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | abort | app")
-    // main has returned.
+    // The crash is after main has returned.
     let exiting = [frame("_dl_fini", isSystem: true), frame("exit", isSystem: true)]
     #expect(
       text(exiting + [frame("_start")]) == "SIGABRT | _dl_fini | exit | _start")
@@ -112,7 +112,7 @@ import Testing
     #expect(text([]) == "SIGABRT | abort")
   }
 
-  /// Which function of a recursion found the stack full is chance.
+  /// It is chance which function of a recursion overflows the stack.
   @Test func aFullStackIsItsRecursion() {
     let even = frame("App.even(Swift.Int) -> ()")
     let odd = frame("App.odd(Swift.Int) -> ()")
@@ -146,15 +146,15 @@ import Testing
     #expect(text(main, thrown: thrown) == "SIGILL | App.load()")
     #expect(ownCode.place(in: main.frames) == "App_main")
     #expect(ownCode.place(in: main.frames, thrown: thrown) == "App.load()")
-    // `try!` is a place of its own.
+    // A `try!` has its own place.
     let attempt = StackTrace([StackFrame("App.attempt() -> ()", address: 0x30)] + main.frames)
     #expect(text(attempt, thrown: thrown) == text(attempt))
     #expect(ownCode.place(in: attempt.frames, thrown: thrown) == "App.attempt()")
-    // Without a throw nothing changes.
+    // Without a recorded throw, the result does not change.
     #expect(ownCode.place(in: main.frames, thrown: []) == "App_main")
   }
 
-  /// Its first function is the compiler's, and so is what stands between it and the runtime.
+  /// Its first function is compiler-generated, and so are the functions between it and the runtime.
   @Test func ofAnErrorThatLeftAnAsyncMain() {
     let generated = SourceLocation(file: "<compiler-generated>")
     let frames = [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashReport
 
-/// What a report says of a crash that was survived.
+/// The text of a report on a crash that the process survived.
 @Suite struct SurvivalTests {
   private func report(
     _ outcome: Survival.Outcome?, handler: UInt64? = nil, module: String = "/opt/lib.so",

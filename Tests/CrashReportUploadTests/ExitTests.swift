@@ -1,7 +1,7 @@
 import CrashTestSupport
 import Testing
 
-/// A sample of the proof `exits`.
+/// A sample of the proof `exits`, for `swift test`.
 @Suite(.needs(.python3), .needs(.openssl))
 struct ExitTests {
   @Test(arguments: UploadExits.Way.allCases)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashReportUpload
 
-/// The fields of a form that say what crashed.
+/// The fields of a form that describe the crash.
 @Suite(.needs(.python3))
 struct FormFieldTests {
   private let uploads: UploadDatabase
@@ -17,7 +17,8 @@ struct FormFieldTests {
     server = try PythonServer(in: uploads.directory)
   }
 
-  /// What a server sorts by, and finds a request by, is in the form; an annotation of the name counts more.
+  /// The form contains the fields by which a server groups crashes and finds a request; an annotation of the same
+  /// name has precedence.
   @Test(arguments: [false, true])
   func aFormHasCauseSignatureAndContextAsFieldsAPrivateOneNoContext(isPrivate: Bool) async throws {
     let id = try uploads.addReport(annotations: ["report_signature": "own"]) { snapshot in

@@ -2,13 +2,13 @@ import CrashReportDatabase
 import CrashTestSupport
 import Testing
 
-/// What the program's environment says of proxies holds.
+/// The proxy settings in the program's environment apply.
 @Suite(.needs(.python3))
 struct ProxyTests {
   @Test func httpProxyIsAskedForTheWholeURLUnlessNoProxyNamesTheHost() async throws {
     let uploads = try UploadDatabase()
     let server = try PythonServer(in: uploads.directory)
-    // The host exists nowhere: only a proxy can answer for it.
+    // The host does not exist, so only a proxy can answer.
     let url = "http://collector.invalid/ok"
     func send(_ noProxy: String) async throws -> Int32? {
       let id = try uploads.addReport()

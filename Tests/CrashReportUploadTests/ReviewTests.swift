@@ -52,7 +52,7 @@ import Testing
     #expect(report.state == .completed && !report.upload.isUploaded)
     #expect(report.upload.note == "held back: a customer said no")
     #expect(events.events.map(\.kind) == [.skipped])
-    // Somebody asks for it: it is reviewed again.
+    // If its upload is requested, the report is reviewed again.
     #expect(try uploads.database.requestUpload(id))
     #expect(try await uploads.send(id, by: self.engine(uploads, receiver)) == .uploaded)
   }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import CrashReportUpload
 
-/// Reads the forms that are sent, and answers by a rule.
+/// Reads the sent forms, and answers according to a rule.
 private final class FormTransport: UploadTransport {
   struct Form: Sendable {
     var fields: [String: String] = [:]
     var hasMinidump = false
   }
   let forms = Mutex<[Form]>([])
-  /// The HTTP statuses for the next requests; 0 to lose the answer.
+  /// The HTTP statuses of the next answers; 0 for a lost answer.
   let answers = Mutex<[Int]>([])
 
   func send(
@@ -83,13 +83,13 @@ private final class FormTransport: UploadTransport {
     #expect(ofA.map { $0.fields["report_count"] } == ["1", "1", "5"])
     #expect(ofA.map { $0.fields["minidump_left_out"] == nil } == [true, true, false])
     #expect(forms.filter { $0.fields["report_signature"] == "B" }.map(\.hasMinidump) == [true])
-    // Without a signature: whole, and without a count.
+    // A report without a signature is sent whole and without a count.
     let other = try #require(forms.first { $0.fields["report_id"] == unknown.description })
     #expect(other.hasMinidump && other.fields["report_count"] == nil && forms.count == 5)
     let reports = try uploads.database.reports()
     #expect(reports.allSatisfy { $0.state == .completed })
     #expect(reports.filter { $0.upload.note.hasPrefix("counted with the upload of ") }.count == 4)
-    // After the window whole ones go again.
+    // After the window, whole reports are sent again.
     time.now.withLock { $0 += 3601 }
     try uploads.addReport(signature: "A")
     _ = await standing.pass()
@@ -105,7 +105,7 @@ private final class FormTransport: UploadTransport {
     #expect(transport.take().map { $0.fields["report_count"] } == ["1", "3"])
     for _ in 0..<2 { try uploads.addReport(signature: "A") }
     time.now.withLock { $0 += UploadBackoff.longest }
-    // A process that knows nothing of the first.
+    // A second process that does not know the state of the first.
     var options = options()
     options.sampling?.window = .seconds(2 * UploadBackoff.longest)
     var next = try standing(uploads, options)
@@ -159,7 +159,7 @@ private final class FormTransport: UploadTransport {
     let sent = try #require(
       try uploads.database.reports().first { $0.upload.countedWith == $0.id })
     #expect(try uploads.database.requestUpload(sent.id))
-    // Without sampling, as by hand.
+    // Without sampling, as for a manual upload.
     var options = options()
     options.sampling = nil
     var other = try self.standing(uploads, options)
@@ -170,7 +170,7 @@ private final class FormTransport: UploadTransport {
     #expect(try uploads.database.reports().allSatisfy { $0.state == .completed })
   }
 
-  /// The server has a form with its ID, but not its minidump.
+  /// The server has a form with the report's ID, but not its minidump.
   @Test func theReportThatCarriesACountIsSentWholeWithThatCountWhenItIsAskedFor() async throws {
     let uploads = try UploadDatabase()
     for _ in 0..<4 { try uploads.addReport(signature: "A") }
@@ -223,7 +223,7 @@ private final class FormTransport: UploadTransport {
     time.now.withLock { $0 = due }
     _ = await waiting.pass()
     #expect(transport.take().count == 1)
-    // Of a time to come nothing is waited for.
+    // A report from the future does not wait.
     #expect(standing.engine.spreadTime(of: try uploads.report(id), created - 1) == 0)
   }
 }

@@ -106,7 +106,7 @@ struct ServerTests {
     _ = try uploads.database.attach(
       uploads.directory.path + "/noise", as: "noise", to: large, limit: .max)
     let small = try uploads.addReport()
-    // No file may have more than 50 KiB, as on a full disk.
+    // The limit of 50 KiB for each file has the effect of a full disk.
     let script = #"trap "" XFSZ; ulimit -f 100; exec "$@""#
     let limited = try await ChildProcess.run(
       "/bin/sh",
@@ -246,14 +246,14 @@ struct ServerTests {
       return text.split(separator: "\n").compactMap { Int($0) }
     }
     let engine = try engine("limit/100000", isEnvelope: isEnvelope)
-    // The attachment is too much.
+    // The attachment exceeds the server's limit.
     let first = try add(memory: 1000)
     #expect(try await uploads.send(first, by: engine) == .uploaded)
     var form = try #require(try server.forms.last)
     #expect(Array(form.files.keys) == ["upload_file_minidump"])
     #expect(form.fields["left_out"] == "attachments")
     #expect(try uploads.report(first).upload.attempts == 2)
-    // So is the memory.
+    // The memory exceeds it, too.
     let second = try add(memory: 150_000)
     #expect(try await uploads.send(second, by: engine) == .uploaded)
     form = try #require(try server.forms.last)
@@ -263,7 +263,7 @@ struct ServerTests {
     #expect((form.files["upload_file_minidump"]?.size ?? 0) < 100_000)
     #expect(try uploads.report(second).upload.attempts == 3)
     #expect(try sizes().count == 3 && sizes().allSatisfy { $0 > 100_000 })
-    // All is.
+    // Even the report without both exceeds it.
     let third = try add(memory: 1000)
     let hopeless = try self.engine("limit/10", isEnvelope: isEnvelope)
     #expect(try await uploads.send(third, by: hopeless) == .skipped)
@@ -274,7 +274,7 @@ struct ServerTests {
         == "HTTP 413 for \(last) bytes, answered by a web page: 413 Request Entity Too Large "
         + "(nothing more can be left out)")
     #expect(try uploads.report(third).state == .completed && report.size > 1000)
-    // Asked for, it goes whole.
+    // On request, it is sent whole.
     #expect(try uploads.database.requestUpload(third))
     #expect(
       try await uploads.send(third, by: self.engine("ok", isEnvelope: isEnvelope)) == .uploaded)
@@ -356,7 +356,7 @@ struct ServerTests {
     let made = Transfer(request) { _ in }
     let transfer = try #require(made)
     let answer = await transfer.run()
-    // A wake takes microseconds: 2 % of a processor would be thousands of them.
+    // A wake-up takes microseconds: 2 % of a processor would be thousands of them.
     #expect(answer.wakes < 50)
     #expect(answer.reason.isEmpty && answer.status == 0)
   }

@@ -10,7 +10,7 @@ import Testing
 /// A clock that advances only when the test advances it.
 private final class HandClock: Sendable {
   let seconds = Mutex<Int64>(1_800_000_000)
-  /// Sleeps that were begun.
+  /// The number of sleeps that have started.
   let sleeps = Mutex(0)
 
   var clock: UploadClock {
@@ -18,7 +18,7 @@ private final class HandClock: Sendable {
       now: { self.seconds.withLock { $0 } },
       sleep: { _ in
         self.sleeps.withLock { $0 += 1 }
-        // Until it is cancelled: what wakes an uploader is what happens.
+        // Sleeps until it is cancelled: only an event wakes the uploader.
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         for await _ in stream {}
         withExtendedLifetime(continuation) {}
@@ -28,7 +28,7 @@ private final class HandClock: Sendable {
   func advance(_ by: Int64) { seconds.withLock { $0 += by } }
 }
 
-/// Answers by a rule, and remembers what was sent.
+/// Answers according to a rule, and records the requests.
 private final class ScriptedTransport: UploadTransport {
   let answers = Mutex<[Int]>([])
   let sent = Mutex<Int>(0)
@@ -86,12 +86,12 @@ private final class ScriptedTransport: UploadTransport {
     let uploads = try UploadDatabase()
     let transport = ScriptedTransport()
     for _ in 0..<3 { try uploads.addReport() }
-    // The settings' clock is the system's: an attempt from the future counts as none.
+    // Sets the test's clock to the system's, which the settings use: they ignore an attempt from the future.
     hand.seconds.withLock { $0 = UploadClock.system.now() }
     var standing = try make(uploads, transport, interval: 50)
     #expect(await standing.pass() == 50)
     #expect(transport.count == 1)
-    // Another process of the same database waits too.
+    // Another process with the same database waits, too.
     var other = try make(uploads, transport, interval: 50)
     #expect(await other.pass() == 50)
     #expect(transport.count == 1)
@@ -101,7 +101,7 @@ private final class ScriptedTransport: UploadTransport {
     #expect(try uploads.database.reports().allSatisfy { $0.upload.note.isEmpty })
   }
 
-  /// `time` is a tick of the kernel behind `clock_gettime` at the beginning of each second.
+  /// At the start of each second, `time` is up to one tick of the kernel behind `clock_gettime`.
   @Test func anAttemptOfNowIsNoneOfTheFutureAtTheBeginningOfASecond() throws {
     let uploads = try UploadDatabase()
     _ = try uploads.database.uploadsEnabled()
@@ -216,7 +216,7 @@ private final class ScriptedTransport: UploadTransport {
       }
       #expect(transport.count == number)
     }
-    // Consent withdrawn, then given again, by whatever process.
+    // A process withdraws the consent, and then gives it again.
     try uploads.database.setUploadsEnabled(false)
     let id = try uploads.addReport()
     try uploads.database.setUploadsEnabled(true)
@@ -247,7 +247,7 @@ private final class ScriptedTransport: UploadTransport {
       if event.kind == .delayed, event.reportID == id { break }
     }
     try await Task.sleep(for: .milliseconds(300))
-    // Each turn sleeps once. A report is some ten events of the directory, which come in fewer turns.
+    // Each pass sleeps once. A report causes some ten events of the directory, which arrive in fewer passes.
     #expect(hand.sleeps.withLock { $0 } < 30)
     await uploader.stop()
   }

@@ -19,7 +19,7 @@ extension UploadDatabase {
       transport: transport, clock: clock, emit: { events.add($0) })
   }
 
-  /// Sends one report once.
+  /// Tries once to send one report.
   func send(_ id: ReportID, by engine: UploadEngine) async throws -> UploadEngine.Outcome {
     guard var claim = try UploaderClaim.take(in: database) else { throw Busy() }
     return try await engine.upload(try report(id), &claim, failures: 0)

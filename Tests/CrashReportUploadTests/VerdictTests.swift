@@ -33,7 +33,7 @@ import Testing
       ("Sun, 06 Nov 1994 08:49:37 GMT", 77), ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("-1", nil),
       ("", nil), ("soon", nil), ("1.5", nil),
       ("Mon, 07 Nov 1994 20:00:00 GMT", UploadVerdict.longestDelay),
-      // By a clock that was not set here.
+      // The date is from a clock that is not set; it is ignored.
       ("Thu, 26 Nov 2026 04:20:00 GMT", nil),
     ]
     for (text, seconds) in cases {

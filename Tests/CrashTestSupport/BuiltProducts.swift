@@ -1,26 +1,26 @@
 internal import Foundation
 public import Testing
 
-/// Where the executables are that the tests run.
+/// The builds of the executables that the tests run.
 public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestStringConvertible {
-  /// Without optimisation, as `swift test` and `swift run proofs` build it.
+  /// Without optimization, as `swift test` and `swift run proofs` build it.
   case asTested
-  /// Optimised, in a build directory of its own.
+  /// Optimized, in a separate build directory.
   case release
-  /// Without optimisation, with Swift's libraries inside the executable.
+  /// Without optimization, with Swift's libraries linked statically.
   case staticDebug
-  /// Optimised, with Swift's libraries inside the executable.
+  /// Optimized, with Swift's libraries linked statically.
   case staticRelease
 
   /// Debug and release with Swift's shared libraries.
   ///
-  /// What tests that run the program need: how the libraries are linked changes which code the
-  /// linker chooses, not how a process dies.
+  /// These suffice for tests that run the program: static linking changes which code the linker selects, but not
+  /// how a process crashes.
   public static let dynamic: [BuildConfiguration] = [.asTested, .release]
 
   public var testDescription: String { rawValue }
 
-  /// Nil if it is built already.
+  /// The variant to build; nil if `swift test` or the proofs have already built it.
   var variant: BuildVariant? {
     switch self {
     case .asTested: nil
@@ -30,18 +30,18 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
     }
   }
 
-  /// The options with which `.ci/run` has built the release variant; others would build it again.
+  /// The options with which `.ci/run` builds the release variant; other options would build it again.
   private static var optionsOfCI: [String] {
     ProcessInfo.processInfo.environment["CI"] == "true" ? ["-Xswiftc", "-warnings-as-errors"] : []
   }
 }
 
-/// What the compiler can add to a program, and that has signal handlers of its own.
+/// A sanitizer, which the compiler adds to a program, and which has its own signal handlers.
 public enum Sanitizer: String, Sendable, CaseIterable, CustomTestStringConvertible {
   case address
   case thread
 
-  /// The name it gives itself in what it prints.
+  /// The sanitizer's name in its own output.
   public var name: String { self == .address ? "AddressSanitizer" : "ThreadSanitizer" }
   public var testDescription: String { name }
 
@@ -50,7 +50,7 @@ public enum Sanitizer: String, Sendable, CaseIterable, CustomTestStringConvertib
   }
 }
 
-/// A build in a directory of its own below `.build/variants`, and what `swift build` is told.
+/// A build in a directory below `.build/variants`, and its options for `swift build`.
 struct BuildVariant: Sendable {
   let directory: String
   let configuration: String
@@ -63,23 +63,23 @@ struct BuildVariant: Sendable {
   }
 }
 
-/// Finds built executables, and for proofs builds those that their own build does not make.
+/// Finds built executables, and builds further variants for proofs.
 public actor BuiltProducts {
   public static let shared = BuiltProducts()
 
   private var builds: [String: Task<String, any Error>] = [:]
   private var lastBuild: Task<String, any Error>?
 
-  /// The root of the package, found from this file's place in it.
+  /// The root of the package, found from the path of this file.
   public static let packageRoot: String = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
   /// The path of an executable product.
   ///
-  /// The first call for a variant of a product builds it, which takes minutes. Each variant has a directory of its own,
-  /// kept from run to run. One build runs at a time.
+  /// The first call for a variant of a product builds it, which takes minutes. Each variant has its own
+  /// directory, which is kept from run to run. Only one build runs at a time.
   ///
-  /// - Throws: `NeedsProofs` in `swift test` for all but `asTested`.
+  /// - Throws: `NeedsProofs` in `swift test` for every configuration except `asTested`.
   public func executable(
     _ product: String, _ configuration: BuildConfiguration
   ) async throws -> String {
@@ -92,7 +92,8 @@ public actor BuiltProducts {
     try await executable(product, sanitizer.variant)
   }
 
-  /// The path of an optimized executable product whose fields and captures have no descriptions; built by the first call.
+  /// The path of an optimized executable product without the descriptions of fields and captures; built by the
+  /// first call.
   public func executableWithoutReflection(_ product: String) async throws -> String {
     try await executable(
       product,
@@ -103,12 +104,12 @@ public actor BuiltProducts {
 
   /// The path of `ExtremeDumps` with libFuzzer and AddressSanitizer; built by the first call.
   ///
-  /// - Parameter isOptimized: true for runs of many minutes: the build takes twice as long, and the program reads more
-  ///   inputs in a second.
+  /// - Parameter isOptimized: true for runs of many minutes: the build takes twice as long, and the program reads
+  ///   more inputs per second.
   public func fuzzer(isOptimized: Bool) async throws -> String {
     try await executable(
       "ExtremeDumps",
-      // The compiler takes the last option alone, and the package manager puts two of its own in any order.
+      // The compiler uses only the last such option, and the package manager adds two in any order.
       BuildVariant(
         isOptimized ? "fuzzing" : "fuzzing-debug", isOptimized ? "release" : "debug",
         [
@@ -130,8 +131,10 @@ public actor BuiltProducts {
     return try await build.value
   }
 
-  /// The path of an unoptimised executable: built with this one, by `swift test` or as a dependency of the
-  /// proofs, or by `swift build` where the proofs are optimised.
+  /// The path of an unoptimized executable.
+  ///
+  /// It was built with this program, by `swift test` or as a dependency of the proofs; if the proofs are
+  /// optimized, `swift build` must have built it.
   public static func besideTests(_ product: String) throws -> String {
     #if DEBUG
       let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -146,10 +149,10 @@ public actor BuiltProducts {
     return path
   }
 
-  /// Lets a debug build compile each module as a whole.
+  /// Options that make a debug build compile each module as a whole.
   ///
-  /// Without an index for editors, this takes two thirds of the processor time of a usual debug build, and nothing is
-  /// built twice here.
+  /// Without an index for editors, this takes two thirds of the processor time of a normal debug build, and no
+  /// module is compiled twice here.
   private static let wholeModules = [
     "-whole-module-optimization", "-no-emit-module-separately-wmo", "-num-threads", "2",
   ].flatMap { ["-Xswiftc", $0] }
@@ -165,7 +168,7 @@ public actor BuiltProducts {
     var build = try await ChildProcess.run(
       "/usr/bin/env", arguments, in: packageRoot, patience: 1500)
     if build.end.exitCode != 0 {
-      // An incremental build after one that failed may link objects of two states.
+      // An incremental build after a failed one may link objects of two different states.
       try FileManager.default.removeItem(atPath: scratch)
       build = try await ChildProcess.run(
         "/usr/bin/env", arguments, in: packageRoot, patience: 1500)
@@ -174,12 +177,13 @@ public actor BuiltProducts {
     guard build.end.exitCode == 0, FileManager.default.isExecutableFile(atPath: path) else {
       throw MissingProduct(path: path, output: build.standardOutput + build.standardError)
     }
-    // The directory is a link to one named after the platform; the kernel names modules by that.
+    // The directory is a link to one that is named after the platform; the kernel shows modules with the latter's
+    // name.
     return URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 }
 
-/// An executable that is not there or could not be built.
+/// An executable that does not exist or could not be built.
 public struct MissingProduct: Error, CustomStringConvertible {
   public let path: String
   public let output: String

@@ -1,4 +1,4 @@
-/// How a child ended: the raw status of waitpid(2), so that nothing about it is lost.
+/// How a child ended: the complete wait status of waitpid(2).
 public struct ChildEnd: Equatable, Sendable, CustomStringConvertible {
   public let status: Int32
 
@@ -7,7 +7,7 @@ public struct ChildEnd: Equatable, Sendable, CustomStringConvertible {
   /// The signal that killed it.
   public var signal: Int32? { status & 0x7f == 0 ? nil : status & 0x7f }
 
-  /// What it gave to exit(3), low 8 bits; nil if a signal killed it.
+  /// The low 8 bits of its exit code; nil if a signal killed it.
   public var exitCode: Int32? { signal == nil ? status >> 8 & 0xff : nil }
 
   /// True if the kernel wrote a core file.

@@ -2,38 +2,38 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// A program run to its end, with what it printed.
+/// A program that has ended, with its output.
 public struct ChildProcess: Sendable {
   public let processID: Int32
   public let end: ChildEnd
   public let standardOutput: String
   public let standardError: String
-  /// Names of the processes of its group that were there when it had ended, and are gone now.
+  /// The names of the processes in its group that were still running when it ended, and were then killed.
   ///
-  /// None of a child without a group of its own.
+  /// Empty for a child without its own group.
   public let leftBehind: [String]
 
   /// Whether the kernel may write a core file.
   public enum CoreFile: Sendable {
     case none
-    /// Up to the hard limit of this process.
+    /// The kernel may write one up to the hard limit of this process.
     case allowed
   }
 
-  /// How long any child of a test may take before it counts as hung, in seconds.
+  /// The number of seconds after which a test's child counts as hung.
   public static let patience = 60
 
   /// Runs a program in a directory and waits for its end.
   ///
-  /// The child starts with no signal blocked or ignored, whatever the test runner has; its standard input is /dev/null;
-  /// its output goes to files beside the directory, never through a pipe that could fill up. At most as many children as
-  /// there are processors run at a time.
+  /// The child starts with no signal blocked or ignored, whatever the test runner has blocked. Its standard input
+  /// is /dev/null. Its output goes to files next to the directory, never through a pipe that could fill up. At
+  /// most as many children as there are processors run at a time.
   ///
   /// - Parameters:
-  ///   - environment: added to this process's own.
-  ///   - leadsGroup: whether it gets a process group of its own, of which nothing is left when this
-  ///     returns: Swift's backtracer starts a program that may stay for ever if the child ends first.
-  ///   - patience: seconds after which the child is killed and the run throws.
+  ///   - environment: added to this process's environment.
+  ///   - leadsGroup: true for a new process group, whose processes are killed before this returns: Swift's
+  ///     backtracer starts a program that may run forever if the child ends first.
+  ///   - patience: the number of seconds after which the child is killed and the run throws.
   public static func run(
     _ executable: String, _ arguments: [String], in directory: String,
     environment: [String: String] = [:], coreFile: CoreFile = .none, leadsGroup: Bool = false,
@@ -70,10 +70,10 @@ public struct ChildProcess: Sendable {
       unsafe unlink(output)
       unsafe unlink(errors)
     }
-    // The shell does what posix_spawn cannot: the directory and the limit. exec keeps the process ID.
+    // The shell sets the directory and the limit, which posix_spawn cannot. exec keeps the process ID.
     let limit = coreFile == .allowed ? "$(ulimit -H -c)" : "0"
     let script = "cd \"$0\" && ulimit -S -c \(limit) && exec \"$@\""
-    // Swift's backtracer only where a test asks for it: it is on by default.
+    // Swift's backtracer, which is on by default, runs only if a test asks for it.
     let standard = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) {
       _, new in new
     }
@@ -105,7 +105,7 @@ public struct ChildProcess: Sendable {
     let state = Mutex(State.running)
     let watchdog = DispatchWorkItem {
       state.withLock { state in
-        // Not yet reaped, so the process ID cannot be another's.
+        // The child has not been reaped yet, so its process ID cannot belong to another process.
         guard state == .running else { return }
         kill(processID, SIGKILL)
         state = .killed
@@ -121,7 +121,7 @@ public struct ChildProcess: Sendable {
       defer { state = state == .killed ? .killed : .ended }
       return state == .killed
     }
-    // While the leader is not reaped its ID, and with that the group's, cannot be another's.
+    // While the leader has not been reaped, its ID, and thus the group's, cannot be reused.
     let left = group?.end() ?? []
     var status: Int32 = 0
     guard unsafe waitpid(processID, &status, 0) == processID else {
@@ -131,7 +131,7 @@ public struct ChildProcess: Sendable {
   }
 }
 
-/// A child that did not end in time and was killed: always a failure of the test.
+/// A child that did not end in time and was killed; this always fails the test.
 public struct HungChild: Error, CustomStringConvertible {
   public let command: [String]
   public let child: ChildProcess

@@ -1,18 +1,19 @@
 internal import Glibc
 
-/// Whole files of /proc.
+/// Reads whole files of /proc.
 ///
-/// Foundation's `String(contentsOfFile:)` ends at the first short read where the kernel says that a
-/// file has no size: of /proc/self/maps it gave the first 3,968 bytes (Swift 6.3.1).
+/// If the kernel reports a size of 0, Foundation's `String(contentsOfFile:)` stops at the first short read: it
+/// returned the first 3,968 bytes of /proc/self/maps (Swift 6.3.1).
 public enum KernelFile {
-  /// A file that cannot be opened; a thread or process may have ended.
+  /// A file that cannot be opened, for example because a thread or process has ended.
   private struct Missing: Error {
     let path: String
   }
 
-  /// - Parameter limit: bytes after which reading stops.
+  /// - Parameter limit: the number of bytes after which reading stops.
   public static func bytes(_ path: String, limit: Int = 1 << 24) throws -> [UInt8] {
-    // Not by #require, which records an issue where a caller expects that the file may be gone.
+    // Does not use #require, because that records an issue even if the caller expects that the file may not
+    // exist.
     guard let file = unsafe fopen(path, "r") else { throw Missing(path: path) }
     defer { unsafe fclose(file) }
     var bytes: [UInt8] = []

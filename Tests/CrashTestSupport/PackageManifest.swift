@@ -1,6 +1,6 @@
 import Foundation
 
-/// The modules of this package and the arrows between them, as Package.swift declares them.
+/// The modules of this package and their dependencies, as declared in Package.swift.
 public struct PackageManifest: Decodable, Sendable {
   public let targets: [Target]
   public let products: [Product]
@@ -15,14 +15,14 @@ public struct PackageManifest: Decodable, Sendable {
     /// The files and folders that are compiled, relative to the directory; nil for all.
     public let sources: [String]?
 
-    /// Relative to the package's root.
+    /// The path relative to the package's root.
     public var directory: String { path ?? (type == "test" ? "Tests/" : "Sources/") + name }
     public var isSource: Bool { directory.hasPrefix("Sources/") }
   }
 
   public struct Dependency: Decodable, Sendable {
     public let name: String
-    /// True if a trait leaves it out: such a module is linked for its symbols, and not imported.
+    /// True if a trait can leave the dependency out: such a module is linked for its symbols, and not imported.
     public let isConditional: Bool
 
     private enum Key: CodingKey { case byName, target }
@@ -36,7 +36,7 @@ public struct PackageManifest: Decodable, Sendable {
     }
   }
 
-  /// The one named "default" has those that are on unless they are left out.
+  /// A trait; the one named "default" enables the traits that are on by default.
   public struct PackageTrait: Decodable, Sendable {
     public let name: String
   }
@@ -46,7 +46,7 @@ public struct PackageManifest: Decodable, Sendable {
     public let targets: [String]
   }
 
-  /// Reads the manifest, by `swift package dump-package`.
+  /// Reads the manifest with `swift package dump-package`.
   public static func ofPackage() async throws -> PackageManifest { try await reading.value }
 
   /// Reads the targets that the manifest declares for systems other than Linux with glibc.
@@ -61,7 +61,7 @@ public struct PackageManifest: Decodable, Sendable {
     let dump = try await ChildProcess.run(
       "/usr/bin/env",
       [
-        // SwiftPM locks a file there for each scratch path, and leaves it.
+        // SwiftPM creates a lock file in TMPDIR for each scratch path, and never removes it.
         "TMPDIR=" + directory.path, "POSTMORTEM_PLATFORM=" + platform, "swift", "package",
         "--package-path", BuiltProducts.packageRoot, "--scratch-path", directory.path + "/build",
         "dump-package",
@@ -76,7 +76,7 @@ public struct PackageManifest: Decodable, Sendable {
     targets.first { $0.name == module }?.dependencies ?? []
   }
 
-  /// All modules of this package that a module is linked with.
+  /// All modules of this package that are linked into a module.
   public func reachable(from module: String) -> Set<String> {
     var reached: Set<String> = []
     var waiting = dependencies(of: module).map(\.name)

@@ -1,18 +1,20 @@
 internal import Foundation
 
-/// The processes that a child has started and that are in its process group still.
+/// The processes that a child has started and that are still in its process group.
 struct ProcessGroup: Sendable {
   let leader: pid_t
 
-  /// Kills all of them, the leader included.
+  /// Kills all processes, including the leader.
   ///
-  /// - Returns: the names of those that were there beside the leader and had not ended.
+  /// - Returns: the names of the processes other than the leader that had not ended.
   func end() -> [String] {
     let names = others()
     kill(-leader, SIGKILL)
     return names
   }
 
+  /// Names the running processes of the group except the leader.
+  ///
   /// Source: proc_pid_stat(5): the name in parentheses, the state, the parent, the group.
   private func others() -> [String] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A child that runs until it is told to end; killed when it is let go.
+/// A child that runs until the test ends it; deinit kills it.
 public final class RunningVictim: @unchecked Sendable {
   private let process = Process()
   private let input = Pipe()
@@ -12,8 +12,8 @@ public final class RunningVictim: @unchecked Sendable {
     process.standardInput = input
     process.standardOutput = output
     process.environment = ["SWIFT_BACKTRACE": "enable=no"]
-    // It inherits this thread's mask: libdispatch's have nearly every signal blocked, SIGCHLD too, without
-    // which gdb waits for ever.
+    // The child inherits this thread's mask. Threads of libdispatch block nearly every signal, including SIGCHLD,
+    // without which gdb waits forever.
     var (none, mask) = (sigset_t(), sigset_t())
     unsafe sigemptyset(&none)
     unsafe pthread_sigmask(SIG_SETMASK, &none, &mask)
@@ -27,12 +27,12 @@ public final class RunningVictim: @unchecked Sendable {
 
   public func kill() { process.killAndWait() }
 
-  /// Waits for a line that is this text.
+  /// Waits for a line that equals a text.
   public func waitForLine(_ text: String) throws {
     guard try hasLine(where: { $0 == text }) else { throw MissingLine(text: text) }
   }
 
-  /// Waits for a line of this kind.
+  /// Waits for a line that fulfills a condition.
   public func waitForLine(where isMeant: (String) -> Bool) throws {
     guard try hasLine(where: isMeant) else { throw MissingLine(text: "a line of this kind") }
   }
@@ -57,20 +57,21 @@ public final class RunningVictim: @unchecked Sendable {
     try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
   }
 
-  /// Sends a line, and waits until it comes back.
+  /// Sends a line, and waits until the child prints it.
   public func ask(_ line: String) throws {
     try send(line)
     try waitForLine(line)
   }
 
-  /// Sends a line, and waits for the end.
+  /// Sends an empty line, and waits for the end.
   public func finish() throws -> Int32 {
     try send("")
     process.waitUntilExit()
     return process.terminationStatus
   }
 
-  /// Waits for the end, and gives exit status or signal: KILL for one that does not end in two minutes.
+  /// Waits for the end, and returns the exit status or signal; kills a child that does not end within two
+  /// minutes.
   public func waitForEnd() -> Int32 {
     for _ in 0..<12_000 where process.isRunning { usleep(10_000) }
     kill()

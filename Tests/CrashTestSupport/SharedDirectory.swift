@@ -1,8 +1,9 @@
 internal import Foundation
 internal import Synchronization
 
-/// A new directory that a suite of tests shares, removed with all it holds when the last of them is done,
-/// at the latest when the process ends.
+/// A new directory for a suite of tests.
+///
+/// It is removed with its contents when the last of them ends, at the latest when the process exits.
 public final class SharedDirectory: Sendable {
   private let directory: TemporaryDirectory
 
@@ -15,10 +16,11 @@ public final class SharedDirectory: Sendable {
     }
   }
 
-  /// Directories of this process, removed ones too.
+  /// The directories of this process, including removed ones.
   private static let remaining = Mutex<[String]>([])
 
-  /// Nothing releases the value of a static constant, which several tests of a suite share.
+  /// Removes the directories when the process exits: the value of a static constant, which several tests share,
+  /// is never released.
   private static func removeAtExit() {
     atexit {
       for path in SharedDirectory.remaining.withLock({ $0 }) {
@@ -27,15 +29,15 @@ public final class SharedDirectory: Sendable {
     }
   }
 
-  /// Absolute and without a trailing slash.
+  /// The absolute path, without a trailing slash.
   public var path: String { directory.path }
 
-  /// The sorted names in a directory below; none if there is no such directory.
+  /// The sorted names in a subdirectory; empty if it does not exist.
   public func names(_ directory: String = "") -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: path + "/" + directory)) ?? []).sorted()
   }
 
-  /// The bytes of a file; nil if there is none.
+  /// The bytes of a file; nil if it does not exist.
   public func bytes(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: path + "/" + name).map(Array.init)
   }

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// posix_spawn(3) with a clean slate of signals.
+/// posix_spawn(3) with all signals unblocked and reset to their defaults.
 public enum Spawn {
-  /// The other end of a standard stream of a child.
+  /// Where a standard stream of a child leads.
   public enum Stream {
     case null
-    /// A file, made anew.
+    /// A file that is created anew.
     case file(String)
     case descriptor(Int32)
-    /// That of this process.
+    /// The stream of this process.
     case inherited
   }
 
   /// Starts a program; the caller waits for it.
   ///
-  /// - Parameter leadsGroup: whether the child leads a process group of its own.
+  /// - Parameter leadsGroup: true if the child leads a new process group.
   public static func start(
     _ executable: String, _ arguments: [String], environment: [String: String],
     input: Stream = .null, output: Stream, errors: Stream, leadsGroup: Bool = false
@@ -26,7 +26,7 @@ public enum Spawn {
     unsafe sigemptyset(&none)
     var all = sigset_t()
     unsafe sigfillset(&all)
-    // A worker thread of the test runner blocks nearly every signal, and a child inherits that.
+    // A worker thread of the test runner blocks nearly every signal, and a child inherits its mask.
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
     let group = leadsGroup ? POSIX_SPAWN_SETPGROUP : 0
@@ -50,7 +50,7 @@ public enum Spawn {
       case .inherited: break
       }
     }
-    // A child that held the other end of another test's pipe would keep that test waiting until it ends itself.
+    // If the child held the other end of another test's pipe, that test would wait until the child ends.
     _ = unsafe closeFrom?(&actions, STDERR_FILENO + 1)
 
     let argumentStrings = unsafe arguments.map { unsafe strdup($0) }

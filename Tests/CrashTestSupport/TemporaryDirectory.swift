@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A new directory that is removed with everything in it when the value goes.
+/// A new directory; deinit removes it with its contents.
 public struct TemporaryDirectory: ~Copyable, Sendable {
-  /// Absolute and without a trailing slash.
+  /// The absolute path, without a trailing slash.
   public let path: String
 
-  /// - Parameter inMemory: in `/dev/shm` where there is one, for a test that would wait for the disk
+  /// - Parameter inMemory: true to use `/dev/shm` if it exists, for a test that would otherwise wait for the disk
   ///   a thousand times.
   public init(inMemory: Bool = false) throws {
     let isThere = inMemory && FileManager.default.isWritableFile(atPath: "/dev/shm")
@@ -16,12 +16,12 @@ public struct TemporaryDirectory: ~Copyable, Sendable {
   }
 
   deinit {
-    // A test may have taken the permissions away.
+    // A test may have removed the permissions.
     unsafe chmod(path, 0o700)
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// Makes a directory in it and gives back its path.
+  /// Makes a subdirectory and returns its path.
   public func subdirectory(_ name: String) throws -> String {
     let path = path + "/" + name
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Lets as many in at a time as there are processors; the others wait in line.
+/// Limits the number of concurrent users to the number of processors; the others wait in line.
 actor Turnstile {
   static let shared = Turnstile(places: max(ProcessInfo.processInfo.activeProcessorCount, 1))
 

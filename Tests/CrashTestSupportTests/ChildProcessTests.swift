@@ -28,7 +28,7 @@ import Testing
     let masks = child.standardOutput.split(separator: "\n").compactMap { line in
       line.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }
     }
-    // glibc's posix_spawn leaves its own two, 32 and 33, ignored.
+    // glibc's posix_spawn leaves its own signals 32 and 33 ignored.
     #expect(masks.map { $0 & ~0x1_8000_0000 } == [0, 0])
   }
 

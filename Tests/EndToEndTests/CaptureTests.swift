@@ -7,9 +7,9 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// `postmortem capture` on a real process, which continues afterward.
+/// `postmortem capture` for a real process, which continues afterward.
 ///
-/// `swift run proofs live-dumps` has the processes that give no answer.
+/// `swift run proofs live-dumps` tests processes that do not answer.
 @Suite struct CaptureTests {
   private let directory = try! SharedDirectory()
   private var database: String { directory.path + "/db" }
@@ -59,7 +59,7 @@ import Testing
       #expect(report.signature?.hasPrefix("dump | ") == true, "\(report.signature ?? "")")
       let busy = report.threads.filter { $0.snapshot.state == "R" && !$0.crashed }
       #expect(busy.count == 1)
-      // A thread that runs has registers only where it was stopped.
+      // A running thread has registers only if it was stopped.
       #expect(busy.allSatisfy { $0.frames.isEmpty != stopsThreads })
     }
     let refused = try await tool(
@@ -103,7 +103,7 @@ import Testing
     let dump = try RunningVictim(
       try BuiltProducts.besideTests("postmortem"),
       ["capture", "\(victim.processID)", stopsThreads ? "--all-threads" : "--timeout=10"])
-    // Its first file is made some milliseconds before the dump is done.
+    // The handler creates its first file some milliseconds before the dump is complete.
     for _ in 0..<100_000 { if try files().count != before { break } }
     victim.signal(SIGSEGV)
     #expect(victim.waitForEnd() == SIGSEGV)
@@ -122,7 +122,7 @@ import Testing
     let victim = try victim()
     try victim.send(order)
     if order == "default" { try victim.waitForLine(order) }
-    // cat says the next line, too, unless the other has read it before.
+    // The program becomes `cat`, which also prints the next line, unless the old program has read it before.
     while order == "exec", try KernelFile.text("/proc/\(victim.processID)/comm") != "cat\n" {
       try await Task.sleep(for: .milliseconds(10))
     }
@@ -171,7 +171,7 @@ import Testing
     #expect(snapshot.request?.kind == .tool && !snapshot.modules.isEmpty)
   }
 
-  /// One that was restored from a checkpoint has another start time, and a boot ID can be mounted over.
+  /// A process that was restored from a checkpoint has another start time, and a boot ID can be mounted over.
   @Test(arguments: ["start", "boot"])
   func forDoctorProcessAndCaptureOneWitnessOfLifeIsEnough(what: String) async throws {
     let victim = try victim()
@@ -205,7 +205,7 @@ import Testing
     #expect(try await tool("process", database).standardOutput.contains(String(name.prefix(40))))
   }
 
-  /// A process that has changed its user can neither rename nor remove what it has made.
+  /// A process that has changed its user cannot rename or remove the files that it created earlier.
   @Test func aDumpThatIsSaidNotToBeTakenLeavesNoReportOneThatIsTakenDoes() async throws {
     for (scene, isTaken) in [("names-refused", true), ("cut-names-refused", false)] {
       let child = try await ChildProcess.run(

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The catalogue's page and its model.
+/// The catalogue's document agrees with its code.
 @Suite struct CatalogueDocumentTests {
   @Test func itNamesEveryGroupOfConditionsAndEveryPairThatIsLeftOut() throws {
     let page = try String(

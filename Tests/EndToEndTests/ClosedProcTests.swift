@@ -7,7 +7,8 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// Crashes of processes that /proc shows less of: its first thread has ended, or it was closed after the start.
+/// Crashes of processes for which /proc shows less: the first thread has ended, or /proc was closed after the
+/// start.
 @Suite struct ClosedProcTests {
   private let directory = try! SharedDirectory()
   private var database: String { directory.path + "/db" }
@@ -41,7 +42,7 @@ import Testing
     #expect(snapshot.process.descriptorCount ?? 0 > 3)
     #expect(snapshot.process.descriptors.count > 3)
     #expect(snapshot.process.workingDirectory != nil)
-    // The process's own numbers, and a living thread's memory behind them.
+    // The status is the process's own; the memory numbers are read through a live thread.
     #expect(snapshot.process.residentMemory ?? 0 > 0)
     let id = try #require(snapshot.process.processID)
     #expect(
@@ -50,7 +51,7 @@ import Testing
     #expect(snapshot.capture.notShown == nil)
   }
 
-  /// Landlock and seccomp answer EACCES where /proc was open at the start.
+  /// Landlock and seccomp return EACCES for files of /proc that were readable at the start.
   @Test(arguments: ["proc-closed", "opens-refused"])
   func whatWasClosedIsSaidToBeUnknown(condition: String) async throws {
     let report = try await crash(condition, "null-read", on: "main")

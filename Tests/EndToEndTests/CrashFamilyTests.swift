@@ -9,9 +9,9 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// One real end of each family, from the signal to the report.
+/// One real crash of each family, from the signal to the report.
 ///
-/// `swift run proofs` has all of them. That a report is uploaded after its crash is in `UploadCommandTests`.
+/// `swift run proofs` tests all kinds. `UploadCommandTests` tests the upload of a report after its crash.
 @Suite struct CrashFamilyTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -30,7 +30,7 @@ import Testing
       let crash = try #require(KnownCrash.all.first { $0.kind == kind })
       return CatalogueCase(.crash(crash), alone, on: place, .asTested)
     }
-    // In one run, which reads the program's symbols once.
+    // All cases run together, so that the program's symbols are read only once.
     let results = CatalogueResults()
     try await CatalogueRun().run(cases) { outcome in
       results.add(outcome)
@@ -69,7 +69,7 @@ import Testing
     let report = CrashReport(snapshot: try onlySnapshot(), symbolicating: false)
     #expect(report.snapshot.request?.kind == .hang)
     #expect(report.snapshot.exception?.signal == nil)
-    // It answered after all, and the process went on: nothing ended.
+    // The main thread answered in the end, and the process continued.
     let explanation = try #require(report.explanation)
     #expect(
       explanation.contains(

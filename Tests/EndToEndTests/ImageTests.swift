@@ -7,13 +7,13 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Images of a crash as the linker and their program headers tell of them.
+/// The images of a crash, from the dynamic linker's list and the program headers.
 ///
-/// `swift run proofs stacks` has every linker, and compares with gdb.
+/// `swift run proofs stacks` tests every linker, and compares with gdb.
 @Suite struct ImageTests {
   private let directory = try! SharedDirectory()
 
-  /// The dump of a crash-lab that a module of lld calls, without frame pointers.
+  /// The snapshot of a crash in which a module without frame pointers, linked by lld, calls crash-lab.
   private func crash(
     _ kind: String, _ condition: String, _ options: String...
   ) async throws -> ProcessSnapshot {
@@ -43,7 +43,7 @@ import Testing
     try checkCallers(try await crash("null-write", condition), source)
   }
 
-  /// As where Landlock or a filter has closed it after the start.
+  /// As if Landlock or a filter had closed /proc after the start.
   @Test func withoutProcTheLinkersListHasTheModulesAndTheCallersAreThere() async throws {
     let snapshot = try await crash("null-write", "in-module", "--forgo", "files")
     #expect(snapshot.mappings.isEmpty)
@@ -65,12 +65,12 @@ import Testing
     #expect(frames[inside + 1].trust == .callFrameInformation)
   }
 
-  /// glibc 2.42 has its guards there.
+  /// glibc 2.42 places its guards inside the mapping.
   @Test func anOverflowIntoAGuardWithinTheMappingOfThreeStacks() async throws {
     let snapshot = try await crash("alloca", "guarded-stack")
     let cause = try #require(CrashReport(snapshot: snapshot, symbolicating: false).cause)
     #expect(cause.kind == "stack-overflow")
-    // The kernel tells guard regions since Linux 6.15.
+    // Since Linux 6.15, the kernel's page map marks guard regions.
     let page = try #require(snapshot.exception?.faultPage)
     #expect(cause.certainty == (page >> 58 & 1 == 1 ? .certain : .likely))
     #expect(snapshot.crashedThread?.stackRange?.byteCount == 1 << 20)

@@ -4,7 +4,7 @@ import CrashTestSupport
 import ProcessSnapshot
 import Testing
 
-/// The open contexts of a program that knows which it has; `swift run proofs work` has 100,000.
+/// The open contexts of a program that knows which it has open; `swift run proofs work` tests 100,000.
 @Suite struct InFlightTests {
   @Test(arguments: [0, 1, 1000])
   func theyAreThoseThatTheProgramHas(_ count: Int) async throws {

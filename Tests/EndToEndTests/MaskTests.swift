@@ -2,10 +2,10 @@ import CrashCatalogue
 import CrashTestSupport
 import Testing
 
-/// Programs that block the signals of crashes: their crashes are captured, and they see the masks and the
-/// signals that they would see without us.
+/// Programs that block crash signals: their crashes are captured, and they see the same masks and signals as
+/// without the handler.
 ///
-/// Proofs have them with newer versions of glibc (`other-glibc`), and in programs that are built otherwise.
+/// The proof `other-glibc` tests newer versions of glibc; other proofs test other builds.
 @Suite struct MaskTests {
   @Test(arguments: MaskPlay.all)
   func masksPendingSignalsAndThoseThatAreSentAreAsAlone(_ play: MaskPlay) async throws {

@@ -2,7 +2,7 @@ import CrashConverter
 import CrashTestSupport
 import Testing
 
-/// The example `Server`, crashed by a request.
+/// The example `Server`, which a request crashes.
 ///
 /// `swift run proofs servers` crashes it under load.
 @Suite struct ServerTests {

@@ -7,10 +7,10 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// A report says of a process what /proc said of it just before it crashed.
+/// A report has the facts that /proc showed of the process directly before its crash.
 @Suite struct SurroundingsTests {
-  /// Files that the process has besides those of its start: one that is there, one that is gone, a
-  /// directory, and a socket that needs no other end.
+  /// Opens files in addition to the initial ones: an existing one, a deleted one, a directory, and a socket
+  /// without a peer.
   private static let script = """
     mkdir "$1" && cd "$1" && exec 40>kept 41>gone 43</ 44<>/dev/udp/127.0.0.1/9 && rm gone && shift && exec "$@"
     """
@@ -42,12 +42,12 @@ import Testing
 
     let descriptors = Dictionary(
       process.descriptors.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
-    // Those of the program; some of the handler's are given back in a crash.
+    // These are the program's descriptors; the handler closes some of its own during the crash.
     for number in [0, 1, 40, 41, 43, 44] as [UInt32] {
       let found = try #require(descriptors[number], "\(number) of \(links)")
       #expect(found.path.map { $0 + (found.isDeleted ? " (deleted)" : "") } == links[number])
     }
-    // The shell has not opened 43 as a directory; the handler has its own so.
+    // The shell does not open 43 with O_DIRECTORY; the handler opens its own directory with it.
     #expect([40, 41, 43, 44].map { descriptors[$0]?.kind } == [.file, .file, .file, .socket])
     let pending = process.descriptors.first { $0.path == database + "/pending-serialized-dumps" }
     #expect(pending?.kind == .directory)

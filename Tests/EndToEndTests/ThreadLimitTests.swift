@@ -1,12 +1,12 @@
 import CrashTestSupport
 import Testing
 
-/// Threads that a program can make under limits of memory, with the handler and without.
+/// The number of threads that a program can create under memory limits, with the handler and without.
 @Suite struct ThreadLimitTests {
   private struct Made {
     var threads = 0
     var arenas = 0
-    /// Threads that have no alternate stack, as the status counts them.
+    /// The number of threads without an alternate stack, as the status counts them.
     var without = 0
 
     init(_ limit: String, _ kibibytes: Int, handled: Bool) async throws {
@@ -38,10 +38,9 @@ import Testing
     #expect(handled.without == 0)
   }
 
-  /// As many as without the handler within a tenth.
+  /// The program can create as many threads as without the handler, within a tenth.
   ///
-  /// Those with small stacks go without an alternate one
-  /// where it would take too much.
+  /// A thread with a small stack gets no alternate stack if that would use too much memory.
   @Test(arguments: [
     ("address-space", 1024), ("address-space", 512), ("address-space", 256),
     ("data", 1024), ("data", 256), ("data", 64),

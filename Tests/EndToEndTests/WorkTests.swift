@@ -4,9 +4,9 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The context and breadcrumbs of the work that crashed, among others at the same time.
+/// The context and breadcrumbs of the unit of work that crashed, among others that ran at the same time.
 ///
-/// `swift run proofs work` has 100,000 requests.
+/// `swift run proofs work` runs 100,000 requests.
 @Suite struct WorkTests {
   @Test(arguments: WorkingVictim.scenes)
   func itIsShownWithItsOwnWords(_ scene: String) async throws {
@@ -20,7 +20,8 @@ import Testing
     #expect(HTMLReport.text(of: report).contains("<dd>request-\(run.crashed)</dd>"))
   }
 
-  /// The article that explains a report shows one; each of its lines is in a real one, in that order.
+  /// The sample report in the article that explains reports is real: each of its lines occurs in a real report,
+  /// in the same order.
   @Test func theSampleReportOfTheArticlesIsReal() async throws {
     let article = try String(
       contentsOfFile: BuiltProducts.packageRoot
@@ -37,11 +38,11 @@ import Testing
       let place = try #require(lines.firstIndex(of: line), "no \(line) in\n\(text)")
       lines = lines[(place + 1)...]
     }
-    // The first lines are those that a person reads first.
+    // The first five lines must be identical, because a person reads them first.
     #expect(sample.prefix(5) == text.split(separator: "\n").prefix(5).map(Self.shape)[...])
   }
 
-  /// A line without what differs from run to run and from build to build.
+  /// Removes the parts of a line that differ from run to run or from build to build.
   private static func shape(_ line: Substring) -> String {
     String(line).replacing(/[0-9a-f]{8}-[0-9a-f-]{27}/, with: "UUID")
       .replacing(/(less than )?[0-9.]+ ms/, with: "N ms")

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// The dumps of all seeds, and what is done with each.
+/// Generates the dumps of all seeds, and reads, shows and writes each of them.
 struct ExtremeCases {
   private let directory: String
   private let module: ModuleFile
   private let samples: [[UInt8]]
 
-  /// CPU time for one dump, in seconds.
+  /// The limit of CPU time for one dump, in seconds.
   private static let patience = 20
 
   /// - Parameters:
-  ///   - directory: for the file of the seed and a module.
+  ///   - directory: a directory for the file with the seed and for a module.
   ///   - samples: a directory of real dumps.
   init(directory: String, samples: String?) throws {
     self.directory = directory
@@ -30,7 +30,7 @@ struct ExtremeCases {
     case 5: return Mutation.mutated(ExtremeDump.bytes(seed: seed, module: module), seed: seed)
     case 6: return Mutation.mutated(ExtremeMinidump.bytes(seed: seed, module: module), seed: seed)
     default:
-      // A real one takes a hundred times as long.
+      // A real dump takes a hundred times as long.
       guard !samples.isEmpty, seed / 10 % 8 == 0 else {
         return Mutation.mutated(ExtremeDump.bytes(seed: seed, module: module), seed: seed)
       }
@@ -38,7 +38,7 @@ struct ExtremeCases {
     }
   }
 
-  /// Returns how many bytes of reports were made.
+  /// Runs all seeds; returns the total size of the reports in bytes.
   func run(_ seeds: Range<UInt64>) throws -> Int {
     let path = directory + "/seed"
     let descriptor = unsafe open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
@@ -47,7 +47,7 @@ struct ExtremeCases {
     var way = WholeWay(directory: directory)
     for seed in seeds {
       unsafe withUnsafeBytes(of: seed) { _ = unsafe pwrite(descriptor, $0.baseAddress, 8, 0) }
-      // Its signal ends the process, and the seed stands in the file.
+      // The timer's signal ends the process; the file then contains the seed.
       var limit = itimerval()
       limit.it_value.tv_sec = Self.patience
       unsafe setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &limit, nil)

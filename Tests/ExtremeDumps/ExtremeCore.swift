@@ -1,4 +1,4 @@
-/// A core file with a program, a module, threads and segments, most numbers of which may be any.
+/// A core file with a program, a module, threads and segments, in which most numbers can have any value.
 enum ExtremeCore {
   private static let stack: UInt64 = 0x7FFD_0000_0000
   private static let program: UInt64 = 0x40_0000
@@ -41,14 +41,14 @@ enum ExtremeCore {
     return file + notes + segments.flatMap(\.bytes)
   }
 
-  /// The first page of a program, as far as anybody reads it.
+  /// The first page of a program, with the parts that readers use.
   private static func image(_ module: ModuleFile, _ numbers: inout ExtremeNumbers) -> [UInt8] {
     var bytes: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
     bytes += ExtremeBytes.word(3, 2) + ExtremeBytes.word(62, 2) + ExtremeBytes.word(1, 4)
     bytes += ExtremeBytes.word(0) + ExtremeBytes.word(64) + ExtremeBytes.word(0)
     bytes += ExtremeBytes.word(0, 4)
     for value: UInt64 in [64, 56, 5, 64, 0, 0] { bytes += ExtremeBytes.word(value, 2) }
-    // Code, the build ID, the dynamic section, thread-local variables, unwind tables.
+    // Headers for code, the build ID, the dynamic section, thread-local variables, and unwind tables.
     let headers: [(UInt64, UInt64, UInt64)] = [
       (1, 0, 0x2000), (4, 0x180, 24), (2, 0x1A0, 32), (7, 0x1C0, 32), (0x6474_E550, 0x1C0, 16),
     ]
@@ -62,12 +62,12 @@ enum ExtremeCore {
     bytes += ExtremeBytes.word(4, 4) + ExtremeBytes.word(UInt64(module.buildID.count), 4)
     bytes += ExtremeBytes.word(3, 4) + Array("GNU\0".utf8) + module.buildID
     bytes += [UInt8](repeating: 0, count: max(0, 0x1A0 - bytes.count))
-    // DT_DEBUG leads to a list on the stack.
+    // DT_DEBUG points to a list on the stack.
     bytes += ExtremeBytes.word(21) + ExtremeBytes.word(stack &+ 0x40)
     return bytes + numbers.words(8)
   }
 
-  /// `struct r_debug`, entries of a list that may be a ring, and words of all kinds.
+  /// A `struct r_debug`, list entries that may form a ring, and words of all kinds.
   private static func stackBytes(_ numbers: inout ExtremeNumbers) -> [UInt8] {
     var bytes = numbers.words(8)
     bytes += ExtremeBytes.word(1) + ExtremeBytes.word(stack &+ 0x80) + numbers.words(6)

@@ -1,7 +1,7 @@
 internal import DumpInspection
 internal import IntermediateDump
 
-/// An intermediate dump of an extreme process: every key of the schema, with values from the limits.
+/// An intermediate dump of an extreme process: every key of the schema, with values at the limits.
 struct ExtremeDump {
   let process: ExtremeProcess
   private var numbers: ExtremeNumbers
@@ -19,7 +19,7 @@ struct ExtremeDump {
       } ?? []
     bytes[10] = process.isARM ? 2 : 1
     if dump.numbers.chance(4) { bytes[10] = UInt8(truncatingIfNeeded: dump.numbers.next()) }
-    // A torn one.
+    // Some dumps are truncated.
     if dump.numbers.chance(10) { bytes.removeLast(dump.numbers.below(bytes.count - 31)) }
     return bytes
   }
@@ -42,7 +42,7 @@ struct ExtremeDump {
 
   // MARK: - Values
 
-  /// A map of which every key in a range has a value, or nearly every one.
+  /// A map in which all or nearly all keys of a range have values.
   private mutating func map(
     _ key: IntermediateDumpKey, _ codes: ClosedRange<UInt16>,
     to writer: inout IntermediateDumpWriter
@@ -76,7 +76,7 @@ struct ExtremeDump {
     }
   }
 
-  /// Whether only a few small numbers mean anything.
+  /// True if only a few small numbers are valid for the key.
   private func isCode(_ key: IntermediateDumpKey) -> Bool {
     switch key {
     case .survivalOutcome, .requestKind, .hangTarget, .hangThreadEvidence, .runEndKind,
@@ -89,7 +89,7 @@ struct ExtremeDump {
 
   private mutating func writeDescriptions(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.process)
-    // The first value of a key is the one that is read.
+    // Readers use the first value of a key.
     if numbers.chance(50) { writer.unsigned(.processID, 100) }
     let limit = numbers.number()
     writer.text(
@@ -124,7 +124,7 @@ struct ExtremeDump {
     }
   }
 
-  /// The exception's fields that lead far into the findings.
+  /// Writes fields of the exception that lead to many different findings.
   private mutating func writeFault(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.exception)
     writer.unsigned(.exceptionThreadID, 100, width: 4)
@@ -220,7 +220,7 @@ struct ExtremeDump {
     writer.end()
   }
 
-  /// What a converter adds, with names for the addresses that stacks are likely to have.
+  /// Writes what a converter adds, with names for addresses that are likely on the stacks.
   private mutating func writeConversion(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.conversion)
     value(.clientID, to: &writer)
@@ -266,7 +266,7 @@ struct ExtremeDump {
     }
   }
 
-  /// A table of open contexts, whose entries are valid or have arbitrary bytes.
+  /// A table of open contexts whose entries are valid or have arbitrary bytes.
   private mutating func openContexts() -> [UInt8] {
     let shards = numbers.pick([0, 1, 8, numbers.number()])
     let head = ExtremeBytes.word(shards) + numbers.words(7)
@@ -277,7 +277,7 @@ struct ExtremeDump {
     return head + lines.flatMap(\.self) + entries
   }
 
-  /// An entry with the right checksum, mostly, and with a text that is anything.
+  /// An entry with an arbitrary text and usually a correct checksum.
   private mutating func openContext() -> [UInt8] {
     let size = numbers.below(97) & ~7
     let head = numbers.words(1) + ExtremeBytes.word(UInt64(size)) + numbers.bytes(size)

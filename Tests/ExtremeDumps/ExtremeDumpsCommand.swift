@@ -2,20 +2,19 @@ internal import Foundation
 
 /// A process for the tests of hostile input.
 ///
-/// `ExtremeDumps DIRECTORY FIRST COUNT [SAMPLES]` makes COUNT dumps, of the seeds from FIRST on, and does
-/// with each whatever is done with dumps. SAMPLES is a directory of real dumps, which are changed. The
-/// seed at hand stands in DIRECTORY/seed, so that whoever sees this process end by a signal knows of
-/// which dump it died. It uses at most 20 s of CPU time for one. With `--write SEED FILE` in front it
-/// writes the dump of one seed, to look at it.
+/// `ExtremeDumps DIRECTORY FIRST COUNT [SAMPLES]` makes COUNT dumps, with the seeds from FIRST on, and reads, shows and
+/// writes each of them. SAMPLES is a directory of real dumps, of which it reads changed copies. The current seed is in
+/// DIRECTORY/seed: if a signal ends this process, the file shows which dump crashed it. The limit is 20 s of CPU time
+/// for each dump. `--write SEED FILE` before the other arguments writes the dump of one seed to a file.
 ///
-/// The others are for fuzzing; their working directory is one for files of theirs:
+/// The other commands are for fuzzing; they write their files into the working directory:
 ///   ExtremeDumps targets
-///   ExtremeDumps seeds TARGET DIRECTORY [SAMPLES]   writes inputs to begin with
-///   ExtremeDumps read TARGET PATH...                reads files once, or all files of directories
-///   ExtremeDumps mutate TARGET FIRST COUNT          reads the inputs to begin with, changed by the seeds from FIRST on
+///   ExtremeDumps seeds TARGET DIRECTORY [SAMPLES]   writes the initial inputs
+///   ExtremeDumps read TARGET PATH...                reads each file once, or all files of directories
+///   ExtremeDumps mutate TARGET FIRST COUNT          reads the initial inputs, changed by the seeds from FIRST on
 ///   ExtremeDumps pack DIRECTORY FILE, unpack FILE DIRECTORY
 ///
-/// Built with libFuzzer, its command is libFuzzer's own: see `Fuzzer`.
+/// A build with libFuzzer has libFuzzer's own command line: see `Fuzzer`.
 #if !FUZZING
   @main
 #endif

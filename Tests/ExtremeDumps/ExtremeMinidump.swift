@@ -1,12 +1,12 @@
 import IntermediateDump
 
-/// A minidump of an extreme process, put together byte by byte with none of the product's code.
+/// A minidump of an extreme process, assembled byte by byte without the product's code.
 struct ExtremeMinidump {
   private var numbers: ExtremeNumbers
   private let process: ExtremeProcess
   private var contents: [UInt8] = []
   private var directory: [(type: UInt64, size: UInt64, rva: UInt64)] = []
-  /// Header and room for 16 directory entries.
+  /// The size of the header and of 16 directory entries.
   private static let base = 32 + 16 * 12
 
   /// The minidump of a seed.
@@ -31,7 +31,7 @@ struct ExtremeMinidump {
     return UInt64(Self.base + contents.count)
   }
 
-  /// What a field of 32 bits says: mostly the truth.
+  /// A 32-bit field, usually with the given value.
   private mutating func field(_ value: UInt64) -> [UInt8] {
     ExtremeBytes.word(numbers.chance(97) ? value : numbers.number(), 4)
   }
@@ -80,7 +80,7 @@ struct ExtremeMinidump {
     addCrashpad()
     addLinkMap()
     stream(15, numbers.words(30))
-    // Ours, or that of an earlier version.
+    // The stream number is ours, or that of an earlier version.
     if numbers.chance(60) { stream(numbers.pick([0x504D_0001, 0x504D_0003]), extended) }
     if numbers.chance(40) { addSymbols() }
   }
@@ -101,7 +101,7 @@ struct ExtremeMinidump {
       for piece in pieces { list += ExtremeBytes.word(piece.address) + location(piece.bytes) }
       return stream(5, list)
     }
-    // The list with sizes of 64 bits, whose bytes follow each other from one place on.
+    // The list with 64-bit sizes; the bytes of its regions follow each other.
     let start = blob(pieces.flatMap(\.bytes))
     var list = ExtremeBytes.word(UInt64(pieces.count)) + ExtremeBytes.word(start)
     for piece in pieces {
@@ -180,7 +180,7 @@ struct ExtremeMinidump {
     stream(16, list)
   }
 
-  /// A list of Crashpad's: how many, then that many entries.
+  /// A list in Crashpad's format: the count, then the entries.
   private mutating func list(_ entries: [[UInt8]]) -> [UInt8] {
     field(UInt64(entries.count)) + entries.flatMap { $0 }
   }
@@ -223,7 +223,7 @@ struct ExtremeMinidump {
         + numbers.words(numbers.below(4)))
   }
 
-  /// Names for the addresses that stacks are likely to have.
+  /// Adds names for addresses that are likely on the stacks.
   private mutating func addSymbols() {
     let addresses = process.threads.flatMap { [$0.registers[16], $0.registers[32] &- 1] }
     var bytes = ExtremeBytes.word(1, 4) + field(UInt64(addresses.count))

@@ -1,12 +1,12 @@
-/// Numbers from the ends of what a field can hold, the same for the same seed.
+/// Numbers at the limits of a field's range, the same for the same seed.
 ///
-/// Uniform numbers hardly ever meet a limit; these are mostly limits, and what lies next to one.
+/// Uniformly distributed numbers rarely hit a limit, so most of these are limits or their neighbors.
 struct ExtremeNumbers: RandomNumberGenerator {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }
 
-  /// Takes the next one by SplitMix64.
+  /// Returns the next number by SplitMix64.
   ///
   /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators".
   mutating func next() -> UInt64 {
@@ -28,15 +28,15 @@ struct ExtremeNumbers: RandomNumberGenerator {
     0, 0, 0, 1, 2, 7, 8, 16, 63, 64, 128, 512, 0xFFF, 0x1000, 0x1001, 0x4000, 1 << 20,
   ]
 
-  /// True in so many of 100 cases.
+  /// True in the given percentage of cases.
   mutating func chance(_ percent: UInt64) -> Bool { next() % 100 < percent }
 
-  /// Smaller than a limit, which is more than 0.
+  /// A number from 0 up to, and not including, a positive limit.
   mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-  /// A limit, or close to one.
+  /// A limit, or a number close to one.
   mutating func number() -> UInt64 {
     switch below(8) {
     case 0: next()
@@ -45,20 +45,20 @@ struct ExtremeNumbers: RandomNumberGenerator {
     }
   }
 
-  /// A number not far from another, on either side; beyond an end it goes on at the other.
+  /// A number close to another one, on either side; it wraps around at the ends of the range.
   mutating func near(_ number: UInt64) -> UInt64 {
     let step = pick(Self.steps)
     return chance(50) ? number &+ step : number &- step
   }
 
-  /// A number of few bits, as counts and enumerations are; sometimes any.
+  /// A number of few bits, such as a count or an enumeration; sometimes any number.
   mutating func small() -> UInt64 { chance(85) ? next() % 8 : number() }
 
   mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
   }
 
-  /// Words of which most are limits.
+  /// Words, most of which are limits.
   mutating func words(_ count: Int) -> [UInt8] {
     (0..<count).flatMap { _ in ExtremeBytes.word(number()) }
   }
@@ -78,7 +78,7 @@ struct ExtremeNumbers: RandomNumberGenerator {
     var text = ""
     for _ in 0..<(1 + below(3)) { text += pick(Self.texts) }
     if chance(3) {
-      // What demanglers and folding loops descend into.
+      // Text that demanglers and recursive loops descend into.
       let nest = pick(["P", "Say", "(", "<", "closure #1 in ", "I", "N1a", "\u{301}", "a::", "\n"])
       text += String(repeating: nest, count: 1 + below(chance(10) ? 40_000 : 400))
     }

@@ -1,10 +1,9 @@
 import IntermediateDump
 
-/// The memory of a process that never was: code, stacks and guards wherever the limits are.
+/// The memory of a made-up process, with code, stacks and guards at the limits.
 ///
-/// What belongs together fits together in most cases, so that a reader does not give up at once:
-/// stack pointers point into stacks, return addresses stand behind calls, frame records lead to
-/// each other.
+/// In most cases, the parts are consistent, so that a reader does not stop at once: stack pointers point into
+/// stacks, return addresses follow calls, and frame records form chains.
 struct ExtremeProcess {
   struct Piece {
     var address: UInt64
@@ -65,7 +64,7 @@ struct ExtremeProcess {
       numbers.chance(60) ? numbers.near(stack) : numbers.chance(50) ? numbers.number() : stack &- 8
   }
 
-  /// A place that some pieces lie around: mostly page by page, as a kernel has it.
+  /// An address around which some regions are placed, usually page-aligned.
   private func place(_ numbers: inout ExtremeNumbers) -> UInt64 {
     let number = numbers.number()
     return numbers.chance(70) ? number & ~0xFFF : number
@@ -79,14 +78,14 @@ struct ExtremeProcess {
     let push: [UInt8] =
       isARM ? [0xFD, 0x7B, 0xBF, 0xA9, 0xFD, 0x03, 0, 0x91] : [0x55, 0x48, 0x89, 0xE5]
     code.replaceSubrange(128..<128 + push.count, with: push)
-    // Two calls, each of which something may have returned behind.
+    // Two calls whose return addresses may be on a stack.
     for offset in [160, 200] {
       let call: [UInt8] = isARM ? [0, 0, 0, 0x94] : [0xE8, 1, 2, 3, 4]
       code.replaceSubrange(offset - call.count..<offset, with: call)
       returnAddresses.append(start &+ UInt64(offset))
     }
     if numbers.chance(50) {
-      // The image's own headers, as the handler keeps those of the vDSO.
+      // The image's own headers, like those of the vDSO that the handler keeps.
       let headers = elfHeaders(&numbers)
       code.replaceSubrange(0..<headers.count, with: headers)
       memory.append(
@@ -126,14 +125,14 @@ struct ExtremeProcess {
     ExtremeBytes.put(1, 2, at: 56, in: &bytes)
     if numbers.chance(10) { ExtremeBytes.put(numbers.number(), 2, at: 56, in: &bytes) }
     var header = [UInt8](repeating: 0, count: 56)
-    // Two in one: the type that is looked for, and its address with or without a load before it.
+    // One header with both uses: its type and its address with or without a PT_LOAD before it.
     ExtremeBytes.put(numbers.pick([1, 0x6474_E550]), 4, at: 0, in: &header)
     ExtremeBytes.put(numbers.chance(50) ? 224 : numbers.number(), at: 16, in: &header)
     ExtremeBytes.put(numbers.chance(30) ? 0x40 : numbers.number(), at: 40, in: &header)
     return bytes + header
   }
 
-  /// An .eh_frame_hdr with its table, and a CIE and an FDE behind it.
+  /// An .eh_frame_hdr with its table, followed by a CIE and an FDE.
   private func frameHeader(_ numbers: inout ExtremeNumbers) -> [UInt8] {
     let encodings: [UInt8] = [0x1B, 0x03, 0x3B, 0x00, 0x04, 0x0B, 0xFF, 0x50, 0x9B, 0x01, 0x09]
     var bytes: [UInt8] = [
@@ -156,7 +155,7 @@ struct ExtremeProcess {
   private mutating func addThread(_ numbers: inout ExtremeNumbers, _ id: UInt64) {
     let start = place(&numbers)
     let count = 8 * (2 + numbers.below(60))
-    // Some stacks end with the address space.
+    // Some stacks extend to the end of the address space.
     let pieceStart =
       numbers.chance(20) ? 0 &- UInt64(count) &- numbers.pick([0, 1, 8, 16]) : numbers.near(start)
     var stack = [Piece(address: pieceStart, bytes: frames(at: pieceStart, count, &numbers))]
@@ -200,7 +199,7 @@ struct ExtremeProcess {
         stackEnd: numbers.chance(60) ? end : numbers.number()))
   }
 
-  /// Frame records that lead upwards, the last of them out of the piece; between them anything.
+  /// Frame records that lead upwards, with arbitrary words in between; the last one points outside the region.
   private func frames(
     at address: UInt64, _ count: Int, _ numbers: inout ExtremeNumbers
   ) -> [UInt8] {
@@ -230,7 +229,7 @@ struct ExtremeProcess {
     tasks.append(address)
   }
 
-  /// As /proc/PID/maps has them.
+  /// The text in the format of /proc/PID/maps.
   var mapsText: String {
     mappings.map { mapping in
       "\(String(mapping.start, radix: 16))-\(String(mapping.end, radix: 16)) \(mapping.protection)"

@@ -2,11 +2,11 @@ internal import Foundation
 
 /// A small ELF file with a build ID, a symbol table and a function, as a module of made-up processes.
 ///
-/// It is right in itself: where it is loaded is what the dumps say wrongly.
+/// The file itself is valid; only its address in the dumps is wrong.
 struct ModuleFile {
   let path: String
   let buildID: [UInt8] = [0xE1, 2, 3, 4, 5, 6, 7, 8]
-  /// What its code segment holds: a function with a frame from byte 128 on.
+  /// The bytes of the code segment; a function with a frame starts at byte 128.
   let code: [UInt8]
 
   init(in directory: String) throws {
@@ -21,7 +21,7 @@ struct ModuleFile {
     let note =
       ExtremeBytes.word(4, 4) + ExtremeBytes.word(UInt64(buildID.count), 4)
       + ExtremeBytes.word(3, 4) + Array("GNU\0".utf8) + buildID
-    // Index 1: a global function of 128 bytes, in section 1.
+    // The symbol with index 1: a global function of 128 bytes in section 1.
     let symbols =
       [UInt8](repeating: 0, count: 24) + ExtremeBytes.word(1, 4) + [0x12, 0]
       + ExtremeBytes.word(1, 2) + ExtremeBytes.word(128) + ExtremeBytes.word(128)

@@ -1,9 +1,9 @@
 internal import IntermediateDump
 
-/// Real and made-up dumps and modules with some of their bytes changed.
+/// Changes some bytes of real and made-up dumps and modules.
 enum Mutation {
-  /// The same file with a few of its fields at a limit, equal to one another or gone, or some bytes
-  /// flipped, cut or doubled.
+  /// The file with a few fields set to a limit, made equal or removed, or with some bytes flipped, removed or
+  /// doubled.
   static func mutated(_ original: [UInt8], seed: UInt64) -> [UInt8] {
     var numbers = ExtremeNumbers(seed: seed ^ 0x5EED)
     var bytes = original
@@ -15,7 +15,7 @@ enum Mutation {
         if field.count <= 8 {
           ExtremeBytes.put(numbers.number(), field.count, at: field.lowerBound, in: &bytes)
         } else {
-          // A word of registers, of a stack, of program headers.
+          // A word within registers, a stack or program headers.
           let place = field.lowerBound + numbers.below(field.count / 8) * 8
           ExtremeBytes.put(numbers.number(), at: place, in: &bytes)
         }
@@ -38,7 +38,7 @@ enum Mutation {
     return bytes
   }
 
-  /// The places of a file's values, by its format; of one that has none, its aligned words.
+  /// The ranges of the values in a file, according to its format; for an unknown format, its aligned words.
   private static func fields(of bytes: [UInt8]) -> [Range<Int>] {
     if bytes.starts(with: Array("MDMP".utf8)) { return minidumpFields(of: bytes) }
     if bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) { return elfFields(of: bytes) }
@@ -54,7 +54,7 @@ enum Mutation {
     stride(from: start, to: end - 7, by: 4).map { $0..<$0 + ($0 % 8 == 0 ? 8 : 4) }
   }
 
-  /// The directory, and the first words of each stream: counts and sizes.
+  /// The ranges of the directory, and of the first words of each stream: counts and sizes.
   private static func minidumpFields(of bytes: [UInt8]) -> [Range<Int>] {
     guard let count = bytes.littleEndian(at: 8, as: UInt32.self),
       let start = bytes.littleEndian(at: 12, as: UInt32.self)
@@ -72,7 +72,7 @@ enum Mutation {
     return found
   }
 
-  /// The headers of the file, of segments and of sections, and the words of the sections.
+  /// The ranges of the file's, segments' and sections' headers, and of the sections' words.
   private static func elfFields(of bytes: [UInt8]) -> [Range<Int>] {
     guard let segments = bytes.littleEndian(at: 32, as: UInt64.self),
       let sections = bytes.littleEndian(at: 40, as: UInt64.self),
@@ -86,7 +86,7 @@ enum Mutation {
     ] where start < limit {
       found += words(from: Int(start), to: min(Int(start) + count, bytes.count))
     }
-    // As many again of the contents.
+    // Adds as many words of the contents.
     return found + words(from: 0, to: min(bytes.count, 4 * found.count))
   }
 

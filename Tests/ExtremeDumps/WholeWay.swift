@@ -7,14 +7,14 @@ internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Everything that is ever done with the bytes of a dump, one after the other.
+/// Does everything that the package does with the bytes of a dump.
 ///
-/// Nothing is expected of what comes out, but that it comes.
+/// The results are not checked; the steps must only terminate without a crash.
 struct WholeWay {
-  /// How many bytes came out, so that nothing can be left out by an optimiser.
+  /// The total size of the results, counted so that the optimizer cannot remove the work.
   private(set) var size = 0
 
-  /// Where minidumps are written.
+  /// The path at which minidumps are written.
   private let path: String
 
   init(directory: String) { path = directory + "/minidump" }
@@ -39,12 +39,12 @@ struct WholeWay {
     }
   }
 
-  /// Writes a minidump, and shows what is read back of it.
+  /// Writes a minidump, reads it back, and shows the result.
   private mutating func goOn(with snapshot: ProcessSnapshot) throws {
     let descriptor = unsafe open(path, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemFailure(call: "open", errno: errno) }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    // One that is too large is refused.
+    // The writer refuses a minidump that is too large.
     guard (try? MinidumpWriter.write(snapshot, to: descriptor)) != nil else { return }
     try file.seek(toOffset: 0)
     let bytes = Array(try file.readToEnd() ?? Data())

@@ -1,11 +1,12 @@
-// Runs a program under ptrace until a crash, and then disturbs the crash handler: the n-th system call fails without being
-// run, the process is killed at the n-th, a function faults or never ends. The report has one fact a line:
+// Runs a program under ptrace until it crashes, and then disturbs the crash handler: the n-th system call fails without
+// being executed, the process is killed at the n-th call, or a function faults or never returns. The report has one fact
+// in each line:
 //
 //   entered SIGNAL            the first crash signal is delivered
 //   call ROLE N NUMBER ARG…   a system call inside a handler, counted for each role
-//   failed N                  that one was made to fail
-//   hit SYMBOL                a function was reached that was to fault or to hang
-//   end STATUS                how the program ended, as waitpid(2) tells; "hung" if it had to be killed
+//   failed N                  the injector made call N fail
+//   hit SYMBOL                a thread reached a function that was chosen to fault or to hang
+//   end STATUS                the status of waitpid(2); "hung" if the injector had to kill the program
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -51,7 +52,7 @@ static enum role role_of(const char *name) {
   return ROLES;
 }
 
-// Reads the options up to "--"; returns the index of the program.
+// Reads the options up to "--"; returns the index of the program's path.
 static int read_options(int count, char **words, struct plan *plan, unsigned *patience) {
   int i = 1;
   while (i < count && strcmp(words[i], "--") != 0) {
@@ -116,7 +117,7 @@ int main(int count, char **words) {
   unsigned patience = 30;
   char **program = words + read_options(count, words, &plan, &patience);
 
-  // The child waits at this pipe until it is traced.
+  // The child waits on this pipe until it is traced.
   int gate[2];
   if (pipe(gate) != 0) return 71;
   child = fork();

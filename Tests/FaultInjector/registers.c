@@ -8,10 +8,10 @@
 
 #if defined(__x86_64__)
 
-// int3 and nop; jmp to itself.
+// Breakpoint: int3 and nop. Hang: jmp to itself.
 const uint64_t breakpoint_code = 0x90CC, hang_code = 0xFEEB, code_mask = 0xFFFF;
 
-// The kernel takes -1 for a number that does not exist, and runs nothing.
+// The kernel treats -1 as an unknown system call, and runs nothing.
 void registers_skip_call(pid_t thread) {
   ptrace(PTRACE_POKEUSER, thread, __builtin_offsetof(struct user, regs.orig_rax), (void *)-1L);
 }
@@ -30,7 +30,7 @@ void registers_jump(pid_t thread, uint64_t address) {
 
 #elif defined(__aarch64__)
 
-// brk #0; b to itself.
+// Breakpoint: brk #0. Hang: b to itself.
 const uint64_t breakpoint_code = 0xD4200000, hang_code = 0x14000000, code_mask = 0xFFFFFFFF;
 
 #ifndef NT_ARM_SYSTEM_CALL

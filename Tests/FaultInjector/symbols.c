@@ -1,4 +1,5 @@
-// Finds functions of the victim: its symbol table and where it was loaded. Source: elf(5), proc_pid_maps(5).
+// Finds functions of the victim from its symbol table and its load address. Source: elf(5),
+// proc_pid_maps(5).
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,7 +28,8 @@ static uint64_t load_address(pid_t process, const char *executable) {
   return result;
 }
 
-// A name, or the only one that holds it: the names that Swift gives are long.
+// The value of the symbol with a name, or of the only one whose name contains it: Swift's names are
+// long.
 static uint64_t find(const char *image, const char *name) {
   const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;
   const Elf64_Shdr *sections = (const Elf64_Shdr *)(image + header->e_shoff);

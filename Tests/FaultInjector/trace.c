@@ -1,8 +1,10 @@
-// Follows every thread of the victim, and counts the system calls that our handlers make. Source: ptrace(2).
+// Follows every thread of the victim, and counts the system calls that our handlers make. Source:
+// ptrace(2).
 //
-// The first crash signal that is delivered is the entry. From there on a thread is in a handler from the delivery of a
-// signal that the process catches to the rt_sigreturn that ends it; only calls made there count. It is over with the
-// rt_sigreturn of the thread that crashed: what comes then belongs to the program, to a previous handler or to the kernel.
+// Counting starts with the first crash signal that is delivered. From then on, a thread is in a
+// handler from the delivery of a signal that the process catches until the rt_sigreturn that ends
+// the handler; only calls made there count. Counting ends with the rt_sigreturn of the thread that
+// crashed: later calls are made by the program or a previous handler.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -17,9 +19,9 @@
 
 struct thread {
   pid_t id;
-  int depth;      // handlers that it is in
+  int depth;      // number of nested handlers
   bool in_call;
-  int error;      // what the call that it is in is to give; 0 to leave it alone
+  int error;      // error that the current call must return; 0 to leave it unchanged
   bool is_last;   // the process is killed when this call returns
 };
 
@@ -32,7 +34,7 @@ static long counts[ROLES];
 static const struct plan *plan;
 static const char *program;
 
-// The breakpoint that is set: its number in the plan, where, and what was there.
+// The current breakpoint: its index in the plan, its address, and the original code there.
 static int current_breakpoint;
 static uint64_t breakpoint_address, breakpoint_original;
 
@@ -89,7 +91,7 @@ static void set_breakpoint(void) {
   poke(breakpoint_address, breakpoint_code);
 }
 
-// The thread stands at the breakpoint; true if it was ours.
+// True if the thread stopped at our breakpoint.
 static bool hit_breakpoint(pid_t id) {
   if (current_breakpoint >= plan->breakpoint_count || registers_breakpoint(id) != breakpoint_address) return false;
   const struct breakpoint *breakpoint = &plan->breakpoints[current_breakpoint++];
@@ -112,7 +114,8 @@ static bool hit_breakpoint(pid_t id) {
 
 // System calls
 
-// In a process of its own, and not by system(3): the tracer's own loop must not meet the child's end.
+// Uses a separate process instead of system(3), because the tracer's own loop must not collect the
+// shell.
 static void run_command(void) {
   pid_t runner = fork();
   if (runner == 0) {
@@ -161,7 +164,8 @@ static void enter_call(struct thread *thread, const struct __ptrace_syscall_info
     if (plan->kill_time == KILL_BEFORE) kill(victim, SIGKILL);
     thread->is_last = plan->kill_time == KILL_AFTER;
   }
-  // A thread whose rt_sigreturn does not happen runs into whatever stands behind it: the kernel never fails this call.
+  // rt_sigreturn is never failed: the kernel never fails it, and the thread would run into the code
+  // after it.
   if (is_return || plan->fail_index == 0 || plan->fail_role != role) return;
   bool fails = plan->fail_number_count == 0 && index == plan->fail_index;
   for (int i = 0; i < plan->fail_number_count; i++)
@@ -184,7 +188,7 @@ static void stopped_at_call(struct thread *thread) {
   }
 }
 
-// Gives the signal that the thread is to get.
+// Returns the signal to deliver to the thread.
 static int stopped_at_signal(struct thread *thread, int signal) {
   if (signal == SIGTRAP && crashed != 0 && hit_breakpoint(thread->id)) return 0;
   if (over) return signal;

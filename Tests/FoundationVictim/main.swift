@@ -1,6 +1,6 @@
-// A process for the tests of stacks: `FoundationVictim DATABASE` starts 15 threads that block in
-// Foundation, libdispatch, libc and the kernel, each in another way, and then crashes. With a second argument, `full` or
-// `sanitized`, it only crashes, with data that holds a secret.
+// A process for the tests of stacks: `FoundationVictim DATABASE` starts 15 threads that block in Foundation,
+// libdispatch, libc and the kernel, each in a different way, and then crashes. With a second argument, `full` or
+// `sanitized`, it only crashes, with data that contains a secret.
 import Foundation
 import Postmortem
 
@@ -64,15 +64,15 @@ let threads = ways.enumerated().map { index, way in
   return thread
 }
 for _ in threads { started.wait() }
-// Long enough for most to be where they block; what they are doing is compared, not awaited.
+// Long enough for most threads to block; the tests compare what the threads do at that moment.
 usleep(200_000)
 unsafe UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
 
-/// Crashes with pointers to data, and to the object that has it, on the stack.
+/// Crashes with pointers to data, and to the object that owns it, on the stack.
 @inline(never)
 func crashWithData() {
   let data = Data("dA8-dt-Pw6Kj3VsNg".utf8)
-  // The second word of the data is its storage, with two bits for its form.
+  // The second word of Data is its storage, with two bits for its representation.
   let storage = unsafe unsafeBitCast(data, to: (UInt64, UInt64).self).1 & 0x3FFF_FFFF_FFFF_FFFF
   unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 2) { words in
     unsafe words[0] = storage

@@ -1,5 +1,5 @@
-// A program that links the handler alone, and leaves what becomes of its dumps to others:
-// `HandlerOnlyVictim DATABASE DEED [ATTACHMENT...]`.
+// A program that links only the handler, and leaves its dumps to other programs: `HandlerOnlyVictim DATABASE DEED
+// [ATTACHMENT...]`.
 internal import CrashLabDeeds
 internal import Glibc
 internal import PostmortemHandler
@@ -16,10 +16,10 @@ func pageFaults() -> Int {
   return usage.ru_minflt
 }
 
-// Bound and touched before it counts.
+// The first call binds the function before page faults are counted.
 _ = pageFaults()
 let faults = pageFaults()
-// Marks for who counts the system calls between them.
+// Marks the start for tools that count the system calls between two marks.
 close(-1)
 let handler = try startHandler(
   database: CommandLine.arguments[1], product: "handler only", options: options)

@@ -5,7 +5,7 @@ import Testing
 @testable import HangDetection
 
 @Suite struct ExecutorGuestTests {
-  /// Runs jobs on a queue of its own, as an event loop does on its thread.
+  /// An executor that runs jobs on its own queue, like an event loop on its thread.
   private final class Loop: SerialExecutor {
     private let queue = DispatchQueue(label: "loop")
 
@@ -17,10 +17,10 @@ import Testing
 
   private static func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
-  /// Every idle event loop was told to hang, because the question did not come to it.
+  /// If the probe did not reach the executor, every idle event loop would count as hung.
   @Test func runWhileTheGlobalPoolIsBlocked() async {
     await #expect(processExitsWith: .success) {
-      // Ends the process if the answer does not come.
+      // Ends the process if there is no answer.
       alarm(30)
       let (entered, never) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let threads = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -30,7 +30,7 @@ import Testing
           Self.wait(for: never)
         }
       }
-      // This test may have one of the pool's threads itself.
+      // This test itself may occupy one of the pool's threads.
       for _ in 1..<threads { Self.wait(for: entered) }
       let answered = DispatchSemaphore(value: 0)
       let loop = Loop()

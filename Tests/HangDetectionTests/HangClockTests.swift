@@ -14,7 +14,7 @@ import Testing
   @Test func countsNothingOfAStandstill() {
     var clock = HangClock(now: 1000)
     #expect(clock.advance(to: 1_000_000, after: Self.turn) == 0)
-    // After the standstill, time counts as before.
+    // After the gap, time counts as before.
     #expect(clock.advance(to: 1_000_110, after: Self.turn) == 110)
   }
 

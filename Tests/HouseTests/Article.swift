@@ -1,8 +1,8 @@
 import Foundation
 
-/// A page of `Docs/Guide` as an article of DocC.
+/// A page of `Docs/Guide` as a DocC article.
 ///
-/// GitHub shows the page itself; DocC shows a copy in `Postmortem.docc`, which differs in links alone.
+/// GitHub shows the page itself; DocC shows a copy in `Postmortem.docc`, which differs only in links.
 struct Article {
   static let source = "Docs/Guide"
   static let copies = "Sources/Postmortem/Postmortem.docc"
@@ -11,12 +11,12 @@ struct Article {
   let name: String
   let text: String
 
-  /// The copy.
+  /// The text of the copy.
   ///
-  /// A link to a page of the guide becomes DocC's own, without its anchor: DocC spells anchors in
-  /// another way. Every other file is only in the repository, so its path follows the words.
+  /// A link to a page of the guide becomes a DocC link without its anchor, because DocC spells anchors
+  /// differently. Every other file is only in the repository, so its path follows the link's text.
   var copy: String {
-    // Every second part is a block of code.
+    // Every second part is a code block.
     let parts = text.components(separatedBy: "```").enumerated().map { index, part in
       index.isMultiple(of: 2) ? Self.linked(part) : part
     }
@@ -37,7 +37,7 @@ struct Article {
     }
   }
 
-  /// A target of a link in the guide, from the repository's root.
+  /// Converts the target of a link in the guide to a path from the repository's root.
   private static func path(of target: String) -> String {
     var parts = source.split(separator: "/").map(String.init)
     for part in target.split(separator: "/") {

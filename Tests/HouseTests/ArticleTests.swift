@@ -4,7 +4,7 @@ import Testing
 @Suite struct ArticleTests {
   private static let landing = "Postmortem.md"
 
-  /// To write the articles, run `UPDATE_DOCUMENTS=1 swift test --filter ArticleTests`.
+  /// `UPDATE_DOCUMENTS=1 swift test --filter ArticleTests` writes the articles.
   @Test func theArticlesOfDocCAreCopiesOfTheGuideAndThereAreNoOthers() throws {
     let manager = FileManager.default
     let pages = try manager.contentsOfDirectory(atPath: House.root + "/" + Article.source)

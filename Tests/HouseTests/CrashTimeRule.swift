@@ -1,7 +1,7 @@
-/// The rule for code that runs in a crash: whatever another file or C can call carries `@_noLocks`.
+/// The rule for code that runs in a crash: every declaration that another file or C can call has `@_noLocks`.
 ///
-/// The compiler checks the bodies of annotated functions, and of what they call in the same file; this checks that the
-/// annotation is nowhere forgotten.
+/// The compiler checks the bodies of annotated functions, and of the functions that they call in the same file.
+/// This rule checks that no annotation is missing.
 enum CrashTimeRule {
   struct Violation: Equatable, CustomStringConvertible {
     let line: Int
@@ -55,8 +55,8 @@ enum CrashTimeRule {
     return found
   }
 
-  /// Looks through the attributes and modifiers before a declaration's keyword: for the annotation, or for `private`,
-  /// which needs none unless C calls it.
+  /// Searches the attributes and modifiers before a declaration's keyword for the annotation, or for `private`,
+  /// which needs none unless C calls the declaration.
   private static func isAnnotated(_ tokens: [SwiftTokens.Token], _ keyword: Int) -> Bool {
     var index = keyword - 1
     var isPrivate = false
@@ -88,9 +88,9 @@ enum CrashTimeRule {
     return isPrivate && !isCalledByC
   }
 
-  /// The brace that opens a variable's accessors; nil for a stored one.
+  /// The brace that opens a variable's accessors; nil for a stored variable.
   ///
-  /// They begin on the line the type ends on.
+  /// The brace must be on the line on which the type ends.
   private static func bodyOfVariable(_ tokens: [SwiftTokens.Token], _ keyword: Int) -> Int? {
     var index = keyword + 1
     var line = tokens[keyword].line

@@ -2,9 +2,10 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// `swift test` and `swift run proofs` run what belongs to each.
+/// `swift test` and `swift run proofs` each run only the tests that belong to them.
 @Suite struct DoorTests {
-  /// What a test of `swift test` may not use: a build of its own, a debugger, ptrace, root, a wait of seconds.
+  /// Features that a test of `swift test` must not use: separate builds, debuggers, ptrace, root, waits of
+  /// seconds.
   private static let refused = [
     ".needs(.gdb)", ".needs(.lldb)", ".needs(.strace)", "GDB.", "LLDB.", "Sanitizer",
     "BuildConfiguration.allCases", "BuildConfiguration.dynamic", ".staticDebug", ".staticRelease",
@@ -54,7 +55,7 @@ import Testing
     }
   }
 
-  /// The suites that the table of proofs runs.
+  /// The suites in the table of proofs.
   private static func listed() throws -> [String] {
     let table = try House.text("Tests/Proofs/Proof.swift")
     return table.matches(of: /suites: \[([^\]]*)\]/).flatMap { list in
@@ -107,7 +108,7 @@ import Testing
           "\(paper): \(name)")
       }
       for match in text.matches(of: /--filter (\w+)/) {
-        // A suite, or all of a target.
+        // The filter names a suite, or all suites of a target.
         let isThere = suites.contains(" \(match.1)") || targets.contains(String(match.1))
         #expect(isThere, "\(paper): \(match.1)")
       }

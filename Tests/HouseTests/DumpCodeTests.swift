@@ -13,7 +13,7 @@ import Testing
     return keys
   }
 
-  /// The places in a text where a number is written under a key whose value is a code.
+  /// The lines of a text that write a number under a key whose value is a code.
   private static func bareNumbers(in text: String, _ keys: some Collection<String>) -> [String] {
     text.split(separator: "\n").filter { line in
       guard let start = line.range(of: "signed(.") else { return false }
@@ -27,7 +27,7 @@ import Testing
     }.map(String.init)
   }
 
-  /// The places in a text where what is read under such a key is compared with a number.
+  /// The lines of a text that compare the value of such a key with a number.
   private static func comparisons(in text: String, _ keys: some Collection<String>) -> [String] {
     text.split(separator: "\n").filter { line in
       guard let match = line.firstMatch(of: /signed\(\.(\w+)\)\s*(==|!=|<|>|<=|>=)\s*-?[0-9]/)
@@ -45,7 +45,7 @@ import Testing
     "PostmortemTool", "ProcessSnapshot", "Stackwalk",
   ].map { "Sources/" + $0 }
 
-  /// The types in a text that give their values numbers: `case name = 1`.
+  /// The types in a text with numbered cases, such as `case name = 1`.
   private static func numberedTypes(in text: String) -> [String] {
     var (found, type): ([String], String?) = ([], nil)
     for line in text.split(separator: "\n") {
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func crashCodeWritesACodeByItsTypeNeverByANumber() throws {
-    // The kernel's own numbers, which are written as they are.
+    // schedulingPolicy has the kernel's own numbers, which are written unchanged.
     let keys = try Self.codeKeys().keys.filter { $0 != "schedulingPolicy" }
     #expect(keys.count >= 12)
     for directory in Self.others {
@@ -85,7 +85,7 @@ import Testing
   @Test func noOtherModuleNumbersValuesThatADumpHolds() throws {
     // The numbers of these enums are used only in memory, or only as an order.
     let others: Set = ["Status", "Section"]
-    // Numbers of other formats: of the index's records, of ELF notes.
+    // These files have the numbers of other formats: index records and ELF notes.
     let formats = ["CrashReportDatabase/Index/ReportDetails.swift", "CoreFile/CoreNotes.swift"]
     for directory in Self.others {
       for file in try House.swiftFiles(in: directory)

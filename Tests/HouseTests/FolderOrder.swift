@@ -1,6 +1,6 @@
-/// The folders of a module in one direction: each uses those that stand after it here, and none before it.
+/// The order of a module's folders: each folder uses only folders after it.
 struct FolderOrder {
-  /// Relative to the package's root.
+  /// The path relative to the package's root.
   let directory: String
   let order: [String]
   /// The folder of a path below the directory.
@@ -14,7 +14,7 @@ struct FolderOrder {
     self.folder = folder
   }
 
-  /// The module's texts, by their paths below the directory.
+  /// The source texts of the module, by their paths below the directory.
   func sources() throws -> [String: String] {
     Dictionary(
       uniqueKeysWithValues: try House.swiftFiles(in: directory).map { file in
@@ -22,7 +22,7 @@ struct FolderOrder {
       })
   }
 
-  /// The uses of a folder that stands before the user's own.
+  /// The uses of a declaration in a folder before the user's own folder.
   func violations(_ references: SwiftReferences) -> [String] {
     var found: [String] = []
     for use in references.uses {

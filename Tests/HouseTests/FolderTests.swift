@@ -1,15 +1,15 @@
 import Testing
 
-/// The folders of `CrashHandler` and their one direction.
+/// Checks the order of the folders of `CrashHandler`.
 @Suite struct FolderTests {
-  /// Each uses those behind it, and none before it; the empty name stands for the calls that are public.
+  /// Each folder uses only folders after it; the empty name stands for the public functions.
   private static let order = [
     "", "LiveDumps", "Client", "Install", "Signals", "Capture", "Summary", "Stopping", "System",
     "State", "Interface", "Values",
   ]
   private static let folders = FolderOrder("Sources/CrashHandler", order) { path in
     let parts = path.split(separator: "/")
-    // `Status` has calls of the program too.
+    // `Status` has public functions, too.
     return parts.count == 1 || parts[0] == "Status" ? "" : String(parts[0])
   }
   private static let sources = Result { try folders.sources() }
@@ -24,7 +24,7 @@ import Testing
     #expect(sources.count > 100)
     #expect(Set(sources.keys.map(Self.folders.folder)) == Set(Self.order))
     let references = try Self.references.get()
-    // A checker that sees nothing finds nothing.
+    // Finding no uses at all would pass, too.
     #expect(references.uses.count > 500)
     #expect(Self.violations(references) == [])
   }

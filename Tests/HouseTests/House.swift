@@ -1,7 +1,7 @@
 import CrashTestSupport
 import Foundation
 
-/// The files of this package as they lie on disk.
+/// The files of this package on disk.
 enum House {
   static let root = BuiltProducts.packageRoot
 
@@ -14,16 +14,17 @@ enum House {
   ]
 
   struct File {
-    /// Relative to the package's root.
+    /// The path relative to the package's root.
     let path: String
     let text: String
 
-    /// Without directories and extension.
+    /// The file's name without directories and extension.
     var baseName: String {
       URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
     }
 
-    /// The directory below `Sources`, which is the module; below `PostmortemStub` that of the stubs.
+    /// The module, which is the directory below `Sources`; below `PostmortemStub`, the module that the stub
+    /// replaces.
     var module: String {
       let parts = path.split(separator: "/")
       return String(parts[isStub ? 2 : 1])

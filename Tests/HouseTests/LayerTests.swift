@@ -23,7 +23,7 @@ import Testing
       let declared = Set(target.dependencies.map(\.name))
       let others = Set(layers.targets.map(\.name)).subtracting([target.name])
       #expect(used.intersection(others).subtracting(declared) == [], "\(target.name) declares none")
-      // A program that a test runs, and a module linked for its symbols, is declared and not imported.
+      // A program that a test runs, and a module that is linked for its symbols, are declared and not imported.
       if target.isSource {
         let needed = Set(target.dependencies.filter { !$0.isConditional }.map(\.name))
         #expect(needed.subtracting(used) == [], "\(target.name) has no use for them")
@@ -45,7 +45,7 @@ import Testing
       layers.violations(in: source, of: "CrashConverter") == ["Foundation", "CrashHandler"])
     #expect(layers.violations(in: source, of: "Postmortem") == ["Foundation"])
     #expect(layers.violations(in: "// import Foundation", of: "Minidump") == [])
-    // Reached through another module, and not declared.
+    // The module is reachable through another one, but not declared.
     #expect(layers.violations(in: "import CSignalSafe", of: "Minidump") == ["CSignalSafe"])
   }
 
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  /// The document leaves out an arrow that follows from others.
+  /// The document leaves out an arrow that other arrows imply.
   @Test func theModulesAndArrowsOfDocsDesignMdAreTheManifests() async throws {
     let layers = try await PackageManifest.ofPackage()
     var below: [String: Set<String>] = [:]
@@ -93,8 +93,9 @@ import Testing
     }
   }
 
-  /// A header of the system in CSignalSafe would make that module an owner of struct stat and its kin, and a program
-  /// that imports Glibc alone could be told that their members are not visible to it.
+  /// If CSignalSafe included a system header, its module could own struct stat and similar types.
+  ///
+  /// The compiler could then reject the use of their members in a program that only imports Glibc.
   @Test func cSignalSafesHeadersDefineNothingOfTheSystem() throws {
     let directory = "Sources/CSignalSafe/include"
     let names = try FileManager.default.contentsOfDirectory(atPath: House.root + "/" + directory)
@@ -104,7 +105,7 @@ import Testing
         includes.insert(String(match.1))
       }
     }
-    // Two with types of the compiler, and one with macros only.
+    // Two headers with types of the compiler, and one with macros only.
     #expect(includes == ["stddef.h", "stdint.h", "sys/syscall.h"])
   }
 }

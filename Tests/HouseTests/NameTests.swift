@@ -2,25 +2,25 @@ import Foundation
 import Testing
 
 @Suite struct NameTests {
-  /// Names of other projects, of formats, and of what a reader is to write.
+  /// Names of other projects, of formats, and placeholders that a reader replaces.
   private static let foreign: Set<String> = [
-    // Crashpad.
+    // Names of Crashpad.
     "ExceptionHandler", "SimpleStringDictionary", "StringAnnotation",
-    // LLDB, Kubernetes, SwiftPM.
+    // Names of LLDB, Kubernetes and SwiftPM.
     "RegisterContextMinidump_ARM64", "mountOptions", "unsafeFlags",
-    // SwiftNIO, Hummingbird, Vapor, swift-log, ServiceLifecycle.
+    // Names of SwiftNIO, Hummingbird, Vapor, swift-log and ServiceLifecycle.
     "EventLoopGroup", "LogHandler", "Middleware",
     "MultiThreadedEventLoopGroup", "NIOAsyncChannel", "Responder", "ServiceGroup", "eventLoopGroup",
     "whenComplete",
-    // Linkage names, in parts.
+    // Parts of linkage names.
     "CrashLab_main",
-    // Keys of a design that waits, decision 17.
+    // Keys of a postponed design, decision 17.
     "breadcrumbLevel", "breadcrumbMetadata",
-    // Breakpad's form.
+    // A field of Breakpad's form.
     "ProductName",
   ]
 
-  /// The words of a text that a name in Swift or C could be.
+  /// The words of a text that could be names in Swift or C.
   private static func words(in text: String) -> Set<Substring> {
     var words: Set<Substring> = []
     let bytes = text.utf8
@@ -41,8 +41,9 @@ import Testing
     return words
   }
 
-  /// The parts of names between backticks, such as `HangMonitor` and `stop` of `HangMonitor.stop()`, but for
-  /// single words in lower case, which may be anything.
+  /// The parts of names between backticks, such as `HangMonitor` and `stop` of `HangMonitor.stop()`.
+  ///
+  /// Single words in lower case are left out, because they may be anything.
   private static func names(in document: String) -> [Substring] {
     var names: [Substring] = []
     for match in document.matches(of: /`([A-Za-z_][\w.]*)(?:\([\w:,. ]*\))?`/) {
@@ -66,12 +67,12 @@ import Testing
     var known: Set<Substring> = []
     for file in files
     where ["Sources/", "Tests/", "Examples/", "Package.swift"].contains(where: file.hasPrefix) {
-      // Files are named in documents too.
+      // Documents name files, too.
       known.formUnion(Self.words(in: file))
       let isCode =
         [".swift", ".c", ".h", ".py", ".sh"].contains { file.hasSuffix($0) }
         || file.hasPrefix("Examples/Deployment/")
-      // The list above is no code.
+      // The list above does not count as code.
       guard isCode, !file.hasPrefix("Tests/HouseTests/") else { continue }
       known.formUnion(Self.words(in: try House.text(file)))
     }
@@ -96,7 +97,7 @@ import Testing
       }
     }
     #expect(count > 500)
-    // A name that no document says leaves the list.
+    // A name that no document mentions must be removed from the list.
     #expect(used == Self.foreign)
   }
 

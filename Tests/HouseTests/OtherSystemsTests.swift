@@ -2,7 +2,8 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// On macOS and with Musl, a program compiles against the same interface, whose sources there use nothing of Linux.
+/// On macOS and with Musl, a program compiles against the same interface, and the sources for these systems use
+/// no Linux features.
 ///
 /// The proof `platforms` builds them.
 @Suite struct OtherSystemsTests {
@@ -10,7 +11,7 @@ import Testing
 
   init() async throws { layers = try await PackageManifest.ofOtherSystems() }
 
-  /// The files of the library modules that are compiled there.
+  /// The files of the library modules that are compiled on other systems.
   private func files() throws -> [House.File] {
     try layers.targets.filter { $0.directory.hasPrefix("Sources") }.flatMap { target in
       guard let sources = target.sources else { return try House.swiftFiles(in: target.directory) }
@@ -23,7 +24,7 @@ import Testing
 
   @Test func theInterfaceIsThatOfLinux() throws {
     let there = PublicInterface.lines(of: try files())
-    // Conformances to a protocol that no product exports.
+    // Leaves out conformances to a protocol that no product exports.
     let here = try PublicInterface.lines().filter { !$0.hasSuffix(": FieldValue") }
     #expect(here.count > 400)
     #expect(here.filter { !there.contains($0) } == [], "missing there")

@@ -6,21 +6,21 @@ extension PackageManifest {
   /// Modules of the toolchain that any module may import.
   static let toolchain: Set<String> = ["Glibc", "Synchronization"]
 
-  /// Modules of the toolchain that only some may.
+  /// Modules of the toolchain that only some modules may import.
   static let special: [String: Set<String>] = [
     "CrashReportUpload": ["Dispatch", "Foundation"],
     "HangDetection": ["Dispatch"],
     "PostmortemTool": ["Dispatch", "Foundation"],
   ]
 
-  /// The imports of a source file that its module does not declare and that are not the toolchain's.
+  /// The imports of a source file that are neither declared by its module nor part of the toolchain.
   func violations(in text: String, of module: String) -> [String] {
     let allowed = Self.toolchain.union(Self.special[module] ?? [])
       .union(dependencies(of: module).map(\.name))
     return Self.imports(in: text).filter { !allowed.contains($0) }
   }
 
-  /// The modules that a Swift file imports, a submodule as its module.
+  /// The modules that a Swift file imports; a submodule counts as its module.
   static func imports(in text: String) -> [String] {
     let tokens = SwiftTokens(text).tokens
     let kinds: Set<String> = [
@@ -33,8 +33,7 @@ extension PackageManifest {
     }
   }
 
-  /// The names of all headers that the C files of a target include, which for a module's header is
-  /// the module's.
+  /// The names of all headers that the C files of a target include; a module's header is named after the module.
   static func includes(in target: Target) throws -> Set<String> {
     let directory = target.directory
     let root = House.root + "/" + directory

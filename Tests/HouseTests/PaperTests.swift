@@ -43,7 +43,7 @@ import Testing
     var options: Set<String> = []
     for file in files {
       let text = try House.text(file)
-      // The options of sampling are a row of UploadOptions.
+      // The options of sampling are a single row of UploadOptions.
       let end = text.range(of: "public struct UploadSampling")?.lowerBound ?? text.endIndex
       options.formUnion(text[..<end].matches(of: /public var (\w+)/).map { String($0.1) })
     }
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  /// The anchors that GitHub gives to headings.
+  /// The anchors that GitHub generates for headings.
   private func anchors(of text: String) -> Set<String> {
     Set(
       text.matches(of: /(?m)^#{1,6} (.+)$/).map { match in

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The public declarations that the products export, a sorted line each.
+/// The public declarations that the products export, one sorted line for each.
 ///
-/// A scan of the sources: moving a declaration to another file of its module changes nothing.
+/// It scans the sources, so moving a declaration to another file of its module changes nothing.
 enum PublicInterface {
   static let path = "Tests/HouseTests/PublicInterface.txt"
-  /// The modules that users import; all else reaches them by an exported import.
+  /// The modules that users import; they re-export all others.
   static let products = ["Postmortem", "PostmortemHandler", "PostmortemUpload"]
 
-  /// The declarations of what Linux compiles.
+  /// The declarations that are compiled on Linux.
   static func lines() throws -> [String] {
     lines(of: try House.swiftFiles(in: "Sources").filter { !$0.isStub })
   }
@@ -35,7 +35,7 @@ enum PublicInterface {
     return Set(lines).sorted()
   }
 
-  /// Of each exported import the module, and the name if it is one declaration.
+  /// The module of each exported import, and the name if it imports one declaration.
   private static func exports(in tokens: [SwiftTokens.Token]) -> [[String]] {
     tokens.indices.filter { tokens[$0].text == "@_exported" }.map { index in
       let words = tokens[index...].prefix { $0.line == tokens[index].line }.map(\.text)
@@ -73,7 +73,7 @@ struct DeclarationScan {
     self.isExported = isExported
   }
 
-  /// The declaration around.
+  /// The enclosing declaration.
   private struct Context {
     var path: [String] = []
     var kind = ""
@@ -130,7 +130,7 @@ struct DeclarationScan {
         path: context.path + path, kind: kind, isShown: isShown))
   }
 
-  /// True if a token in a new line begins the next declaration.
+  /// True if a token on a new line starts the next declaration.
   private func startsAnother(_ kind: String?) -> Bool {
     let (token, before) = (tokens[position], tokens[position - 1])
     guard kind != nil, token.line > before.line, !["=", ":", ",", ">"].contains(before.text)
@@ -161,7 +161,7 @@ struct DeclarationScan {
       .filter { $0 != "." }
   }
 
-  /// The declaration without its body, and without a value that says no more than its type.
+  /// The declaration without its body, and without a default value that only repeats its type.
   private static func text(of head: [String], _ kind: String) -> String {
     var head = head
     let isCase = kind == "case"

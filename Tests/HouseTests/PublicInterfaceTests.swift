@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 @Suite struct PublicInterfaceTests {
-  /// A change of the file is a change for users and belongs into the CHANGELOG.
+  /// A change of the file is a change for users, and must be in the CHANGELOG.
   ///
-  /// To write it anew: `UPDATE_PUBLIC_INTERFACE=1 swift test --filter PublicInterface`.
+  /// `UPDATE_PUBLIC_INTERFACE=1 swift test --filter PublicInterface` writes it.
   @Test func theProductsExportWhatTheFileSays() throws {
     let lines = try PublicInterface.lines()
     if ProcessInfo.processInfo.environment["UPDATE_PUBLIC_INTERFACE"] != nil {

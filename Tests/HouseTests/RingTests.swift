@@ -2,9 +2,10 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The core, and the outer ring that stands on it: Package.swift, Docs/Design.md, the folders and the proofs agree.
+/// The core and the outer ring, which depends on it: Package.swift, Docs/Design.md, the folders and the proofs
+/// agree.
 @Suite struct RingTests {
-  /// The modules of each ring in the order of Package.swift, by its marks.
+  /// The modules of each ring in the order of Package.swift, according to its MARK comments.
   private static func rings() throws -> (core: [String], outer: [String]) {
     let parts = try House.text("Package.swift").components(separatedBy: "// MARK: - ")
     func modules(_ mark: String) -> [String] {
@@ -44,13 +45,14 @@ import Testing
     #expect(modules("The outer ring") == Set(outer))
   }
 
-  /// The folders of the outer ring in the modules that have others too, each before what it may use.
+  /// The folders of the outer ring in modules that also have other folders, each before those that it may use.
   private static let folders = [
-    // The walk and the names of stacks do not know Breakpad's text.
+    // Walking and symbolication do not use Breakpad's text.
     FolderOrder("Sources/Stackwalk", ["Breakpad", "others"]) {
       $0.hasPrefix("Breakpad/") ? "Breakpad" : "others"
     },
-    // Queue and forms take a server and a grouping as values; the public calls, outside the folders, hand them in.
+    // Queue and forms get the server and the grouping as values, which the public functions, outside the folders,
+    // pass in.
     FolderOrder(
       "Sources/CrashReportUpload", ["Sentry", "", "Sampling", "Queue", "Body", "Interface"]
     ) {
@@ -64,15 +66,15 @@ import Testing
     let sources = try folders.sources()
     #expect(Set(sources.keys.map(folders.folder)) == Set(folders.order))
     let references = SwiftReferences(sources)
-    // A checker that sees nothing finds nothing.
+    // Finding no uses at all would pass, too.
     #expect(references.uses.count > 50)
     #expect(folders.violations(references) == [])
   }
 
-  /// The folders of the outer ring in the command.
+  /// The folders of the outer ring in the module of the command.
   private static let outerOfTool = ["Completion/", "DebugFiles/", "Export/", "Overview/"]
 
-  /// The uses of these folders by what is no command.
+  /// The uses of these folders outside the commands.
   private static func usesInTool(_ references: SwiftReferences) -> [String] {
     references.uses.filter { use in
       outerOfTool.contains(where: use.other.hasPrefix)
@@ -140,7 +142,7 @@ import Testing
         "CrashReportUpload/Sentry", "PostmortemTool/Completion", "PostmortemTool/DebugFiles",
         "PostmortemTool/Export", "PostmortemTool/Overview", "Stackwalk/Breakpad",
       ])
-    // The command alone is linked with them from outside.
+    // Outside the outer ring, only the command is linked with them.
     let others = try House.swiftFiles(in: "Sources").filter { file in
       !tops.contains { file.path.hasPrefix("Sources/\($0)/") } && file.module != "PostmortemTool"
     }

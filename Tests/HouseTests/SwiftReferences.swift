@@ -1,23 +1,23 @@
-/// Which file uses a declaration of which, by names.
+/// Which file uses a declaration of which other file, by names.
 ///
-/// The search covers types, functions, C symbols and members of extensions. A name that is declared in two files is
-/// left out, so there may be more uses than the ones found.
+/// The search covers types, functions, C symbols and members of extensions. A name that is declared in two files
+/// is left out, so some uses may be missing.
 struct SwiftReferences {
   struct Use: Hashable {
     let file: String
     let name: String
-    /// The file that declares it.
+    /// The file with the declaration.
     let other: String
   }
 
   private(set) var uses: Set<Use> = []
   private let files: [String]
 
-  /// - Parameter sources: texts by path.
+  /// - Parameter sources: the texts of the files, by path.
   init(_ sources: [String: String]) {
     files = sources.keys.sorted()
     var words: [String: Set<String>] = [:]
-    // The files that declare a name in any way, and those that do so for others.
+    // For each name, the files that declare it at all, and those that declare it for other files.
     var declared: [String: Set<String>] = [:]
     var visible: [String: Set<String>] = [:]
     for (path, text) in sources {
@@ -41,12 +41,12 @@ struct SwiftReferences {
   private static func declaredNames(in tokens: [String]) -> [String] {
     zip(tokens, tokens.dropFirst()).compactMap { token, next in
       if types.contains(token) || ["func", "var", "let", "case"].contains(token) { return next }
-      // A parameter, or its label.
+      // A parameter, or its argument label.
       return next == ":" ? token : nil
     }
   }
 
-  /// The names that other files can use: of the file itself, of types in types, and of extensions.
+  /// The names that other files can use: top-level declarations, nested types, and members of extensions.
   private static func visibleNames(in tokens: [String]) -> [String] {
     var names: [String] = []
     var depth = 0
@@ -81,7 +81,7 @@ struct SwiftReferences {
 
   // MARK: - Circles
 
-  /// The files that reach each other, of more than one file.
+  /// Groups of two or more files that reach each other.
   ///
   /// Source: R. Tarjan, Depth-first search and linear graph algorithms.
   var circles: [[String]] {

@@ -1,9 +1,10 @@
-/// The words and signs of a Swift file without comments and the contents of strings: enough to tell declarations apart.
+/// The tokens of a Swift file without comments and contents of strings, sufficient to find declarations.
 struct SwiftTokens {
   struct Token: Equatable {
-    /// An identifier, a number, `@` with its name, `#` with its name, `""` for any string, or one sign.
+    /// An identifier, a number, `@` with its name, `#` with its name, `""` for any string, or one punctuation
+    /// character.
     let text: String
-    /// Counted from 1.
+    /// The line number, from 1.
     let line: Int
   }
 

@@ -1,11 +1,12 @@
 import Glibc
 
-/// Bounds the tests of `swift test` that run at once: two for each processor, unless the environment has
+/// Limits the tests of `swift test` that run at once to two for each processor, unless the environment has
 /// another number.
 ///
-/// Swift Testing begins all of them at once by default. Most of ours run programs, which then wait for
-/// each other: on two processors 849 tests took 363 s of processor time, and 212 so. Neither a package nor
-/// a trait can set it, so that it is set before Testing asks: this runs as the process starts.
+/// Swift Testing starts all tests at once by default. Most of ours run programs, which then wait for each other:
+/// on two processors, 849 tests took 363 s of processor time without the limit, and 212 s with it. Neither a
+/// package nor a trait can set the limit, so this code runs as the process starts, before Testing reads the
+/// variable.
 enum TestWidth {
   static let variable = "SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH"
 

@@ -1,6 +1,6 @@
-/// Builds dumps by hand, from the format's text and not from the product's constants.
+/// Builds dumps by hand, from the text of the format and not from the product's constants.
 enum DumpBytes {
-  /// Magic number, version 1, x86_64, 8-byte words, a header of 32 bytes, "swift-postmortem".
+  /// The magic number, version 1, x86_64, 8-byte words, a header of 32 bytes, and "swift-postmortem".
   static let header: [UInt8] = [
     0x50, 0x4D, 0x44, 0x55, 0x4D, 0x50, 0x0D, 0x0A,
     0x01, 0x00, 0x01, 0x08, 0x20, 0x00, 0x00, 0x00,
@@ -12,7 +12,7 @@ enum DumpBytes {
     [0x01] + two(key) + four(UInt32(bytes.count)) + bytes
   }
 
-  /// A property whose length is not what follows.
+  /// A property whose length may differ from the number of bytes that follow.
   static func property(_ key: UInt16, length: UInt32, _ bytes: [UInt8]) -> [UInt8] {
     [0x01] + two(key) + four(length) + bytes
   }

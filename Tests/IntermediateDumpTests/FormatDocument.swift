@@ -2,13 +2,13 @@ import DumpInspection
 import Foundation
 import IntermediateDump
 
-/// `Docs/Internals/IntermediateDumpFormat.md`, as far as tests compare the code with it.
+/// The parts of `Docs/Internals/IntermediateDumpFormat.md` that tests compare with the code.
 struct FormatDocument {
   /// The rows of the table of keys.
   let rows: [String]
-  /// The worked example's bytes.
+  /// The bytes of the worked example.
   let exampleBytes: [UInt8]
-  /// How the document says that the example is printed.
+  /// The printed form of the example, as the document shows it.
   let exampleTree: String
 
   private static let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -38,14 +38,14 @@ struct FormatDocument {
     line.hasPrefix("| ") && line.dropFirst(2).first?.isNumber == true && line.contains("| `")
   }
 
-  /// The row that a key has, by the schema.
+  /// The table row of a key, according to the schema.
   static func row(of key: IntermediateDumpKey) -> String {
     let definition = key.definition
     let size = definition.size.map { "\($0)" } ?? "-"
     return "| \(key.rawValue) | `\(key)` | \(definition.kind) | \(size) | \(definition.meaning) |"
   }
 
-  /// The bytes in front of a line's explanation, which two blanks divide from them.
+  /// The bytes at the start of a line, before two spaces and the explanation.
   private static func leadingBytes(_ line: Substring) -> [UInt8] {
     let trimmed = line.trimmingCharacters(in: .whitespaces)
     let bytes = trimmed.components(separatedBy: "  ").first ?? ""

@@ -3,7 +3,7 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// The specification and the code say the same.
+/// The specification and the code agree.
 @Suite struct FormatDocumentTests {
   /// `UPDATE_DOCUMENTS=1 swift test --filter FormatDocumentTests` writes the rows into the document.
   @Test func theTableIsThatOfTheSchema() throws {
@@ -42,7 +42,7 @@ import Testing
     }
     var expected = try FormatDocument().exampleBytes
     try #require(expected.count == 131)
-    // The header names the machine that writes.
+    // The header contains the architecture of the machine that writes it.
     expected[10] = IntermediateDumpFormat.currentArchitecture
     #expect(written == expected)
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import IntermediateDump
 
-/// Little-endian bytes and hexadecimal digits, up to the ends of what they are read from.
+/// Little-endian bytes and hexadecimal digits, up to the end of the bytes that contain them.
 @Suite struct LittleEndianTests {
   private static let bytes: [UInt8] = [9, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 

@@ -3,7 +3,7 @@ import Glibc
 import IntermediateDump
 import Testing
 
-/// An error of a read is no end of what is read.
+/// A read error is not treated as the end of the data.
 @Suite struct ReadErrorTests {
   /// A file that is truncated while it is being read.
   private func shortenedFile(_ bytes: [UInt8], by count: Int) throws -> IntermediateDump.DumpBytes {
@@ -48,7 +48,7 @@ import Testing
     for error in [ENOENT, EACCES, EPERM, ESRCH, ENOTDIR] {
       #expect(!SystemRefusals.isPassing(error))
     }
-    // Other tests may be refused something meanwhile.
+    // Other tests may meet refused calls in the meantime.
     let before = SystemRefusals.now
     SystemRefusals.note(EMFILE)
     #expect(before.refusalSince != nil)

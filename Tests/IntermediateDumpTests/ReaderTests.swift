@@ -14,7 +14,7 @@ import Testing
         + DumpBytes.map(401, DumpBytes.property(402, [6, 0, 0, 0])))
     + [0x06]
 
-  /// The tokens of the sample that end at or before each length, as paths of keys.
+  /// The tokens of a map, as paths of keys.
   private func paths(_ map: IntermediateDumpMap) -> [String] {
     map.entries.flatMap { entry -> [String] in
       switch entry.value {
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func aTruncatedDumpKeepsAllBeforeTheBreak() throws {
-    // The offset behind each token that adds something, and what it adds. By hand from the format.
+    // The offset after each token that adds an entry, and the entry; written by hand from the format.
     let ends: [(Int, String)] = [
       (40, "900=1"), (43, "100{"), (54, "101=4"), (62, "103=1"), (66, "400["), (69, "401{"),
       (80, "402=4"), (84, "401{"), (95, "402=4"),
@@ -73,7 +73,7 @@ import Testing
       return
     }
     if let damage = document.damage { #expect((32...98).contains(damage.offset)) }
-    // Whatever was read can be printed and asked for.
+    // All data that was read can be printed and looked up.
     #expect("\(IntermediateDumpTree(document))".hasSuffix("\n"))
     for key in IntermediateDumpKey.allCases {
       _ = document.root.unsigned(key)
@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test func aFileOfNothingButTokensIsReadInLinearTime() throws {
-    // Quadratic work on the two million tokens that a file may have would take hours.
+    // A file may have two million tokens, for which quadratic time would mean hours.
     let count = 1 << 21
     var bytes = DumpBytes.header
     bytes.reserveCapacity(count * 7 + 64)

@@ -38,9 +38,9 @@ import Testing
     let id = try #require(ReportID(Self.uuid))
     #expect(id.other(for: 1) == id.other(for: 1))
     #expect(Set([id, id.other(for: 1), id.other(for: 2), ReportID().other(for: 1)]).count == 4)
-    // RFC 9562, version 8, and the variant.
+    // The ID has RFC 9562's version 8 and its variant bits.
     #expect(id.other(for: 1).bytes[6] >> 4 == 8 && id.other(for: 1).bytes[8] >> 6 == 2)
-    // FNV-1a of no bytes, of "a" and of "foobar".
+    // Known FNV-1a hashes of the empty text, "a" and "foobar".
     let known: [(String, UInt64)] = [
       ("", 0xCBF2_9CE4_8422_2325), ("a", 0xAF63_DC4C_8601_EC8C), ("foobar", 0x8594_4171_F739_67E8),
     ]
@@ -50,7 +50,8 @@ import Testing
   @Test func aDigestOfWordsSeesEachByteThatChanges() {
     let bytes = (0..<29).map { UInt8($0 * 9) }
     let digest = DumpDigest.ofWords(bytes[...])
-    // Without a whole word it is the other one, and no place in an array is part of it.
+    // With less than a whole word, both digests are equal; the digest does not depend on the bytes' offset in an
+    // array.
     #expect(DumpDigest.ofWords(bytes[..<7]) == DumpDigest.of(bytes[..<7]))
     #expect(DumpDigest.ofWords(([1, 2, 3] + bytes).dropFirst(3)) == digest)
     for index in bytes.indices {

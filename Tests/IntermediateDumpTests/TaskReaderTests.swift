@@ -3,12 +3,12 @@ import Testing
 
 @testable import IntermediateDump
 
-/// Tasks in the layout of Swift 6.3, and memory that only looks like it.
+/// Tasks in the layout of Swift 6.3, and memory that only resembles it.
 @Suite struct TaskReaderTests {
   private static let runtime = TaskRuntime(
     metadata: 0x7F00_1000, slabMetadata: 0x7F00_2000, adapters: [0x40_0F00])
 
-  /// Words, and what lies at 0x400000 is code.
+  /// Memory that consists of words; the addresses at 0x400000 are code.
   private struct Memory: TaskMemory {
     var words: [UInt64: UInt64] = [:]
 
@@ -19,7 +19,7 @@ import Testing
       for (index, value) in values.enumerated() { words[address + UInt64(index * 8)] = value }
     }
 
-    /// A task object with its slab and two contexts behind it.
+    /// Adds a task object, followed by its slab and two contexts.
     ///
     /// - Parameters:
     ///   - subject: what the task waits for, and the kind of the subject; nil for a task that waits for nothing.
@@ -56,9 +56,9 @@ import Testing
     memory.addTask(5, at: 0x1_4000, status: 0x5015, subject: (0x5_0000, 4), parent: 0x1_2000)
     memory.addTask(6, at: 0x1_5000, status: 0x815)
     memory.addTask(7, at: 0x1_6000, status: 0x15)
-    // A timer of Task.sleep.
+    // A task that waits for a timer of Task.sleep.
     memory.addTask(8, at: 0x1_7000, status: 0x15, code: 0x40_0F00)
-    // It has ended.
+    // A task that has ended.
     memory.addTask(9, at: 0x1_8000, status: 0x2015)
     return memory
   }
@@ -93,7 +93,7 @@ import Testing
       var memory = Memory()
       memory.addTask(id, at: id << 16, status: Self.status, subject: (id << 16, 2))
       for task in tasks(in: memory) { found.add(task) }
-      // An ID that is known already.
+      // Adding an ID again changes nothing.
       for task in tasks(in: memory) { found.add(task) }
     }
     let all = AllTasks(found, limit: 3, recordLimit: 4)
@@ -106,7 +106,7 @@ import Testing
     #expect(AllTasks(bytes: all.bytes) == all)
   }
 
-  /// Tasks, each of which waits for the next one, and the last one for the first one.
+  /// Tasks that wait for each other in a cycle: each for the next one, the last one for the first one.
   private static func circle(of ids: [UInt64]) -> TaskCollection {
     var found = TaskCollection()
     for (index, id) in ids.enumerated() {
@@ -130,14 +130,15 @@ import Testing
       found.add(task)
     }
     found.add(Self.waiting(50, for: 50))
-    // Of each group, one record and those of circles are kept; of one group, all but the largest are left out.
+    // One record of each group and those of cycles are kept. With a limit of one group, all except the largest
+    // are left out.
     for (groups, records) in [(512, 256), (1, 1), (4, 1)] {
       let all = AllTasks(found, limit: groups, recordLimit: records)
       #expect(all.circles == [[20, 30, 40], [50]], "\(all.circles)")
       #expect(all.groups.count == min(groups, 12) && all.groups[0].oldest == 1)
       #expect(AllTasks(bytes: all.bytes)?.circles == all.circles)
     }
-    // Groups of circles come before larger ones.
+    // Groups in cycles come before larger ones.
     var others = TaskCollection()
     for id in 1...10 as ClosedRange<UInt64> { others.add(Self.waiting(id, for: 0)) }
     for id in [60, 61] as [UInt64] {
@@ -187,7 +188,8 @@ import Testing
     #expect(circles(children: 1, bytesUnseen: 1) == [])
   }
 
-  /// Items of a list of task-local values: a value of another key, the end of the task's own values, and a context.
+  /// The items of a list of task-local values: a value of another key, the end of the task's own values, and a
+  /// context.
   @Test func aTaskBelongsToTheWorkOfItsContext() {
     var runtime = Self.runtime
     runtime.contexts = TaskRuntime.ContextPlace(key: 0x5_0000, type: 0x5_1000, head: 0x88)
@@ -201,7 +203,7 @@ import Testing
     memory.words[0x6_0210] = 0x5_1008
     #expect(work() == 0)
     memory.words[0x6_0210] = 0x5_1000
-    // The end of the list, and a list that ends nowhere.
+    // The end of the list, and a list without a valid end.
     memory.words[0x6_0100] = 0x6_0200 | 6
     #expect(work() == 0)
     memory.words[0x6_0100] = 0x6_0000
@@ -230,7 +232,7 @@ import Testing
     #expect(tasks(in: memory).map(\.id) == Array(1...8))
   }
 
-  /// - Parameter index: the word of the object that another value makes something that is no task.
+  /// - Parameter index: the index of the word in the object; with another value, the object is no task.
   @Test(
     arguments: [
       (0, 1), (1, 1 << 32), (4, 0x15C0), (4, 0x1_8200_1500), (7, 0x1000), (8, 0x10), (12, 0x1_4015),
@@ -251,7 +253,7 @@ import Testing
     #expect(tasks(in: memory).first?.frames.count == 16)
   }
 
-  /// Words that are changed at random never make a task where there is none.
+  /// Random changes of words never create a task where there is none.
   @Test func changedMemoryHasNoOtherTasks() {
     var random = SeededGenerator(state: 42)
     let memory = Self.memory
@@ -275,7 +277,7 @@ import Testing
       }
       let reader = TaskReader(Self.runtime, changed)
       let found = Set(places.filter { reader.task(at: $0) != nil })
-      // The last one may begin to run again.
+      // The changes may make the task that has ended look as if it ran again.
       #expect(found.subtracting([0x1_8000]).isSubset(of: Self.known))
     }
   }

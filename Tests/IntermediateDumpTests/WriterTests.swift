@@ -4,7 +4,7 @@ import IntermediateDump
 import Testing
 
 @Suite struct WriterTests {
-  /// The header's architecture byte on this machine.
+  /// The header with this machine's architecture byte.
   private static var header: [UInt8] {
     var bytes = DumpBytes.header
     #if arch(arm64)
@@ -60,7 +60,7 @@ import Testing
         writer.close(toDepth: 1)
         writer.startMap(.thread)
         _ = writer.endDocument()
-        // One end too many is nothing.
+        // An extra `end` is ignored.
         writer.end()
       })
     #expect(
@@ -77,7 +77,7 @@ import Testing
         for index in 0..<3 { unsafe place.storeBytes(of: 7, toByteOffset: index, as: UInt8.self) }
         writer.finishProperty(count: 3)
       }
-      // Begun and given up: nothing of it is in the dump.
+      // A property that was started and then abandoned leaves nothing in the dump.
       _ = unsafe writer.beginProperty(.regionData, capacity: 100)
       _ = writer.endDocument()
     }
@@ -85,7 +85,7 @@ import Testing
       bytes?.dropFirst(32) == [0x01, 0xF7, 0x01, 0x03, 0x00, 0x00, 0x00, 0x07, 0x07, 0x07, 0x06])
   }
 
-  /// Runs `body` with a writer to a file, and returns what it returned.
+  /// Runs `body` with a writer to a file, and returns its result.
   private func withWriter<Result>(
     to path: String, flags: Int32, capacity: Int = 4096, byteLimit: UInt64 = .max,
     _ body: (inout IntermediateDumpWriter) -> Result
@@ -131,7 +131,7 @@ import Testing
     let count = writer.bufferedCount
     #expect(!ended)
     #expect(failure == ENOBUFS)
-    // Whole tokens only: 32 + n * 15.
+    // The file has whole tokens only: 32 + n * 15 bytes.
     #expect((count - 32) % 15 == 0)
     #expect(count <= capacity)
   }

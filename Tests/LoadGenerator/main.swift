@@ -1,5 +1,5 @@
-// Asks a server on this machine as fast as it answers:
-// `load-generator PORT [SECONDS [CONNECTIONS [PATH]]]`.
+// Sends requests to a server on this machine as fast as it answers: `load-generator PORT [SECONDS [CONNECTIONS
+// [PATH]]]`.
 internal import CrashTestSupport
 internal import Foundation
 

@@ -41,7 +41,8 @@ import Testing
     #expect(dump.u32(dump.u32(threads.rva + 4 + 44) + 0x30) == 0x100007)
   }
 
-  /// signal, code, siginfo from byte 16 on; address and parameters of the exception record.
+  /// Each row has the signal, its code, the siginfo from byte 16 on, and the address and parameters in the
+  /// exception record.
   @Test(
     arguments: [
       (6, -6, [0xA1, 0, 0, 0, 0xA2, 0, 0, 0], 0, [0xA1, 0xA2, 0] as [UInt64]),

@@ -4,7 +4,7 @@ import ProcessSnapshot
 import Testing
 
 @Suite struct DamageTests {
-  /// A dump with every stream, small enough for a run per byte.
+  /// A dump with every stream, small enough to run the test for each byte.
   private static func small() throws -> [UInt8] {
     var snapshot = SyntheticProcess.snapshot()
     snapshot.threads = [snapshot.threads[0], snapshot.threads[2]]
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Every third byte by each mask; the fuzzer's target `minidump` changes them in all ways.
+  /// Changes every third byte by each mask; the fuzzing target `minidump` makes all changes.
   @Test func everyByteChanged() throws {
     var bytes = try Self.small()
     var readable = 0
@@ -44,11 +44,12 @@ import Testing
       if (try? MinidumpReader.snapshot(of: bytes)) != nil { readable += 1 }
       bytes[index] ^= mask
     }
-    // Only signature, version and architecture make a file unreadable, and what leads to the latter: 16 bytes.
+    // Only the signature, the version, the architecture and the fields that lead to it make a file unreadable: 16
+    // bytes.
     #expect(readable >= bytes.count - 16)
   }
 
-  /// By one of five values.
+  /// Replaces each word with one of five values.
   @Test func everyWordReplaced() throws {
     let original = try Self.small()
     let values: [UInt32] = [0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF]
@@ -104,7 +105,7 @@ import Testing
 
   @Test func otherProcessorsAreRefused() throws {
     var dump = HandBuiltMinidump()
-    // x86, 32 bits.
+    // The architecture x86 with 32 bits.
     dump.stream(7, [0, 0] + [UInt8](repeating: 0, count: 54))
     #expect {
       try MinidumpReader.snapshot(of: dump.file())

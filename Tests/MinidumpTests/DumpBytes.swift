@@ -1,4 +1,4 @@
-/// Reads a minidump by numbers written here, none of them the product's.
+/// Reads a minidump by offsets written here, without the product's constants.
 struct DumpBytes {
   let bytes: [UInt8]
 
@@ -9,7 +9,7 @@ struct DumpBytes {
   func u32(_ offset: Int) -> Int { u16(offset) | u16(offset + 2) << 16 }
   func u64(_ offset: Int) -> UInt64 { UInt64(u32(offset)) | UInt64(u32(offset + 4)) << 32 }
 
-  /// The size and the offset of a stream; nil if the directory does not have it.
+  /// The size and the offset of a stream; nil if the directory does not list it.
   func stream(_ type: Int) -> (size: Int, rva: Int)? {
     for index in 0..<u32(8) {
       let entry = u32(12) + index * 12
@@ -18,10 +18,10 @@ struct DumpBytes {
     return nil
   }
 
-  /// The types of all streams, in the directory's order.
+  /// The types of all streams, in the order of the directory.
   var streamTypes: [Int] { (0..<u32(8)).map { u32(u32(12) + $0 * 12) } }
 
-  /// The same file, whose directory has an unknown type in place of a stream's.
+  /// The same file with an unknown stream type in place of the given one.
   func hiding(_ type: Int) -> [UInt8] {
     var bytes = bytes
     for (index, found) in streamTypes.enumerated() where found == type {
@@ -30,14 +30,14 @@ struct DumpBytes {
     return bytes
   }
 
-  /// A MINIDUMP_STRING, checked for its terminator.
+  /// Reads a MINIDUMP_STRING, and checks its terminator.
   func string(_ rva: Int) -> String? {
     let count = u32(rva) / 2
     guard u16(rva + 4 + count * 2) == 0 else { return nil }
     return String(decoding: (0..<count).map { UInt16(u16(rva + 4 + $0 * 2)) }, as: UTF16.self)
   }
 
-  /// Crashpad's UTF-8 string, checked for its terminator.
+  /// Reads Crashpad's UTF-8 string, and checks its terminator.
   func utf8String(_ rva: Int) -> String? {
     let count = u32(rva)
     guard u8(rva + 4 + count) == 0 else { return nil }

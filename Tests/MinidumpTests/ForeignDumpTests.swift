@@ -3,7 +3,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// Minidumps as Breakpad and Crashpad write them for Linux.
+/// Minidumps in the formats that Breakpad and Crashpad write on Linux.
 @Suite struct ForeignDumpTests {
   typealias Dump = HandBuiltMinidump
 
@@ -46,7 +46,8 @@ import Testing
       + [UInt8](repeating: 0, count: 24)
   }
 
-  /// Padded lists, no MiscInfo, the pid in the copy of /proc/pid/status, RSDS made of the build ID.
+  /// The dump has padded lists, no MiscInfo, the process ID in the copy of /proc/pid/status, and an RSDS record
+  /// with the build ID.
   @Test func breakpad() throws {
     var dump = Dump()
     Self.systemInfo(&dump, architecture: 9, text: "Linux 6.1.20 #2 SMP x86_64")
@@ -61,7 +62,7 @@ import Testing
     dump.stream(6, Self.exception(55, code: 11, flags: 1, context: context))
     let name = dump.string("/opt/main")
     let other = dump.string("/lib/other.so")
-    // A GUID structure of the bytes 1 to 16, age 0, no name.
+    // The build ID's bytes 1 to 16 as a GUID structure, age 0, and no name.
     let record = dump.blob(
       Array("RSDS".utf8) + [4, 3, 2, 1, 6, 5, 8, 7, 9, 10, 11, 12, 13, 14, 15, 16] + Dump.u32(0) + [
         0
@@ -110,7 +111,7 @@ import Testing
     #expect(read.capture.isComplete)
   }
 
-  /// The exception has a context of its own; annotations are in the module list; the first form of the stream.
+  /// The exception has its own context; annotations are in the module list, in the first version of the stream.
   @Test(arguments: [52, 64]) func crashpad(size: Int) throws {
     var dump = Dump()
     Self.systemInfo(&dump, architecture: 9, text: "#1 SMP x86_64")
@@ -149,14 +150,14 @@ import Testing
     #expect(read.exception?.context?.instructionPointer == 0x3333)
     #expect(read.exception?.signal == 6)
     #expect(read.exception?.code == -6)
-    // The sender's process ID is no address.
+    // The sender's process ID is not shown as an address.
     #expect(read.exception?.address == nil)
     #expect(read.system.kernelRelease == "6.1.20")
     #expect(read.system.kernelVersion == "#1 SMP x86_64")
     #expect(read.capture.isComplete)
   }
 
-  /// A dump with one thread and an exception of it.
+  /// A dump with one thread and its exception.
   private static func crash(
     platform: UInt32, flags: UInt32, code: UInt32, contextFlags: UInt32 = 0x10000F,
     address: UInt64 = 0x1234, parameters: [UInt64] = []
@@ -190,7 +191,7 @@ import Testing
     let abort = try MinidumpReader.snapshot(
       of: Self.crash(platform: 0x8201, flags: 0, code: 6).file())
     #expect(abort.exception?.signal == 6 && abort.exception?.address == nil)
-    // Crashpad records the code: 0 is that of kill(2).
+    // Crashpad records the code; 0 stands for kill(2).
     var crashpad = Self.crash(platform: 0x8201, flags: 0, code: 11)
     crashpad.stream(0x4350_0001, Dump.u32(1) + [UInt8](repeating: 0, count: 48))
     let sent = try MinidumpReader.snapshot(of: crashpad.file())
@@ -254,7 +255,7 @@ import Testing
       ])
   }
 
-  /// Breakpad's older layout, and the newer one cut behind the floating-point state.
+  /// Breakpad's older layout, and the newer one truncated after the floating-point state.
   @Test(arguments: [true, false]) func arm64Contexts(isOld: Bool) throws {
     var dump = Dump()
     Self.systemInfo(&dump, architecture: isOld ? 0x8003 : 12, text: "Linux 6.1.20 #2 SMP aarch64")

@@ -1,10 +1,10 @@
 import CrashTestSupport
 
-/// Puts minidumps together byte by byte, as other writers do, with none of the product's code.
+/// Assembles minidumps byte by byte, like other writers, without the product's code.
 struct HandBuiltMinidump {
   private var contents: [UInt8] = []
   private var directory: [(type: UInt32, size: Int, rva: UInt32)] = []
-  /// Header and room for 16 directory entries.
+  /// The size of the header and of 16 directory entries.
   private static let base = 32 + 16 * 12
 
   static func u16(_ value: Int) -> [UInt8] { Array(u64(UInt64(value)).prefix(2)) }

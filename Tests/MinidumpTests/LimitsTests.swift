@@ -3,7 +3,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// What exceeds the limits of Breakpad's reader, which drops a whole list for one entry too many.
+/// Dumps that exceed the limits of Breakpad's reader, which drops a whole list if it has one entry too many.
 @Suite struct LimitsTests {
   @Test func threadsBeyondTheLimitAreLeftOutTheCrashingOneFirst() throws {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
@@ -18,7 +18,7 @@ import Testing
     #expect(read.capture.threadsUnlisted == 4)
     #expect(read.capture.modulesUnlisted == nil)
     #expect(read.capture.regionsUnlisted == nil)
-    // Written again, it is still the same four.
+    // Writing the dump again keeps the same number of unlisted threads.
     let again = try MinidumpReader.snapshot(of: minidumpBytes(of: read))
     #expect(again.capture.threadsUnlisted == 4)
   }
@@ -77,7 +77,7 @@ import Testing
     let addresses = (0..<2048).map { dump.u64(stream.rva + 4 + $0 * 108) }
     #expect(
       try MinidumpReader.snapshot(of: dump.bytes).capture.modulesUnlisted == 3000 - 2048)
-    // The executable is the first module: readers take that for the main one.
+    // The executable is the first module, because readers treat that as the main one.
     #expect(addresses[0] == 2501 << 20)
     #expect(addresses.contains(2999 << 20))
   }

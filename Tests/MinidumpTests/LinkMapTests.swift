@@ -3,14 +3,14 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// The stream LinuxDsoDebug, against offsets of Breakpad's `minidump_format.h`.
+/// The stream LinuxDsoDebug, compared with the offsets in Breakpad's `minidump_format.h`.
 @Suite struct LinkMapTests {
   typealias Dump = HandBuiltMinidump
 
   @Test func isWrittenAsBreakpadWritesIt() throws {
     let dump = DumpBytes(try minidumpBytes(of: SyntheticProcess.snapshot()))
     let stream = try #require(dump.stream(0x4767_000A))
-    // MDRawDebug64 with the padding that C gives it, then the dynamic section.
+    // An MDRawDebug64 with C's padding, then the dynamic section.
     #expect(stream.size == 40 + 32)
     #expect(stream.rva % 8 == 0)
     #expect(dump.u32(stream.rva) == 1)
@@ -23,7 +23,7 @@ import Testing
     #expect(
       dump.bytes[stream.rva + 40..<stream.rva + 72].elementsEqual(
         Array(1...16) + [UInt8](repeating: 0, count: 16)))
-    // MDRawLinkMap64: 24 bytes each.
+    // MDRawLinkMap64 entries of 24 bytes each.
     let entries = dump.u32(stream.rva + 4)
     #expect(entries % 8 == 0)
     #expect(dump.u64(entries) == 0x5555_5555_4000)
@@ -45,7 +45,7 @@ import Testing
     #expect(try MinidumpReader.snapshot(of: bytes).linkMap == LinkMap())
   }
 
-  /// Breakpad's C++ pads, writers in Rust do not.
+  /// Breakpad's C++ writer pads the structure; writers in Rust do not.
   @Test(arguments: [true, false]) func isReadFromOthers(isPacked: Bool) throws {
     var dump = Dump()
     let padding: [UInt8] = isPacked ? [] : [0xEE, 0xEE, 0xEE, 0xEE]

@@ -3,7 +3,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// What modules say of themselves, against the layouts of Crashpad's `minidump_extensions.h`.
+/// The annotations of modules, compared with the layouts in Crashpad's `minidump_extensions.h`.
 @Suite struct ModuleAnnotationTests {
   typealias Dump = HandBuiltMinidump
 
@@ -11,7 +11,7 @@ import Testing
     let dump = DumpBytes(try minidumpBytes(of: SyntheticProcess.snapshot()))
     let stream = try #require(dump.stream(0x4350_0001))
     let modules = dump.u32(stream.rva + 48)
-    // One of the two modules says something: the second of the list.
+    // Only one of the two modules has annotations: the second in the list.
     #expect(dump.u32(stream.rva + 44) == 4 + 12)
     #expect(dump.u32(modules) == 1)
     #expect(dump.u32(modules + 4) == 1)
@@ -48,7 +48,8 @@ import Testing
       + [UInt8](repeating: 0, count: 52 + 8 + 24)
   }
 
-  /// Two modules of Crashpad's: the first of the list lies behind the second, and the second's entry is of the older form.
+  /// A dump with two modules in Crashpad's format: the data of the first one follows that of the second, whose
+  /// entry has the older form.
   private static func crashpadDump() -> [UInt8] {
     var dump = Dump()
     let name = dump.string("/opt/main")
@@ -86,10 +87,11 @@ import Testing
       .init(name: "one", type: 0x8000, value: [7, 0, 8]),
     ]
     #expect(read.modules.map(\.annotations) == [first, second])
-    // Text of modules is the process's too, for a Crashpad client keeps nearly all of it there.
+    // Annotations of modules are also annotations of the process, because a Crashpad client keeps nearly all of
+    // them in modules.
     #expect(read.annotations == ["key": "value", "two": "value"])
     #expect(read.capture.isComplete)
-    // Written by us they are what they were, for others.
+    // After our writer has written the dump, other readers find the same annotations.
     let written = DumpBytes(try minidumpBytes(of: read)).hiding(0x504D_0003)
     let again = try MinidumpReader.snapshot(of: written)
     #expect(again.modules == read.modules && again.annotations == read.annotations)
@@ -122,7 +124,7 @@ import Testing
     #expect(read.modules.count == 1)
   }
 
-  /// 20 - nice in the low byte, the policy's rank in the next one.
+  /// The priority is 20 - nice in the low byte, and the policy's rank in the next one.
   @Test(
     arguments: [
       (0, nil, nil), (0x0314, 0, 0), (0x0128, 5, -20), (0x0201, 3, 19), (0x3205_14, 1, 0),

@@ -8,7 +8,7 @@ import Testing
   @Test func everythingComesBack() throws {
     var snapshot = SyntheticProcess.snapshot()
     let read = try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot))
-    // Those of modules are for others: of ours only the program's own module has some.
+    // Annotations of modules are written for other readers; in our own dumps only the program's module has some.
     snapshot.modules[1].annotations = ModuleAnnotations()
     #expect(read.process == snapshot.process)
     #expect(read.system == snapshot.system)
@@ -47,7 +47,7 @@ import Testing
     let bytes = try minidumpBytes(of: snapshot)
     let read = try MinidumpReader.snapshot(of: bytes)
     #expect(read.storedSymbols == snapshot.storedSymbols)
-    // Cut anywhere, our stream is no help, but the others are there.
+    // If our stream is truncated anywhere, the reader uses the other streams.
     let entry = try #require(
       stride(from: 32, to: 32 + 32 * 12, by: 12).first { DumpBytes(bytes).u32($0) == 0x504D_0003 })
     for cut in stride(from: 0, to: DumpBytes(bytes).u32(entry + 4), by: 7) {

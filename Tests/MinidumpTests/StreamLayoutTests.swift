@@ -4,7 +4,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// The bytes of every stream against offsets and values written by hand.
+/// Compares the bytes of every stream with offsets and values written by hand.
 @Suite struct StreamLayoutTests {
   private let dump: DumpBytes
 
@@ -40,7 +40,7 @@ import Testing
     let stream = try #require(dump.stream(7))
     #expect(stream.size == 56)
     #expect(dump.u16(stream.rva) == 9)
-    // Family 25, model 17, stepping 3.
+    // The processor's family is 25, its model 17, its stepping 3.
     #expect(dump.u16(stream.rva + 2) == 25)
     #expect(dump.u16(stream.rva + 4) == 0x1103)
     #expect(dump.u8(stream.rva + 6) == 2)
@@ -54,8 +54,8 @@ import Testing
   @Test func miscInfo() throws {
     let stream = try #require(dump.stream(15))
     #expect(stream.size == 832)
-    // SizeOfInfo; process ID, times and build string valid; ID; start, by age and time of the crash; user 2.6 s and
-    // system 1.4 s rounded.
+    // SizeOfInfo; the flags for process ID, times and build string; the ID; the start, from the age and the time
+    // of the crash; the user time of 2.6 s and the system time of 1.4 s, rounded.
     let expected = [832, 0x103, 4001, 1_700_000_773, 3, 1]
     #expect(expected.indices.map { dump.u32(stream.rva + $0 * 4) } == expected)
     #expect(dump.bytes[stream.rva + 24..<stream.rva + 232].allSatisfy { $0 == 0 })
@@ -75,11 +75,11 @@ import Testing
     #expect(dump.u32(stream.rva) == 4)
     let threads = (0..<4).map { stream.rva + 4 + $0 * 48 }
     #expect(threads.map { dump.u32($0) } == [4001, 4002, 4003, 4004])
-    // Crashpad's numbers: 20 - nice, then the policy's rank (other 3, FIFO 5); deadline has none.
+    // Crashpad's priorities: 20 - nice, then the policy's rank (other 3, FIFO 5); the deadline policy has none.
     #expect(threads.map { dump.u32($0 + 12) } == [0x0319, 0x0514, 0, 0])
     #expect(threads.allSatisfy { dump.u64($0 + 4) == 0 })
     #expect(threads.map { dump.u64($0 + 16) } == [0x7F00_1111_0740, 0x7F00_2222_0740, 0, 0])
-    // The piece with the stack pointer, not the one at the other end.
+    // The piece that contains the stack pointer, not the one at the other end.
     #expect(dump.u64(threads[0] + 24) == 0x7FFD_0000_0080)
     #expect(dump.u32(threads[0] + 32) == 0x400)
     #expect(threads.map { dump.u32($0 + 40) } == [1232, 1232, 1232, 0])
@@ -118,7 +118,7 @@ import Testing
     #expect((0..<6).map { dump.u16(context + 0x38 + $0 * 2) } == [0x33, 0, 0, 0x63, 0x6B, 0x2B])
     #expect(dump.u32(context + 0x44) == 0x10246)
     let base: UInt64 = 0x11 << 56
-    // rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15, rip.
+    // The order is rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15, rip.
     let registers: [UInt64] = [
       base | 1, base | 3, base | 4, base | 2, 0x7FFD_0000_0100, 0x7FFD_0000_0120, base | 5,
       base | 6, base | 8, base | 9, base | 10, base | 11, base | 12, base | 13, base | 14,
@@ -173,7 +173,7 @@ import Testing
     #expect(dump.string(dump.u32(module + 20)) == "/opt/victim")
     #expect(dump.u32(module + 76) == 24)
     let record = dump.u32(module + 80)
-    // 0x4270454c, little-endian.
+    // The signature 0x4270454c in little-endian order.
     #expect(dump.bytes[record..<record + 4].elementsEqual([0x4C, 0x45, 0x70, 0x42]))
     #expect(dump.bytes[record + 4..<record + 24].elementsEqual(0xA0..<0xB4))
     #expect(dump.u32(module + 108 + 76) == 7)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PendingDumps
 
-/// On file systems that keep no modes chmod(1) is no remedy; on others mount options are none.
+/// Mount options are recommended only on file systems without modes, where chmod(1) does not help.
 @Suite struct MountOptionsTests {
   @Test func theyAreNamedWhereModesCannotBeChanged() {
     #expect(MountOptions.forMode("cifs") == "dir_mode=0700,file_mode=0600")

@@ -64,7 +64,7 @@ import Testing
     #expect(long.utf8.count == 128)
     #expect(PendingDumpName.isValidIdentifier(long))
     #expect(!PendingDumpName.isValidIdentifier(long + "x"))
-    // The longest name that can come of it fits the 255 bytes of a file name.
+    // The longest name with this identifier fits into the 255 bytes of a file name.
     let name = try #require(
       PendingDumpName(
         identifier: long, reportID: ReportID(),

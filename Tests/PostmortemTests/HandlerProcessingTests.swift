@@ -4,7 +4,8 @@ import Postmortem
 import PostmortemUpload
 import Testing
 
-/// The public interface as a program sees it; each in a process of its own, which has one handler.
+/// The public interface as a program uses it; each test runs in a separate process, because a process has one
+/// handler.
 @Suite struct HandlerProcessingTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -21,9 +22,9 @@ import Testing
     }
   }
 
-  /// An exit test gives each expectation in it the location of the whole: the comments tell which failed.
+  /// An exit test reports all its failures at the same location: the comments show which expectation failed.
   @Test func aCrashIsReadInTheProgramAtItsNextStart() async {
-    // The second process may start minutes after the first, behind all other tests.
+    // The second process may start minutes after the first, because all other tests run as well.
     let start = ContinuousClock.now
     await #expect(processExitsWith: .failure) { [database = database as String] in
       try startHandler(database: database, identifier: "app", product: "Shop", version: "1.2")
@@ -41,7 +42,7 @@ import Testing
         "\(crashes)")
       let processingStart = ContinuousClock.now
       let processed = try await handler.processIntermediateDumps()
-      // Names are given up after two seconds, which a busy machine takes.
+      // Conversion stops looking up names after two seconds, which a busy machine may need.
       let isSlow = ContinuousClock.now - processingStart > .seconds(2)
       #expect(
         processed.map(\.outcome.kind) == [.complete], "\(processed)")
@@ -95,7 +96,7 @@ import Testing
       let handler = try startHandler(database: database, identifier: "app", options: options)
       let taken = (Int32(1)...31).filter { action(of: $0) > 1 }
       #expect(taken == [SIGABRT, SIGPIPE], "\(taken)")
-      // Signal 1 is no crash; nor is SIGSEGV one now, whose default action ends the process.
+      // Signal 1 is no crash signal, and SIGSEGV now has the default action.
       #expect(handler.status.findings.isEmpty)
       _ = try handler.dumpWithoutCrash()
       #expect(try handler.processIntermediateDumps().map(\.outcome.kind) == [.complete])
@@ -108,7 +109,7 @@ import Testing
       try startHandler(database: database, identifier: "app", options: options)
       raise(SIGSEGV)
     }
-    // Not a crash of the handler's; that the run ended is seen.
+    // The handler recorded no crash, but the end of the run is reported.
     let processed = try processAll(of: database)
     #expect(processed.map(\.outcome.kind).filter { $0 != .ended } == [], "\(processed)")
   }
@@ -157,13 +158,13 @@ import Testing
   }
 }
 
-/// Where code is not `async` the form that waits is called.
+/// In code that is not `async`, Swift selects the synchronous function.
 private func processAll() throws -> [ProcessedDump] { try processIntermediateDumps() }
 private func processAll(of database: String) throws -> [ProcessedDump] {
   try processIntermediateDumps(database: database, identifier: "app")
 }
 
-/// The address of a signal's handler.
+/// The address of the handler of a signal.
 private func action(of signal: Int32) -> UInt {
   var action = sigaction()
   unsafe sigaction(signal, nil, &action)

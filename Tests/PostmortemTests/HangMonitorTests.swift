@@ -4,9 +4,9 @@ import Glibc
 import Postmortem
 import Testing
 
-/// Monitors ask what they watch directly: the threads of the global pool may all be blocked.
+/// Monitors send their probes directly to what they watch, because all threads of the global pool may be blocked.
 @Suite struct HangMonitorTests {
-  /// Runs jobs on a queue of its own, as an event loop does on its thread.
+  /// An executor that runs jobs on its own queue, like an event loop on its thread.
   private final class Loop: SerialExecutor {
     private let queue = DispatchQueue(label: "loop")
     let jobs = DispatchSemaphore(value: 0)
@@ -39,20 +39,20 @@ import Testing
         wait(for: never)
       }
     }
-    // This test may have one of the pool's threads itself.
+    // This test itself may occupy one of the pool's threads.
     for _ in 1..<threads { wait(for: entered) }
   }
 
-  /// Each idle loop was told to hang, because the question did not come to it.
+  /// If the probe did not reach the executor, every idle event loop would count as hung.
   ///
-  /// A monitor asks again once it has the answer.
+  /// A monitor sends the next probe only after it has the answer.
   @Test(arguments: [false, true])
   func anIdleEventLoopAnswersItsMonitorsJobsRunOnIt(isActor: Bool) async throws {
     let directory = try TemporaryDirectory()
     let database = directory.path + "/database"
     await #expect(processExitsWith: .success) {
       [database = database as String, isActor = isActor as Bool] in
-      // Ends the process if no answer comes.
+      // Ends the process if there is no answer.
       alarm(60)
       try startHandler(database: database)
       let loop = Loop()

@@ -12,10 +12,10 @@ import Testing
     let errors: String
   }
 
-  /// The program that was built beside these tests.
+  /// The program that was built with these tests.
   private static var program: URL {
     get throws {
-      // The test bundle is loaded by a helper on some toolchains, so its own mapping tells where it lies.
+      // Some toolchains load the test bundle in a helper process, so the bundle's path is taken from its mapping.
       let maps = try KernelFile.text("/proc/self/maps")
       let line = try #require(
         maps.split(separator: "\n").first { $0.hasSuffix("PackageTests.xctest") })
@@ -33,7 +33,7 @@ import Testing
       "postmortem-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
-    // Files and not pipes: nothing to drain.
+    // The output goes to files, because pipes would have to be drained.
     let files = try ["out", "err"].map { name in
       let file = directory.appendingPathComponent(name)
       try Data().write(to: file)
@@ -82,7 +82,7 @@ import Testing
     #expect(try run("show", "00112233-4455-4677-8899-aabbccddeeff").status == 64)
   }
 
-  /// No sentence of Foundation's, and what would be right.
+  /// Errors contain none of Foundation's texts, and say what would be right.
   @Test func saysWhatIsWrongInTheSystemsWords() throws {
     let dump = try temporaryDump()
     defer { try? FileManager.default.removeItem(atPath: dump) }
@@ -106,7 +106,7 @@ import Testing
         "\(dump): no crash summary: it has no lines 'postmortem[PID]: crash-summary'"))
   }
 
-  /// A dump of nothing but its header.
+  /// A dump that has only its header.
   private func temporaryDump() throws -> String {
     let path = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).dump"
     let header = Array("PMDUMP\r\n".utf8) + [1, 0, 1, 8, 32, 0, 0, 0]
@@ -124,7 +124,7 @@ import Testing
     for words in ["-V", "-v", "version"] {
       #expect(try run(words).output == run("--version").output)
     }
-    // Words of docker, git, journalctl and coredumpctl.
+    // Commands of docker, git, journalctl and coredumpctl.
     for (word, meant) in [
       ("ps", "list"), ("logs", "list"), ("view", "show"), ("convert", "process"),
       ("vacuum", "prune"), ("top", "list --group"), ("df", "stats"),
@@ -152,7 +152,7 @@ import Testing
     #expect(result.output.contains("A read of 0x18: a null pointer was dereferenced"))
     #expect(result.output.contains("DemoVictim.readEntry(at:)"))
     #expect(result.output.contains("Thread"))
-    // How many there are is for the report to say: Dispatch makes some for itself.
+    // Only the report says how many threads there are, because Dispatch creates some itself.
     #expect(!result.output.prefix { $0 != "2" }.contains(/[0-9]+ threads/))
   }
 
@@ -171,10 +171,10 @@ import Testing
     #expect(entry.state == "pending")
     #expect(entry.size > 1000)
     #expect(try run("list", database).output.hasPrefix("\(entry.id)  pending "))
-    // By ID and by file it is the same report.
+    // `show` prints the same report for the ID and for the file.
     let byID = try run("show", entry.id, "--database", database, "--json")
     #expect(byID.output == (try run("show", entry.path, "--json").output))
-    // The lines around the own call, with its column marked.
+    // The source lines around the program's own call, with its column marked.
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent()
       .deletingLastPathComponent().path
@@ -215,14 +215,14 @@ import Testing
       #expect(thread.frames.contains { $0.function?.contains("waitForWork") == true })
       #expect(thread.stackEnd == "bottom")
     }
-    // Processed once, it is done.
+    // A second `process` finds nothing to do.
     let again = try run("process", database)
     #expect(again.status == 0)
     #expect(again.output.isEmpty)
   }
 }
 
-/// A few keys of the report's JSON, as a reader takes them.
+/// Some keys of the report's JSON.
 private struct ShownReport: Decodable {
   struct Exception: Decodable {
     let threadID: UInt32

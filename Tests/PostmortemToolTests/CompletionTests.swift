@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// The words that a shell offers.
+/// The words that the completion of a shell offers.
 @Suite struct CompletionTests {
   private let directory: SharedDirectory
 
@@ -36,7 +36,7 @@ import Testing
     #expect(try await complete("list", "--js") == ["--json", ":none"])
     #expect(try await complete("list", "--color", "a") == ["always", "auto", ":none"])
     #expect(try await complete("list", "--color=a") == ["--color=always", "--color=auto", ":none"])
-    // As bash breaks it.
+    // Bash splits the option at the equals sign.
     #expect(try await complete("list", "--color", "=", "a") == ["always", "auto", ":none"])
     #expect(try await complete("list", "-d", "") == [":directories"])
     #expect(try await complete("-d", "") == [":directories"])
@@ -65,7 +65,7 @@ import Testing
     #expect(try await complete("show", ids[0], database: database) == [ids[0], ":none"])
     let programs = try await complete("list", "--program", "", database: database)
     #expect(programs == ["handler only", ":none"])
-    // Bash takes the words as the script hands them on.
+    // Bash accepts the words in the form in which the script passes them.
     let script = """
       PATH=\(tool.parent):$PATH; source <(postmortem completion bash)
       complete_words() {

@@ -3,11 +3,11 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// Core files on the command line; `CoreReportTests` in Tests/Proofs has those of real crashes.
+/// Core files on the command line; `CoreReportTests` in Tests/Proofs tests those of real crashes.
 @Suite final class CoreFileCommandTests {
   private let directory = try! TemporaryDirectory()
 
-  /// A core file with one thread, which got SIGSEGV, and nothing else.
+  /// A core file with one thread that got SIGSEGV, and nothing else.
   private static var core: [UInt8] {
     var status = [UInt8](repeating: 0, count: 336)
     status[12] = 11
@@ -89,7 +89,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: cores + "/core.77"))
   }
 
-  /// Not of one that is still written, however long ago the last write was.
+  /// No report is made of a core file that is still being written, however long ago the last write was.
   @Test func watchMakesAReportOfACoreFileThatComes() async throws {
     let cores = try directory.subdirectory("watched-cores")
     let database = directory.path + "/watched"
@@ -107,7 +107,7 @@ import Testing
     let watch = try RunningVictim(
       try BuiltProducts.besideTests("postmortem"),
       ["watch", "--create", "--count", "2", "--cores", cores, database + "/"])
-    // The look that found this one saw the other first.
+    // The pass that found this file saw the other one first.
     try watch.waitForLine { $0.contains("77") }
     try file.write(contentsOf: other.dropFirst(200))
     try file.close()
@@ -120,11 +120,11 @@ import Testing
     #expect(missing.end.exitCode == 1 && missing.standardError.contains("/none: "), "\(missing)")
   }
 
-  /// The other core files are processed anyway.
+  /// The other core files are still processed.
   @Test func aCoreFileThatCannotBeReadIsNamed() async throws {
     let cores = try directory.subdirectory("unreadable")
     try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))
-    // Not even root can open it.
+    // A link to itself, which not even root can open.
     try FileManager.default.createSymbolicLink(
       atPath: cores + "/core.1", withDestinationPath: "core.1")
     _ = try directory.subdirectory("unreadable/subdirectory")

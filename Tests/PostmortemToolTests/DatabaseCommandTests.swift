@@ -10,7 +10,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// The built `postmortem` on databases with dumps of real crashes.
+/// Runs the built `postmortem` on databases with dumps of real crashes.
 @Suite struct DatabaseCommandTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -24,7 +24,7 @@ import Testing
       try BuiltProducts.besideTests("postmortem"), words, in: directory.path)
   }
 
-  /// Leaves dumps of real crashes.
+  /// Leaves a number of dumps of real crashes.
   private func crash(_ count: Int = 1) async throws {
     for _ in 0..<count {
       let child = try await ChildProcess.run(
@@ -72,7 +72,7 @@ import Testing
     #expect(text.contains(database + "/quarantine"))
   }
 
-  /// A report of a run that ended without a dump, newer than all.
+  /// Adds a report on a run that ended without a dump, newer than all others.
   private func addEnd(in database: CrashReportDatabase) throws {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     let id = ReportID()
@@ -85,7 +85,7 @@ import Testing
     try report.finish()
   }
 
-  /// The end of the shown report, and its signal.
+  /// The end of the run and the signal in the JSON of `show`.
   private struct Shown: Decodable {
     struct End: Decodable { let kind: String? }
     struct Exception: Decodable { let signal: Int? }
@@ -116,7 +116,7 @@ import Testing
     let pending = database + "/pending-serialized-dumps"
     let names = directory.names("db/pending-serialized-dumps").filter { !$0.contains(".") }
     try #require(names.count == 2)
-    // A process of another place, and this one, at work on them.
+    // One dump is claimed by a process on another machine or in another namespace, the other one by this process.
     let stat = try KernelFile.text("/proc/\(getpid())/stat")
     let start = try #require(
       stat.split(separator: ")").last?.split(separator: " ").dropFirst(19).first)
@@ -140,7 +140,7 @@ import Testing
     let text = try await run("process", database)
     #expect(text.end.exitCode == 2)
     #expect(text.standardOutput.contains("left for now, until \(unseen.until?.prefix(13) ?? "?")"))
-    // With the run records and FIFOs of those who left them.
+    // The run records and FIFOs of the dumps' owners are left, too.
     let left = directory.names("db/pending-serialized-dumps")
     #expect(left.count { $0.hasSuffix(".claimed") } == 2 && left.count == 6, "\(left)")
   }
@@ -206,14 +206,14 @@ import Testing
     }
   }
 
-  /// The index is a cache: without it, or with another's bytes in it, the same is said.
+  /// The index is a cache: without it, or with invalid bytes in it, the output is the same.
   @Test func withoutAnIndexReportsAreReadAgain() async throws {
     try await crash(2)
     _ = try await run("process", database)
     let index = database + "/reports.index"
     let groups = try await run("list", database, "--group").standardOutput
     #expect(groups.contains("    2  handler only: SIGABRT"))
-    // Conversion on a busy machine may have had no time for lines, of which a reader has enough.
+    // On a busy machine, the conversion may have had no time to look up lines; a reader has enough.
     func withoutLines(_ text: String) -> [Substring?] {
       text.split(separator: "\n").map { $0.split(separator: "()").first }
     }
@@ -229,7 +229,7 @@ import Testing
       }
       let child = try await run("list", database)
       #expect(child.standardOutput == text, "\(child.standardError)")
-      // Names and all: a converter on a busy machine may have gone without, a reader does not.
+      // The records include names: a converter on a busy machine may have skipped them, a reader does not.
       #expect((directory.bytes("db/reports.index")?.count ?? 0) > 200)
       #expect(try await run("list", database, "--group").standardOutput == groups)
     }
@@ -249,7 +249,7 @@ import Testing
     }
     try await crash()
     let early = try await show(database)
-    // The dump, as it is.
+    // `show` reads the unconverted dump.
     #expect(early.end.exitCode == 0 && early.standardOutput.contains("SIGABRT"), "\(early)")
     #expect(early.standardError.contains("not a report yet; postmortem process \(database) makes"))
     let processed = try await run("process", database)
@@ -257,7 +257,7 @@ import Testing
     _ = try await run("process", database)
     let ids = try await reports().map(\.id)
     try #require(ids.count == 2)
-    // The line that conversion prints ends in the next command.
+    // The line that the conversion prints ends with the next command.
     #expect(processed.standardOutput.contains(": SIG"))
     let next = "; postmortem show \(database) \(ids[0].prefix(8))\n"
     #expect(processed.standardOutput.hasSuffix(next))
@@ -277,7 +277,7 @@ import Testing
     #expect(none.end.exitCode == 1 && none.standardError.contains("no report \(unknown)"))
     let shared = try await show(database, "")
     #expect(shared.end.exitCode == 64)
-    // No ID, but it may be a program.
+    // The word is no ID, but may name a program.
     #expect(try await show(database, "xyz").end.exitCode == 1)
     #expect(
       try await show(ids[0]).standardError.contains("write --database DIR, or set POSTMORTEM"))
@@ -338,11 +338,12 @@ import Testing
 
   @Test func watchProcessesACrashWhenItComes() async throws {
     try await crash()
-    // Holds a turn while the crashes wait for theirs, behind those of all the other tests.
+    // watch runs while the crashes wait for their turns, after the children of all other tests; hence the long
+    // patience.
     async let watch = ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"), ["watch", database, "--count", "3", "--json"],
       in: directory.path, patience: 1200)
-    // Whether it has started or not: these two come on top.
+    // These two crashes are reported whether watch has started before them or not.
     try await crash(2)
     let child = try await watch
     #expect(child.end.exitCode == 0, "\(child.standardError)")
@@ -357,7 +358,7 @@ import Testing
   @Test(arguments: [SIGINT, SIGTERM])
   func watchEndsWithASignal(signal: Int32) async throws {
     try await crash()
-    // The shell sends it once the first report is there, and tells how it ended.
+    // The shell sends the signal once the first report exists, and prints how watch ended.
     let script = """
       "$1" watch "$2" > "$2/out" & until [ -s "$2/out" ]; do sleep 0.05; done
       kill -\(signal) $!; wait $!

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// The ways in which a command line names its database, and that no word is a directory by chance.
+/// The ways in which a command line names its database; no word is taken for a directory by accident.
 @Suite struct DatabaseNameTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -19,7 +19,7 @@ import Testing
       environment: ["POSTMORTEM_DATABASE": variable ?? ""])
   }
 
-  /// Leaves a report in a database below the directory, and returns its ID.
+  /// Makes a report in a database below the directory, and returns its ID.
   private func makeReport(in name: String) async throws -> String {
     let child = try await ChildProcess.run(
       try BuiltProducts.besideTests("HandlerOnlyVictim"), [directory.path + "/" + name, "abort"],
@@ -45,7 +45,7 @@ import Testing
         let child = try await run(words)
         #expect(child.end.exitCode == 0 && child.standardError == "", "\(words): \(child)")
       }
-      // The option is stronger than the variable.
+      // The option has precedence over the variable.
       let child = try await run([command, "-d", database] + more, variable: "/nonexistent")
       #expect(child.end.exitCode == 0, "\(child)")
     }
@@ -67,7 +67,7 @@ import Testing
     #expect(try await run(["list"]).standardError.contains("write --database DIR, or set POSTM"))
   }
 
-  /// A directory that is named like an ID, as `5c0a` of the finding, does not get in its way.
+  /// A directory with a name like an ID, such as `5c0a`, does not change the meaning of the ID.
   @Test func aWordIsNoDirectoryByChance() async throws {
     let id = try await makeReport(in: "db")
     let beginning = String(id.prefix(4))
@@ -76,7 +76,7 @@ import Testing
     #expect(shown.end.exitCode == 0 && shown.standardOutput.contains(id), "\(shown)")
     let deleted = try await run(["delete", "--dry-run", beginning], variable: database)
     #expect(deleted.standardOutput.hasPrefix(id), "\(deleted)")
-    // Where both can be meant nothing is deleted or sent.
+    // If a word is ambiguous, nothing is deleted or sent.
     for words in [
       ["delete", beginning, other], ["upload", beginning, "--url", "http://h/", "--dry-run"],
     ] {
@@ -89,7 +89,7 @@ import Testing
     #expect(named.end.exitCode == 0 && !directory.names("db/pending").contains("\(id).dmp"))
   }
 
-  /// Scripts for version 1.0.0 name a directory by a word.
+  /// Scripts for version 1.0.0 name a directory by a plain word.
   @Test func oldFormsWorkAndAreWarnedOf() async throws {
     let id = try await makeReport(in: "db")
     let warning = "'db' is taken as a directory, as in version 1.0.0: write ./db or --database db"
@@ -103,7 +103,8 @@ import Testing
       #expect(child.end.exitCode == 0, "\(child)")
       #expect(child.standardError.contains(warning), "\(words) \(child)")
     }
-    // With the variable a word was a directory where there is one: so it is still, if it means nothing else.
+    // In that version, a word that names an existing directory was the database even if the variable was set. It
+    // still is, unless it means something else.
     let other = try await makeReport(in: "named")
     for words in [["list", "named"], ["show", "named"], ["show", "named", other]] {
       let child = try await run(words, variable: database)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import PostmortemTool
 
-/// `show` where the program's file is gone, and a server has it.
+/// `show` for a program whose file was deleted, while a server has it.
 @Suite(.needs(.python3))
 struct DebugFileServerTests {
-  /// A report of a program that was removed after it crashed, without names of its own.
+  /// Makes a report of a program that was removed after its crash; the report has no stored names.
   private static func database(
     in directory: borrowing CrashTestSupport.TemporaryDirectory
   ) async throws -> String {
@@ -53,7 +53,8 @@ struct DebugFileServerTests {
     let kept = "\(directory.path)/cache/debuginfod_client/\(buildID)/debuginfo"
     #expect(FileManager.default.fileExists(atPath: kept))
 
-    // Without the server it is there still; modules that no server has are not asked for again.
+    // Without the server, the downloaded file is still there; `show` does not ask again for modules that no
+    // server has.
     server.stop()
     let again = try await show(server.url)
     #expect(try Self.place(in: again.standardOutput) == place)
@@ -90,7 +91,7 @@ struct DebugFileServerTests {
   }
 }
 
-/// Python's own server of files, on a free port of loopback.
+/// Python's own file server, on a free port of loopback.
 private final class FileServer {
   let url: String
   private let process = Process()
@@ -104,7 +105,7 @@ private final class FileServer {
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
-    // Serving HTTP on 127.0.0.1 port 1234 (http://127.0.0.1:1234/) ...
+    // The server prints "Serving HTTP on 127.0.0.1 port 1234 (http://127.0.0.1:1234/) ...".
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
     url = try #require(line.firstMatch(of: /http:\/\/[0-9.:]+/)).output.description
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// The built `postmortem export` on databases with real and broken reports.
+/// Runs the built `postmortem export` on databases with real and broken reports.
 @Suite struct ExportCommandTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -20,7 +20,7 @@ import Testing
       try BuiltProducts.besideTests("postmortem"), words, in: directory.path)
   }
 
-  /// Leaves a report of a real crash.
+  /// Makes reports of real crashes.
   private func crash(_ count: Int = 1, in database: String? = nil) async throws {
     let database = database ?? self.database
     for _ in 0..<count {
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// The facts of each report that no names are read for, which has a bound in time.
+  /// The facts of each report except names, whose lookup is limited in time.
   private func facts(_ child: ChildProcess) throws -> Set<[String]> {
     let columns = [
       "report_id", "time", "message", "signal", "build_id", "host", "pid", "uptime_seconds",
@@ -84,7 +84,7 @@ import Testing
     #expect(line["report_id"] as? String == report.id.description)
   }
 
-  /// A record of a version that stored no details, and no record at all.
+  /// The index has a record of a version that stored no details, and no record at all for the other report.
   @Test func factsThatTheIndexLacksAreReadOnceAndKept() async throws {
     try await crash(2)
     let whole = try facts(try await run("export", database))
@@ -133,7 +133,7 @@ import Testing
     #expect(otlp.standardOutput.contains(#""stringValue":"unreadable""#))
   }
 
-  /// A copy of which one is broken: the whole one counts, whichever is named first.
+  /// Of two copies, one is broken: the intact one is printed, whichever directory is named first.
   @Test func aReportOfTwoDirectoriesIsPrintedOnce() async throws {
     try await crash(3)
     let copy = directory.path + "/copy"

@@ -5,11 +5,11 @@ import Testing
 
 @testable import PostmortemTool
 
-/// `Docs/Reference/Export.md` and the code have the columns from one table.
+/// The columns in `Docs/Reference/Export.md` and in the code come from one table.
 @Suite struct ExportDocumentTests {
   private static let path = BuiltProducts.packageRoot + "/Docs/Reference/Export.md"
 
-  /// Beginnings of what the table writes in the document, and what ends it.
+  /// The generated parts of the document: the start, the end and the text of each.
   private static var parts: [(start: String, end: String, text: String)] {
     let head = "| column | type | unit | meaning |\n|---|---|---|---|\n"
     let rows = ExportColumn.all.map { $0.row + "\n" }.joined()
@@ -20,7 +20,7 @@ import Testing
     ]
   }
 
-  /// `UPDATE_DOCUMENTS=1 swift test --filter ExportDocumentTests` writes them.
+  /// `UPDATE_DOCUMENTS=1 swift test --filter ExportDocumentTests` writes these parts.
   @Test func theColumnsAreThoseOfTheCode() throws {
     var text = try String(contentsOfFile: Self.path, encoding: .utf8)
     for part in Self.parts {
@@ -44,12 +44,12 @@ import Testing
     #expect(Set(columns).isSubset(of: ExportColumn.all.map(\.name)))
   }
 
-  /// Names that databases take: no column twice, and none that is a reserved word or needs quotes.
+  /// Databases accept the names: no column occurs twice, and none is a reserved word or needs quotes.
   @Test func theNamesAreThoseOfColumns() {
     let names = ExportColumn.all.map(\.name)
     #expect(Set(names).count == names.count)
     #expect(names.allSatisfy { $0.wholeMatch(of: /[a-z][a-z_]*/) != nil })
-    // Columns of the first version, in their order: a change of these is a new schema.
+    // The columns of the first version, in order: changing these requires a new schema version.
     #expect(ExportColumn.schemaVersion == 1)
     #expect(
       Array(names.prefix(37)) == [
@@ -64,7 +64,7 @@ import Testing
 }
 
 extension ExportColumn {
-  /// The row of the document.
+  /// The column's row in the document.
   var row: String {
     let type = kind == .word ? "text" : kind == .texts ? "list of texts" : kind.rawValue
     return "| `\(name)` | \(type)\(isOptional ? " or null" : "") | \(unit) | \(meaning) |"

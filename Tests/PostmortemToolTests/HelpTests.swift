@@ -4,9 +4,9 @@ import Testing
 
 @testable import PostmortemTool
 
-/// Help, manual pages and the page of the command line, all of one table of options.
+/// Help, manual pages and the document of the command line come from one table of options.
 @Suite struct HelpTests {
-  /// A terminal of 80 columns shows each line whole.
+  /// Each line fits on a terminal of 80 columns.
   @Test func helpIsNoWiderThanATerminal() {
     for (name, help) in PostmortemTool.subcommands.map({ ($0.name, $0.help) })
       + [("postmortem", PostmortemTool.help)]
@@ -26,7 +26,7 @@ import Testing
       for option in command.options {
         #expect(command.help.contains("\n  \(option.term)"), "\(command.name) \(option.term)")
       }
-      // Usage names no option that is not there.
+      // The usage names only options that exist.
       for match in command.usage.joined(separator: " ").matches(of: /--?[a-z][a-z-]*/) {
         #expect(names.contains(String(match.0)), "\(command.name) \(match.0)")
       }
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// `UPDATE_DOCUMENTS=1 swift test --filter HelpTests` writes it.
+  /// `UPDATE_DOCUMENTS=1 swift test --filter HelpTests` writes the page.
   @Test func thePageOfTheCommandLineHasTheHelp() throws {
     let path = BuiltProducts.packageRoot + "/Docs/Reference/CommandLine.md"
     var page = try String(contentsOfFile: path, encoding: .utf8)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// What `--json` prints, errors included.
+/// The output of `--json`, including errors.
 @Suite struct JSONCommandTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -36,7 +36,7 @@ import Testing
     try #require(child.end.signal == SIGABRT)
   }
 
-  /// Those that print no facts: scripts, pages, another program's output.
+  /// The commands in the set print no facts, but scripts, pages, or another program's output.
   @Test func everyCommandThatPrintsFactsHasIt() {
     let without: Set = ["completion", "dashboard", "manual"]
     for command in PostmortemTool.subcommands where !without.contains(command.name) {
@@ -92,7 +92,7 @@ import Testing
     func lines(_ entries: [Tree.Entry]) -> Int {
       entries.reduce(0) { $0 + 1 + lines($1.entries ?? []) }
     }
-    // The tree has a line at the top and one at the end.
+    // The text has one more line at the top and one at the end.
     #expect(lines(tree.entries) == text.split(separator: "\n").count - 2)
     func all(_ entries: [Tree.Entry]) -> [Tree.Entry] {
       entries.flatMap { [$0] + all($0.entries ?? []) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// The order of lists that several processors make.
+/// The order of lists that several threads build.
 @Suite struct ListedReportTests {
   @Test func elementsMoveToTheirPlaces() {
     var generator = SystemRandomNumberGenerator()
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// More reports than one piece of a list has.
+  /// The list has more reports than one of its pieces.
   @Test func aLongListIsInTheOrderOfTheCrashes() async throws {
     let directory = try SharedDirectory(inMemory: true)
     let database = try CrashReportDatabase(path: directory.path)
@@ -30,7 +30,7 @@ import Testing
       let id = report.id
       try report.finish()
       var facts = ReportFacts()
-      // Each second once, in an order that no directory has.
+      // Each second occurs once, in an order that no directory has.
       let second = number * 1009 % count
       facts.time = Timestamp(nanoseconds: Int64(second) * 1_000_000_000)
       facts.program = "\(number)"

@@ -6,7 +6,7 @@ import Testing
 @testable import CrashReport
 @testable import PostmortemTool
 
-/// Summaries in what container runtimes and collectors make of lines, of one process and of two mixed.
+/// Summaries in the formats of container runtimes and log collectors, of one process and of two mixed ones.
 @Suite struct LogLinesTests {
   private static let lines = [
     "crash-summary 2 x86_64", "product NAME", "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
@@ -15,7 +15,7 @@ import Testing
     #"module 0 00ff /srv/"NAME""#, "frame 0 0+0x1f2a NAME", "frame 1 0?0x1000@0x18 NAME", "end",
   ]
 
-  /// The lines of a first process.
+  /// The lines of one process.
   private func lines(of name: String) -> [String] {
     Self.lines.map { "postmortem[1]: " + $0.replacing("NAME", with: name) }
   }
@@ -75,7 +75,7 @@ import Testing
     try expectRefusal(of: found, saying: "product: web, then api")
   }
 
-  /// No line comes twice in the second summary: its stack alone is that of the first.
+  /// No line occurs twice in the second summary, but its stack belongs to the first process.
   @Test(arguments: [2, 6, 8, 9])
   func soIsOneThatTookTheEndOfAnother(_ place: Int) throws {
     let (web, api) = (lines(of: "web"), lines(of: "api"))
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  /// Neither text nor JSON has a frame, a cause or an ID of it.
+  /// Checks that neither text nor JSON has a frame, a cause or an ID of the last summary.
   private func expectRefusal(of found: [LoggedSummary], saying words: String) throws {
     let last = try #require(found.last)
     #expect(last.isContradictory)
@@ -128,7 +128,7 @@ import Testing
     func log(_ name: String) throws -> [String] {
       var log: [String] = []
       for (number, line) in lines(of: name).enumerated() {
-        // As the driver cuts a long line.
+        // The log driver splits a long line in this way.
         for part in line.contains("module")
           ? [String(line.prefix(30)), line.dropFirst(30) + "\n"] : [line + "\n"]
         {
@@ -182,7 +182,7 @@ import Testing
       }
     }
     expectBoth(zip(log("web"), log("api")).flatMap { $0 + $1 }, "export")
-    // Without the empty line after the last entry.
+    // The log lacks the empty line after the last entry.
     #expect(summaries(in: Array(log("web").joined().dropLast())).found.first?.isWhole == true)
   }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import CrashReport
 @testable import PostmortemTool
 
-/// Crash summaries found again in logs of any kind.
+/// Finds crash summaries in logs of any format.
 @Suite struct LoggedSummaryTests {
   private static let lines = [
     "crash-summary 2 x86_64", "product Shop", "version 1.2",
@@ -96,7 +96,7 @@ import Testing
     let found = blocks(mixed)
     #expect(found.map(\.processID) == [1, 2])
     #expect(found.allSatisfy { $0.isWhole && $0.frames.count == 3 })
-    // The same ID again is the next process.
+    // A repeated process ID is the next process.
     #expect(blocks(marked(1) + marked(1)).count == 2)
   }
 

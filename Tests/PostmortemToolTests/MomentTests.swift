@@ -3,14 +3,14 @@ import Testing
 
 @testable import PostmortemTool
 
-/// Times, ages and sizes as options give them.
+/// Times, ages and sizes in the forms that options accept.
 @Suite struct MomentTests {
   @Test(arguments: [
     ("90m", "2026-11-22T19:35:06.000000007Z"), ("7d", "2026-11-15T21:05:06.000000007Z"),
     ("2026-11-22", "2026-11-22T00:00:00.000000000Z"),
     ("2026-11-22 21:05", "2026-11-22T21:05:00.000000000Z"),
     ("2026-11-22T21:05:59", "2026-11-22T21:05:59.000000000Z"),
-    // As journalctl and docker take them.
+    // Forms that journalctl and docker accept.
     ("yesterday", "2026-11-21T00:00:00.000000000Z"), ("today", "2026-11-22T00:00:00.000000000Z"),
     ("now", "2026-11-22T21:05:06.000000007Z"), ("1 hour ago", "2026-11-22T20:05:06.000000007Z"),
     ("-1d", "2026-11-21T21:05:06.000000007Z"), ("1w", "2026-11-15T21:05:06.000000007Z"),
@@ -18,7 +18,7 @@ import Testing
     ("1h 30min ago", "2026-11-22T19:35:06.000000007Z"), ("21:00", "2026-11-22T21:00:00.000000000Z"),
     ("@1700000000", "2023-11-14T22:13:20.000000000Z"),
     ("Sun 2026-11-22 21:05:59 UTC", "2026-11-22T21:05:59.000000000Z"),
-    // As this tool's JSON and other programs write them.
+    // Forms that this tool's JSON and other programs write.
     ("2026-11-26T01:34:42.054899212Z", "2026-11-26T01:34:42.054899212Z"),
     ("2026-11-26T01:34:42Z", "2026-11-26T01:34:42.000000000Z"),
     ("2026-11-26T01:34:42.5Z", "2026-11-26T01:34:42.500000000Z"),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// `postmortem stats --html`: its counts, and what it makes of hostile names.
+/// `postmortem stats --html`: its counts, and how it handles hostile names.
 @Suite struct OverviewPageTests {
   private static let hostile = "\"><script>alert(1)</script><img src=x onerror='x'>\u{202E}&amp;"
 
@@ -49,12 +49,12 @@ import Testing
     #expect(page.contains("2024-10-03: 1 crash, 1 hang<"))
     #expect(page.contains(">10 crashes<") && page.contains(">1 hang<"))
     #expect(page.contains("shop 2.0") && page.contains("shop 1.0"))
-    // The one that the first crash of the newest version brought.
+    // The signature that first occurred in the newest version.
     #expect(page.matches(of: /class="new"/).count == 1)
     #expect(page.contains("<dt>new in the newest version</dt><dd>1</dd>"))
   }
 
-  /// The report of a run that left no dump knows no host: it is none.
+  /// The report of a run without a dump has no host name, so it does not count as a host.
   @Test func anUnknownHostIsNotCounted() throws {
     var overview = CrashOverview()
     overview.add(try Self.report(day: 19_999))
@@ -66,7 +66,7 @@ import Testing
     #expect(Self.page(overview).contains("2 of 2 hosts"))
   }
 
-  /// One report of a clock that is ahead, one of 1971.
+  /// One report has a clock that is ahead, another one is from 1971.
   @Test func clocksThatAreWrongDoNotStretchTheChart() throws {
     var overview = CrashOverview()
     for day in [400, 19_999, 80_000] as [Int64] { overview.add(try Self.report(day: day)) }
@@ -91,7 +91,7 @@ import Testing
     #expect(page.contains("&lt;script&gt;") && !page.contains("\u{202E}"))
     #expect(!page.contains("\u{1B}") && !page.contains("\u{0}"))
     #expect(page.utf8.count < 100_000)
-    // Nothing is asked for, and nothing runs.
+    // The page loads nothing and runs no scripts.
     #expect(page.contains("default-src 'none'".replacing("'", with: "&#39;")))
     #expect(!page.contains("http://") && !page.contains("https://"))
     #expect(!page.contains(" src=") || page.contains("&lt;img src=x"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// `show` and `list --group` on reports of real crashes.
+/// `show` and `list --group` for reports of real crashes.
 @Suite struct ReportOutputTests {
   /// Three crashes of crash-lab, two of them the same.
   private static func database(in directory: borrowing CrashTestSupport.TemporaryDirectory)
@@ -25,7 +25,7 @@ import Testing
     return database
   }
 
-  /// Runs the tool by a shell, with the rest of the line behind its path.
+  /// Runs a shell command line: the tool's path, followed by the given words.
   private static func run(
     _ line: String, in directory: borrowing CrashTestSupport.TemporaryDirectory,
     environment: [String: String] = [:]
@@ -36,7 +36,7 @@ import Testing
       environment: environment)
   }
 
-  /// One test, because the crashes and their conversion take longer than all the rest.
+  /// All checks are in one test, because the crashes and their conversion take longer than everything else.
   @Test(.needs(.python3)) func realReports() async throws {
     let directory = try CrashTestSupport.TemporaryDirectory()
     let database = try await Self.database(in: directory)
@@ -54,7 +54,7 @@ import Testing
     let entry = try #require(entries.first { $0.id == id })
     let dump = "'\(entry.path)' --no-symbols"
 
-    // A file, an ID and standard input, a pipe or not, are one report, as the schema has it.
+    // A file, an ID, and standard input, as a pipe or a file, give the same report, which conforms to the schema.
     let json = try await Self.run("show \(dump) --json", in: directory).standardOutput
     let schema = try JSONSchema(
       path: BuiltProducts.packageRoot + "/Docs/Reference/ReportSchema.json")
@@ -75,13 +75,13 @@ import Testing
     #expect(html.hasPrefix("<!DOCTYPE html>") && html.hasSuffix("</html>\n"))
     #expect(html.contains("SIGSEGV (11), SEGV_MAPERR"))
 
-    // Colour on a terminal only, and not where it is not wanted.
+    // Colors are used on a terminal only, and not if they are turned off.
     let text = try await Self.run("show \(dump) --text", in: directory).standardOutput
     #expect(!text.contains("\u{1B}"))
     #expect(try await Self.run("show \(dump)", in: directory).standardOutput == text)
     let terminal = "python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' sh -c "
     for (environment, hasColor) in [
-      // Empty is as unset; the test's own environment may have it.
+      // An empty value counts as unset, and replaces a value in the test's own environment.
       (["TERM": "xterm", "NO_COLOR": ""], true), (["TERM": "xterm", "NO_COLOR": "1"], false),
       (["TERM": "dumb", "NO_COLOR": ""], false),
     ] {
@@ -107,11 +107,11 @@ import Testing
     #expect(Set(groups.flatMap(\.reports)).count == 3)
     let text = try await Self.run("list '\(database)' --group", in: directory).standardOutput
     #expect(text.hasPrefix("    2  CrashLab: SIGSEGV | "))
-    // The report's own signature is the group's.
+    // The report's signature is that of its group.
     let id = groups[1].reports[0]
     let shown = try await Self.run("show \(id) --database '\(database)'", in: directory)
     #expect(shown.standardOutput.contains("Signature  " + (groups[1].signature ?? "none")))
-    // What cannot be read is left out and said.
+    // An unreadable report is left out of the list, and named.
     let damaged = database + "/pending/\(id).dmp"
     try Data("MDMP".utf8).write(to: URL(fileURLWithPath: damaged))
     let rest = try await Self.run("list '\(database)' --group", in: directory)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import PostmortemTool
 
-/// What `show` takes: an ID's beginning, a process ID, a program, `latest`, and a dump that is no report yet.
+/// What `show` accepts: the start of an ID, a process ID, a program, `latest`, and a dump that is not converted
+/// yet.
 @Suite struct ReportSelectionTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -23,7 +24,7 @@ import Testing
       environment: ["POSTMORTEM_DATABASE": database])
   }
 
-  /// Leaves the dump of a program of a name; returns its process ID.
+  /// Leaves the dump of a program with a given name; returns its process ID.
   private func crash(_ program: String) async throws -> String {
     let path = directory.path + "/" + program
     if !FileManager.default.fileExists(atPath: path) {
@@ -45,7 +46,7 @@ import Testing
     return try JSONDecoder().decode(Shown.self, from: Data(child.standardOutput.utf8)).reportID
   }
 
-  /// Every file with its bytes.
+  /// Every file of the database with its bytes.
   private func contents() throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for name in try FileManager.default.subpathsOfDirectory(atPath: database) {
@@ -70,7 +71,7 @@ import Testing
     #expect(try await shown("web") == ids[2])
     #expect(try await shown("latest") == ids[2])
     #expect(try await shown("--pid", first) == ids[0])
-    // As one who knows coredumpctl has it; eight letters of an ID are never a process ID.
+    // A process ID, as with coredumpctl; eight characters of an ID are never a process ID.
     #expect(try await shown(second) == ids[1])
     #expect(try await shown(String(ids[0].prefix(8))) == ids[0])
     let none = try await run("show", "--program", "worker", "--pid", first)
@@ -79,13 +80,13 @@ import Testing
     #expect(listed.standardOutput == ids[0] + "\n")
     let byProgram = try await run("list", "-q", "--program", "worker")
     #expect(byProgram.standardOutput == ids[1] + "\n")
-    // Without the index the reports are read, and it stays away.
+    // Without the index, `show` reads the reports, and does not create the index.
     try FileManager.default.removeItem(atPath: database + "/reports.index")
     #expect(try await shown(second) == ids[1])
     #expect(!FileManager.default.fileExists(atPath: database + "/reports.index"))
   }
 
-  /// The laboratory's product has another name than its file.
+  /// crash-lab's product name differs from its file name.
   @Test func listAndShowKnowAProgramByItsFileToo() async throws {
     _ = try await crash("web")
     _ = try await crash("crash-lab")
@@ -98,7 +99,7 @@ import Testing
     }
   }
 
-  /// A program may be named as an ID begins.
+  /// A program's name may look like the start of an ID.
   @Test func aWordOfTwoMeaningsIsNotGuessed() async throws {
     _ = try await crash("web")
     _ = try await run("process")
@@ -130,7 +131,7 @@ import Testing
     for word in ["worker", process, id] { #expect(try await shown(word) == id) }
     #expect(try await shown(String(id.prefix(8))) == id)
     #expect(try await shown("web") == old)
-    // It claims and changes nothing.
+    // `show` claims and changes nothing.
     #expect(try contents() == before)
     _ = try await run("process")
     let report = try await run("show", "--no-symbols")

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ReportTableTests {
   private static let now = Timestamp(seconds: 1_800_000_000)
 
-  /// A report of some seconds ago.
+  /// A report from a number of seconds ago.
   private static func report(
     ago seconds: Int64, in database: CrashReportDatabase, _ change: (inout ReportFacts) -> Void
   ) throws -> ListedReport {
@@ -62,7 +62,7 @@ import Testing
     let ids = ReportTable.shortIDs(of: reports.map(\.stored.id.description))
     #expect(zip(lines.dropFirst(), ids).allSatisfy { $0.hasPrefix($1 + "  ") })
     #expect(lines[0].hasPrefix("ID        WHEN"))
-    // Cause and place, whatever is cut.
+    // The cause and the place are shown, whatever is shortened.
     #expect(lines[1].contains("1 min ago") && lines[1].contains("Index out"))
     #expect(lines[1].contains("Sources/") && lines[2].contains("Checkout."))
     guard width == 200 else { return }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// `postmortem run`, compared with the same command without it.
+/// `postmortem run COMMAND` behaves like COMMAND alone.
 @Suite struct RunCommandTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -54,7 +54,7 @@ import Testing
     let program = try BuiltProducts.besideTests("postmortem")
     let noCommand = try await ChildProcess.run(program, ["run", "--"], in: directory.path)
     #expect(noCommand.standardError.contains("missing argument: COMMAND"))
-    // The first word that is no option begins the command, as with docker run.
+    // As with docker run, the first word that is no option starts the command.
     let script = "exit $#"
     let noDashes = try await ChildProcess.run(
       program, ["run", "/bin/sh", "-c", script, "--help", "--json"], in: directory.path)
@@ -66,7 +66,7 @@ import Testing
       "import os,sys,signal; print(sys.argv[1:], os.environ['A'], sorted(os.listdir('/proc/self/fd')), "
       + "open('/proc/self/status').read().split('SigBlk')[1].split('SigCgt')[0], os.getpgrp() == os.getpgid(os.getppid()))"
     let words = ["/usr/bin/env", "A=b=c", "python3", "-c", alone, "--help", "--", "-x", "ä\u{1}"]
-    // Other tests' descriptors come and go.
+    // Leaves out descriptors of other tests, which open and close at any time.
     let close = [
       "/usr/bin/env", "python3", "-c",
       "import os,sys; os.closerange(3, 4096); os.execv(sys.argv[1], sys.argv[1:])",
@@ -77,7 +77,7 @@ import Testing
     #expect(supervised.end.exitCode == 0, "\(supervised.standardError)")
     #expect(direct.standardOutput.contains("['--help', '--', '-x', 'ä\\x01'] b=c"))
     #expect(supervised.standardOutput == direct.standardOutput)
-    // Bytes that are no UTF-8 arrive as they are.
+    // Bytes that are not valid UTF-8 are passed unchanged.
     let program = try BuiltProducts.besideTests("postmortem")
     let bytes = try await ChildProcess.run(
       "/bin/bash", ["-c", "\"$0\" run -- printf %s $'\\xff\\xfe' | od -An -tx1", program],
@@ -93,13 +93,13 @@ import Testing
     #expect(child.standardError.contains(": SIGABRT "))
     #expect(directory.names("db/pending").count == 2)
     #expect(directory.names("db/pending-serialized-dumps") == [])
-    // A clean run has nothing to tell, and a directory that never was is not made.
+    // A run that exits normally prints nothing, and a missing directory is not created.
     let clean = try await run([victim, database, "exit"], options: ["--database", database])
     #expect(clean.end.exitCode == 0 && clean.standardError == "")
     let other = try await run(["true"], options: ["--database", directory.path + "/other"])
     #expect(other.end.exitCode == 0 && other.standardError == "")
     #expect(directory.names() == ["db"])
-    // What cannot be processed changes nothing about the status.
+    // If processing fails, the exit status does not change.
     try directory.put([], "file")
     let failed = try await run(shell("exit 3"), options: ["--database=\(directory.path)/file"])
     #expect(failed.end.exitCode == 3)
@@ -130,7 +130,8 @@ import Testing
 
   @Test(arguments: ["TERM", "INT", "HUP", "USR1", "USR2", "QUIT", "WINCH", "ABRT", "RTMIN+3"])
   func aSignalThatIsSentArrivesOnce(name: String) async throws {
-    // The command counts what it gets, and sends the signal to this command, its parent, itself.
+    // The command counts the signals that it gets, and sends the signal both to its parent, `postmortem run`, and
+    // to itself.
     let script = """
       count=0; trap 'count=$((count + 1))' \(name)
       kill -\(name) $PPID
@@ -146,8 +147,8 @@ import Testing
 
   @Test(.needs(.python3))
   func theTerminalsInterruptArrivesOnceAndStopsWork() async throws {
-    // A terminal of its own: Ctrl-C goes to the foreground group, which both are in; Ctrl-Z stops
-    // both, and continuing the group goes on.
+    // The test needs its own terminal: Ctrl-C signals the foreground group, which contains both processes; Ctrl-Z
+    // stops both, and continuing the group resumes both.
     let script = #"""
       import os, pty, sys, time, signal
       pid, fd = pty.fork()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// What a person at a terminal sees, and a pipe does not.
+/// The output on a terminal, which differs from that in a pipe.
 @Suite(.needs(.python3)) struct TerminalCommandTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -13,8 +13,8 @@ import Testing
     directory = try SharedDirectory()
   }
 
-  /// Runs the arguments after the first two on a terminal of that width, types the second one, and ends as they
-  /// end.
+  /// Runs the arguments after the first two on a terminal whose width is the first one, types the second one, and
+  /// exits with the same status.
   private static let terminal = """
     import fcntl, os, struct, sys, termios
     process, terminal = os.forkpty()
@@ -49,7 +49,7 @@ import Testing
         "PAGER": "cat",
       ])
     #expect(child.standardError == "")
-    // Without the line feed that started it, and what a progress line has left.
+    // Removes the first line feed, and the remains of a progress line.
     let lines = child.standardOutput.replacing("\r\n", with: "\n").split(
       separator: "\n", omittingEmptySubsequences: false
     ).dropFirst().map { String($0.split(separator: "\u{1B}[K").last ?? "") }

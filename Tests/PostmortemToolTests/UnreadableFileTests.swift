@@ -5,16 +5,15 @@ import Glibc
 import IntermediateDump
 import Testing
 
-/// One file of a report that the system does not give: it is named, and the others are listed, pruned and
-/// uploaded.
+/// One file of a report cannot be read: the commands name it, and list, prune and upload the other reports.
 ///
-/// `swift run proofs kills` has errors of a disk.
+/// `swift run proofs kills` tests disk errors.
 @Suite struct UnreadableFileTests {
-  /// What lies in a file's place.
+  /// What replaces the file.
   enum Obstacle: String, CaseIterable, CustomTestStringConvertible {
     /// A directory in place of a minidump, or of its metadata.
     case directory, metadataDirectory
-    /// A file of another user, whom alone it is for.
+    /// A file that only its owner, another user, can read.
     case foreign, foreignMetadata
 
     var testDescription: String { rawValue }
@@ -23,7 +22,7 @@ import Testing
 
   private let dumps: PendingDatabase
   private var database: String { dumps.path }
-  /// Root may read everything; 65534 may not.
+  /// Root can read everything, so the command runs as user 65534.
   private static let asUser =
     getuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
 
@@ -33,9 +32,9 @@ import Testing
 
   private func tool(_ words: String...) async throws -> ChildProcess { try await tool(words) }
 
-  /// Four reports, one of which has the obstacle.
+  /// Makes four reports, one of which has the obstacle.
   ///
-  /// - Returns: the path in whose place it lies, its report, and the others.
+  /// - Returns: the path of the replaced file, its report, and the other reports.
   private func reports(
     _ obstacle: Obstacle
   ) async throws -> (path: String, bad: ReportID, good: Set<ReportID>) {
@@ -72,11 +71,11 @@ import Testing
       expect(run, names: path)
       guard words != ["--group"] else { continue }
       for id in good { #expect(run.standardOutput.contains("\(id)"), "\(run)") }
-      // What is known of it stays.
+      // Whatever can still be read of the report is listed.
       let isListed = obstacle != .directory
       #expect(run.standardOutput.contains("\(bad)") == isListed, "\(run)")
     }
-    // It counts files, and reads none.
+    // `stats` counts files without reading them.
     if obstacle != .foreign { expect(try await tool("stats", "-d", database), names: path) }
     let shown = try await tool("show", "-d", database)
     #expect(shown.end.exitCode == 0, "\(shown)")
@@ -91,14 +90,14 @@ import Testing
   func pruneGoesOnAndNamesIt(_ obstacle: Obstacle) async throws {
     let (path, bad, good) = try await reports(obstacle)
     let tried = try await tool("prune", "-d", database, "--size", "0", "--dry-run")
-    // What can be removed need not be readable.
+    // A file need not be readable to be removed.
     if obstacle != .foreign { expect(tried, names: path) }
     let run = try await tool("prune", "-d", database, "--size", "0")
     if obstacle != .foreign, obstacle != .foreignMetadata { expect(run, names: path) }
     let left = try FileManager.default.contentsOfDirectory(atPath: database + "/pending").filter {
       $0.hasSuffix(".dmp")
     }
-    // The newest stays.
+    // The newest report is kept.
     #expect(left.filter { $0 != "\(bad).dmp" }.count <= 1, "\(left)")
     #expect(good.count { run.standardOutput.contains("\($0)") } >= 2, "\(run)")
   }
@@ -121,7 +120,7 @@ import Testing
     expect(run, names: path)
     let sent = Set(receiver.forms.compactMap { $0.fields["report_id"].flatMap { ReportID($0) } })
     #expect(sent == good, "\(run)")
-    // Nor is it sent by the next one.
+    // The next upload does not send it either.
     expect(try await tool("upload", "-d", database, "--url", receiver.url), names: path)
     #expect(receiver.forms.count == good.count)
   }

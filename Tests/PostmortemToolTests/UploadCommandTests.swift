@@ -50,7 +50,8 @@ import Testing
     #expect(!dry.standardOutput.contains(ids[1]))
     #expect(try await list(database).allSatisfy { $0.upload.attempts == 0 && !$0.upload.requested })
 
-    // Without the secret the server refuses it for good; asked for again, it goes.
+    // Without the secret, the server refuses the report for good; after a new request with the secret, it is
+    // sent.
     #expect(try await run("upload", database, ids[0], "--url", receiver.url).end.exitCode == 1)
     var entry = try #require(try await list(database).first)
     #expect(entry.upload.state == "skipped" && entry.upload.note?.hasPrefix("HTTP 401") == true)
@@ -81,7 +82,8 @@ import Testing
   @Test func consentCanBeGivenBeforeThereIsAReportOrADatabase() async throws {
     let victim = try BuiltProducts.besideTests("HandlerOnlyVictim")
     let root = directory.path
-    // Empty, as a new volume is, made by a handler that has not crashed, and missing.
+    // A database can be an empty directory, such as a new volume, one that a handler has made without a crash, or
+    // a missing one.
     for name in ["empty", "volume/lost+found", "started", "missing"] where name != "missing" {
       try FileManager.default.createDirectory(
         atPath: "\(root)/places/\(name)", withIntermediateDirectories: true)
@@ -99,13 +101,13 @@ import Testing
         #expect(child.end.exitCode == 0, "\(name): \(child.standardError)")
         #expect(child.standardOutput.contains("\(isEnabled)"))
       }
-      // The program that starts later finds the consent.
+      // A program that starts later has the consent.
       let receiver = try UploadReceiver()
       let child = try await run(
         "run", "--database", place, "--upload", receiver.url, "--", victim, place, "abort")
       #expect(child.end.signal == SIGABRT && receiver.forms.count == (name == "started" ? 2 : 1))
     }
-    // A directory of something else is no database by mistake.
+    // A directory with other files is not taken for a database.
     try directory.put([1], "places/file")
     let child = try await run("upload", root + "/places", "--enable")
     #expect(child.end.exitCode == 1 && child.standardError.contains("--create"))
@@ -137,7 +139,8 @@ import Testing
     let receiver = try UploadReceiver()
     try await crash()
     let tool = try BuiltProducts.besideTests("postmortem")
-    // Ended by a signal once it says that the report is sent; without consent it says so at once.
+    // The test ends watch by a signal once it prints that the report is sent; without consent, watch prints that
+    // at once.
     let script = """
       "$1" watch "$2" --upload "$3" 2>err & until grep -q "$4" err; do sleep 0.05; done
       kill $!; wait $!; status=$?; cat err >&2; exit $status

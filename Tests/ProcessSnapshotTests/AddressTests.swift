@@ -3,7 +3,7 @@ import Testing
 
 /// Addresses and ranges at both ends of the address space.
 @Suite struct AddressTests {
-  /// Whatever can be asked of two of these is answered.
+  /// For any two of these addresses, every operation returns a result without a trap.
   static let extremes: [UInt64] = [
     0, 1, 7, 8, 4095, 4096, 1 << 31, 1 << 47, (1 << 63) - 1, 1 << 63, .max - 4096, .max - 8,
     .max - 1, .max,
@@ -30,7 +30,7 @@ import Testing
     #expect(top.end == nil && top.clampedEnd == .highest)
     #expect(top.contains(.highest) && top.offset(of: .highest) == 0xFFF)
     #expect(!top.ends(atOrBelow: .highest))
-    // More than there is.
+    // A byte count that exceeds the address space is clamped.
     #expect(AddressRange(start: 0xFFFF_FFFF_FFFF_F000, byteCount: .max) == top)
     let whole = AddressRange(start: 0, byteCount: .max)
     #expect(whole.contains(.highest &- 1) && !whole.contains(.highest))
@@ -102,7 +102,7 @@ import Testing
     let regions = [
       MemoryRegion(address: .highest &- 7, bytes: Array(repeating: 2, count: 8)),
       MemoryRegion(address: .highest &- 15, bytes: Array(repeating: 1, count: 12)),
-      // Reaches past the end, and is left out.
+      // This region extends past the end, and is left out.
       MemoryRegion(address: .highest &- 3, bytes: Array(repeating: 3, count: 8)),
       MemoryRegion(address: 0, bytes: [9]),
     ]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProcessSnapshot
 
-/// All tasks, as the handler writes them, and as a report keeps them.
+/// All tasks, in the form that the handler writes and in the form that a report keeps.
 @Suite struct AllTasksTests {
   private static var tasks: AllTasks {
     var tasks = AllTasks(

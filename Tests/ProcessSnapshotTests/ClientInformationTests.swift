@@ -2,7 +2,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// What a dump has of what the program told.
+/// The parts of a dump that the program has set, such as annotations and breadcrumbs.
 @Suite struct ClientInformationTests {
   private func read(_ fill: (inout DumpTokens) -> Void) throws -> ProcessSnapshot {
     var dump = DumpTokens()
@@ -11,7 +11,7 @@ import Testing
     return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: dump.bytes))
   }
 
-  /// One of everything.
+  /// Client information with one value of every kind.
   private var full: ClientInformation {
     var client = ClientInformation()
     let values: [ClientAnnotation.Value?] = [

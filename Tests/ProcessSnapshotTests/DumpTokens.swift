@@ -1,6 +1,6 @@
 import IntermediateDump
 
-/// Writes an intermediate dump token by token, by the numbers of its format and none of the product's writer.
+/// Writes an intermediate dump token by token, by the numbers of its format, without the product's writer.
 struct DumpTokens {
   private(set) var bytes: [UInt8]
 

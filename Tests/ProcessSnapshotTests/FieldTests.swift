@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func everyKeyIsReadSomewhere() {
-    // What is read by code of its own, for it takes more than one map.
+    // Keys with separate code, because they need more than one map.
     let others: Set<IntermediateDumpKey> = [
       .exception, .threads, .thread, .crashingThread, .generalRegisters, .floatingPointState,
       .stack,
@@ -28,7 +28,7 @@ import Testing
       .moduleSize, .moduleSource, .annotation, .annotationName, .annotationValue, .annotationData,
       .symbol,
     ]
-    // Of run records.
+    // The keys of run records.
     let owners = IntermediateDumpKey.allCases.filter {
       (1000...1006).contains($0.rawValue) || (1205...1212).contains($0.rawValue)
         || (1450...1463).contains($0.rawValue)

@@ -1,15 +1,15 @@
 import IntermediateDump
 
-/// A dump with everything that the handler writes, in its order.
+/// A dump with everything that the handler writes, in the same order.
 enum HandlerDump {
   static let reportID: [UInt8] = Array(0x10..<0x20)
 
-  /// gregset_t: each word its own index in the low byte, but for the ones that are checked.
+  /// A gregset_t: each word has its own index in the low byte, except the words that the tests check.
   static func generalRegisters(rsp: UInt64, rip: UInt64, trap: UInt64, error: UInt64) -> [UInt8] {
     var words = (0..<23).map { UInt64($0) | 0xAB00 }
     words[15] = rsp
     words[16] = rip
-    // ss, fs, gs, cs.
+    // The segment registers ss, fs, gs and cs.
     words[18] = 0x002B_0063_006B_0033
     words[19] = error
     words[20] = trap
@@ -29,7 +29,7 @@ enum HandlerDump {
   static func programHeaders(_ segments: [(flags: UInt64, address: UInt64, size: UInt64)])
     -> [UInt8]
   {
-    // PT_PHDR first, which does not count.
+    // PT_PHDR comes first, and is ignored.
     var headers = programHeader(type: 6, flags: 4, address: 0x40, size: 0xFFFF_FFFF)
     for segment in segments {
       headers += programHeader(
@@ -41,13 +41,13 @@ enum HandlerDump {
   private static func programHeader(
     type: UInt64, flags: UInt64, address: UInt64, size: UInt64
   ) -> [UInt8] {
-    // Offset, virtual and physical address, size in the file and in memory, alignment.
+    // Offset, virtual and physical address, size in the file and in memory, and alignment.
     let words: [UInt64] = [0, address, address, size, size, 0x1000]
     return DumpTokens.integer(type, 4) + DumpTokens.integer(flags, 4)
       + words.flatMap { DumpTokens.integer($0, 8) }
   }
 
-  /// - Parameter isOfEarlierVersion: the crashing thread in one part, behind the process.
+  /// - Parameter isOfEarlierVersion: true to write the crashing thread in one part, after the process.
   static func bytes(
     signal: UInt64 = 11, code: UInt64 = 1, isOfEarlierVersion: Bool = false,
     captureFailed: Bool = false
@@ -98,7 +98,7 @@ enum HandlerDump {
     writeResources(&dump)
     let text = Array(mapsText.utf8)
     dump.array(.mappings) { dump in
-      // In pieces that end in the middle of a line.
+      // The text is split into pieces, in the middle of lines.
       for start in stride(from: 0, to: text.count, by: 50) {
         dump.map(.mappingsChunk) {
           $0.property(.mappingsText, Array(text[start..<min(start + 50, text.count)]))
@@ -170,7 +170,7 @@ enum HandlerDump {
           dump.unsigned(.descriptorNumber, 4, 4)
           dump.unsigned(.descriptorKind, 99, 1)
         }
-        // No number, no descriptor.
+        // A descriptor without a number, which is ignored.
         dump.map(.descriptor) { dump in dump.unsigned(.descriptorKind, 1, 1) }
       }
     }
@@ -246,7 +246,7 @@ enum HandlerDump {
     dump.unsigned(.stackRegionEnd, 0x7FFD_0000_4000)
     dump.array(.stack) { dump in
       dump.region(0x7FFD_0000_00C0, [UInt8](repeating: 2, count: 64))
-      // Could not be read.
+      // A region that could not be read.
       dump.region(0x7FFD_0000_0100, nil)
       dump.region(0x7FFD_0000_0140, [UInt8](repeating: 3, count: 64))
     }
@@ -286,7 +286,7 @@ enum HandlerDump {
         dump.unsigned(.niceValue, UInt64(UInt32(bitPattern: -7)), 4)
         dump.text(.systemCall, "202 0x1 0x2 0x3 0x4 0x5 0x6 0x1000 0x2000")
       }
-      // Once more: the first one counts.
+      // A duplicate thread; the first one is used.
       dump.map(.thread) { dump in
         dump.unsigned(.threadID, 901, 4)
         dump.unsigned(.captureMethod, 5, 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProcessSnapshot
 
-/// What a sanitized snapshot keeps of objects: enough to name their types, and no contents.
+/// The words of objects that a sanitized snapshot keeps: enough to name their types, and no contents.
 @Suite struct KeptObjectsTests {
   private static let stack = SyntheticProcess.stack
   private static let replaced = ProcessSnapshot.replacedWord
@@ -12,7 +12,7 @@ import Testing
   private static let heap: UInt64 = 0x5555_9999_0000
   private static let secret: UInt64 = 0x7465_7263_6573_6121
 
-  /// A process with words on its stack, and with words at other addresses.
+  /// A process with the given words on its stack and at other addresses.
   private func process(
     stack words: [UInt64], rdi: UInt64 = 0, _ others: [UInt64: [UInt64]]
   ) -> ProcessSnapshot {
@@ -35,7 +35,7 @@ import Testing
     return snapshot
   }
 
-  /// Metadata of a class of the module, whose fourth and fifth word are sizes.
+  /// Metadata of a class of the module; its fourth and fifth word are sizes.
   private func classMetadata(arguments: [UInt64] = [], size: UInt64? = nil) -> [UInt64] {
     let size = size ?? UInt64(72 + 8 * arguments.count)
     return [

@@ -14,7 +14,7 @@ import Testing
     for index in found.indices { found[index].segments = [] }
     #expect(
       found == [
-        // From the page of 0x400123 to 0x601234.
+        // The range from the page of 0x400123 to 0x601234.
         ModuleSnapshot(
           address: 0x40_0000, size: 0x20_1234, path: "/opt/my prog", buildID: [1, 2, 3, 4]),
         ModuleSnapshot(
@@ -23,7 +23,7 @@ import Testing
       ])
   }
 
-  /// Without the maps, which a torn dump may lack, the headers say whether an image can run.
+  /// Without the maps, which a truncated dump may lack, the program headers show whether an image can run.
   @Test func headersDecideWithoutMaps() throws {
     var dump = DumpTokens()
     dump.array(.modules) { dump in
@@ -71,12 +71,12 @@ import Testing
     #expect(try modules(dump.bytes).map(\.size) == [0x30])
   }
 
-  /// What the linker lists is a module by its program headers, whatever the mappings show.
+  /// An image in the linker's list is a module according to its program headers, whatever the mappings show.
   @Test func listedImagesNeedNoMappings() throws {
     var dump = DumpTokens()
     dump.array(.mappings) { dump in
       dump.map(.mappingsChunk) { dump in
-        // lld: three mappings of the file's first page. The code was moved to memory without a file.
+        // lld maps the file's first page three times. The code was moved to memory without a file.
         dump.text(
           .mappingsText,
           """
@@ -114,19 +114,19 @@ import Testing
     #expect(module.segments.map(\.isExecutable) == [false, true, false, false])
     for (address, isOurs) in [
       (0x1_0000, true), (0x1_1FFF, true), (0x1_2FFF, true), (0x1_3000, false),
-      // Code of others in a hole of the image.
+      // Other code in a hole of the image.
       (0x1_8010, false), (0x2_0010, true), (0x2_0100, false),
     ] as [(UInt64, Bool)] {
       #expect((snapshot.module(containing: Address(address)) != nil) == isOurs, "\(address)")
     }
-    // A minidump's copy has the same.
+    // The copy in a minidump is the same.
     let copy = try #require(snapshot.encoded())
     #expect(
       ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: copy)).modules
         == snapshot.modules)
   }
 
-  /// Threads of glibc 2.42, whose guards lie within their stacks, share a mapping.
+  /// In glibc 2.42, guards are inside the threads' stacks, so several stacks share a mapping.
   @Test func stacksInOneMappingAreSeparate() throws {
     var dump = DumpTokens()
     func thread(_ dump: inout DumpTokens, _ id: UInt64, _ pointer: UInt64, _ control: UInt64) {

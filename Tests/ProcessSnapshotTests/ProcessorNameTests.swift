@@ -3,7 +3,7 @@ import Testing
 
 @testable import ProcessSnapshot
 
-/// Names of processors that have numbers alone.
+/// Names of processors for which the kernel shows only numbers.
 @Suite struct ProcessorNameTests {
   private static func text(_ implementer: String, _ part: String) -> [UInt8] {
     Array(
@@ -36,7 +36,7 @@ import Testing
     #expect(ProcessorName.of([]) == nil)
   }
 
-  /// A dump of x86_64 has the name itself.
+  /// A dump from x86_64 contains the name itself.
   @Test(arguments: ["Some Processor", nil])
   func dump(_ model: String?) throws {
     let bytes = try #require(

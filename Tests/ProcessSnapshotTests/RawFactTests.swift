@@ -2,7 +2,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// Facts that the handler writes as the kernel gives them, and that the reader of a dump decodes.
+/// Facts that the handler writes in the kernel's form, and that the reader of a dump decodes.
 @Suite struct RawFactTests {
   private func snapshot(_ body: (inout DumpTokens) -> Void) throws -> ProcessSnapshot {
     var dump = DumpTokens()
@@ -30,7 +30,7 @@ import Testing
     #expect(read.process.oomScoreAdjustment == score)
   }
 
-  /// The struct rusage begins with the user time and the system time, each in seconds and microseconds.
+  /// The struct rusage starts with the user time and the system time, each in seconds and microseconds.
   @Test(arguments: [(144, true), (143, false), (145, false), (0, false)])
   func processorTimes(size: Int, isRead: Bool) throws {
     let words: [UInt64] = [1, 2, 3, 4] + Array(repeating: 5, count: 15)

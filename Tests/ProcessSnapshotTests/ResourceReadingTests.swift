@@ -88,7 +88,7 @@ import Testing
     process.crashUptime = 5_259_000_000
     #expect(process.age == nil && process.startTime == nil)
     process.startTicks = 500
-    // In steps of 10 ms.
+    // Ticks are in steps of 10 ms.
     #expect(process.age == 250_000_000 && process.startTime == nil)
     process.crashTime = 1_000_000_000
     #expect(process.startTime == 750_000_000)
@@ -108,7 +108,7 @@ import Testing
     #expect(process.uptime == 3)
   }
 
-  /// Code of a signal; whether its siginfo names a sender.
+  /// The code of a signal, and whether its siginfo names a sender.
   @Test(
     arguments: [
       (0, true), (-1, true), (-3, true), (-6, true), (-2, false), (-4, false), (-5, false),
@@ -117,7 +117,7 @@ import Testing
   func senders(code: Int32, isNamed: Bool) {
     var exception = ExceptionSnapshot(threadID: 1)
     (exception.signal, exception.code) = (10, code)
-    // From byte 16: process ID, user ID, value.
+    // The process ID, the user ID and the value, from byte 16 on.
     exception.signalInfo =
       [UInt8](repeating: 0, count: 16) + [
         1, 2, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 9, 0, 0, 0, 0, 0, 0, 1,

@@ -8,7 +8,7 @@ import Testing
   private static let stack = SyntheticProcess.stack
   private static let replaced = ProcessSnapshot.replacedWord
 
-  /// A process of one thread, whose stack has these words.
+  /// A process with one thread, whose stack has these words.
   private func process(_ words: [UInt64], cut: Int = 0) -> ProcessSnapshot {
     var snapshot = SyntheticProcess.snapshot()
     let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
@@ -58,7 +58,7 @@ import Testing
     #expect(half.littleEndian(at: 0, width: 4) == code >> 16 & 0xFFFF_FFFF)
     let across = try #require(snapshot.memory.bytes(at: Self.stack &+ 6, count: 4))
     #expect(across.littleEndian(at: 2, width: 2) == Self.replaced & 0xFFFF)
-    // Read as a minidump's writer does.
+    // Reads the memory like the minidump writer.
     var whole: [UInt8] = []
     let contents = snapshot.memory.regions[0].contents
     let isWhole = contents.forEachSlice(of: 0..<contents.count) { whole += $0 }

@@ -13,7 +13,7 @@ import Testing
     #expect(read.reportID?.bytes == HandlerDump.reportID)
     #expect(read.process.identifier == "prog")
     #expect(read.process.processID == 900)
-    // The crash knows better than the start.
+    // The value from the crash has precedence over that from the start.
     #expect(read.process.parentProcessID == 40)
     #expect(read.process.launchTime == 1_000)
     #expect(read.process.crashTime == 2_000)
@@ -90,7 +90,7 @@ import Testing
         dump.region(0x2FE0, [UInt8](repeating: 3, count: 64))
       }
     }
-    // Of another thread: not a part of it.
+    // A part of another thread is not added to the crashing one.
     dump.map(.crashingThread) { dump in
       dump.unsigned(.threadID, 6, 4)
       dump.text(.threadName, "other")
@@ -165,7 +165,7 @@ import Testing
     #expect(read.crashedThread?.id == 901)
   }
 
-  /// Signal, code, whether si_addr and the trap number belong to it.
+  /// The signal, its code, and whether si_addr and the trap number apply to it.
   @Test(
     arguments: [
       (11, 1, true, true), (7, 2, true, true), (4, 2, true, true), (8, 1, true, true),
@@ -215,7 +215,7 @@ import Testing
       let read = try snapshot(Array(bytes[..<count]))
       #expect(!read.capture.isComplete)
       #expect(read.capture.damage != nil)
-      // Nothing that a longer prefix had is lost, and nothing is made up.
+      // A longer prefix loses nothing that a shorter one had.
       #expect(read.threads.count >= threads)
       threads = read.threads.count
       let total = read.memory.regions.reduce(0) { $0 + $1.bytes.count }
@@ -229,7 +229,7 @@ import Testing
     #expect((threads, modules) == (3, whole.modules.count))
   }
 
-  /// Every third byte by each mask; the fuzzer's target `tokens` changes them in all ways.
+  /// Changes every third byte by each mask; the fuzzing target `tokens` makes all changes.
   @Test func anyByteMayChange() {
     var bytes = HandlerDump.bytes()
     var readable = 0
@@ -242,7 +242,7 @@ import Testing
       }
       bytes[index] ^= mask
     }
-    // Magic number, version, word size and header size.
+    // Only the magic number, version, word size and header size make a dump unreadable.
     #expect(readable >= bytes.count - 15)
   }
 

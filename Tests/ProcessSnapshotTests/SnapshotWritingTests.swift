@@ -2,7 +2,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// What a snapshot is written as is a whole dump, which the reader of dumps reads.
+/// An encoded snapshot is a complete dump, which the reader of dumps can read.
 @Suite struct SnapshotWritingTests {
   private func read(_ bytes: [UInt8], memory: MemorySnapshot? = nil) throws -> ProcessSnapshot {
     ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes), memory: memory)
@@ -24,12 +24,12 @@ import Testing
     #expect(document.isComplete)
     #expect(document.root.maps(.conversion).count == 1)
     #expect(ProcessSnapshot(reading: document, memory: snapshot.memory) == snapshot)
-    // By itself it has no byte of memory, and says where there was some.
+    // Alone, the dump has no bytes of memory; it only records where there were some.
     let alone = ProcessSnapshot(reading: document)
     #expect(alone.memory.regions.isEmpty && alone.threads.allSatisfy(\.stack.isEmpty))
     #expect(alone.threads.map(\.context) == snapshot.threads.map(\.context))
     #expect(snapshot.annotations["a"] == "of the converter")
-    // Who crashed, and by what, comes first.
+    // The crashed process and the cause come first.
     let summary = ProcessSnapshot(
       summarizing: try IntermediateDumpDocument(parsing: Array(bytes.prefix(1024))))
     #expect(summary.exception?.signal == 11 && summary.process.identifier == "prog")

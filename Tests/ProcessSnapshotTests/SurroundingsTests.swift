@@ -51,7 +51,7 @@ import Testing
     #expect(found("/var/lib/docker/containers/ID/hostname") == Self.id)
     #expect(found("/docker/containers/ID/hostname") == Self.id)
     #expect(found("/containers/overlay-containers/ID/userdata/.containerenv") == Self.id)
-    // The pod's, not the container's.
+    // The name would be the pod's, not the container's.
     #expect(found("/var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes/ID/hostname") == nil)
     #expect(found("/containers/overlay-containers/ID/userdata/hostname") == nil)
     #expect(found("/etc/hostname") == nil)
@@ -138,7 +138,7 @@ import Testing
     #expect(process.descriptors.map(\.kind) == [.file] + kinds)
     #expect(process.descriptors.map(\.path) == [nil] + Array(links.prefix(3)) + [nil, nil])
     #expect(process.descriptors[0].isDeleted && !process.descriptors[0].isCut)
-    // Twice changes nothing more.
+    // Sanitizing a second time changes nothing.
     var again = snapshot
     again.sanitize()
     #expect(again == snapshot)

@@ -2,7 +2,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// What a dump says of the process's fate.
+/// The facts in a dump about what happened to the process after the crash.
 @Suite struct SurvivalTests {
   private func survival(_ fill: (inout DumpTokens) -> Void) throws -> Survival? {
     var dump = DumpTokens()

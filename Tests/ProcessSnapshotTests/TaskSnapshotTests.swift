@@ -1,20 +1,20 @@
 import ProcessSnapshot
 import Testing
 
-/// A task's fields, out of memory as the runtime of Swift 6.3 leaves it.
+/// Reads a task's fields from memory in the layout of Swift 6.3's runtime.
 @Suite struct TaskSnapshotTests {
   static let address: UInt64 = 0x5555_0000_1000
 
-  /// 512 bytes of a task, its status records and its name.
+  /// 512 bytes with a task, its status records and its name.
   private func words(_ change: (inout [Int: UInt64]) -> Void = { _ in }) -> MemorySnapshot {
     var words: [Int: UInt64] = [
       0x20: 7 << 32 | 0x4200_1500,
-      // Running, its priority raised.
+      // The task is running, with a raised priority.
       0x60: 0x815,
       0x68: Self.address + 0x100,
       0x90: 1,
       0x98: 0x11,
-      // A record of another kind, then the name's.
+      // A record of another kind, then the name's record.
       0x100: 3, 0x108: Self.address + 0x120,
       0x120: 6, 0x128: 0, 0x130: Self.address + 0x180,
     ]
@@ -46,7 +46,7 @@ import Testing
 
   @Test func whatIsNoTaskHasNone() {
     #expect(task.fields(in: MemorySnapshot()) == nil)
-    // A job of another kind.
+    // A job that is not a task.
     #expect(task.fields(in: words { $0[0x20] = 0x4200_15C0 }) == nil)
     let later = TaskSnapshot(threadID: 1, address: Address(Self.address), layoutVersion: 2)
     #expect(later.fields(in: words()) == nil)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import ProcessSnapshot
 
-/// The throw of the error that ended the process, among those that were recorded.
+/// Finds the throw of the error that ended the process among the recorded throws.
 @Suite struct ThrowSnapshotTests {
   private static let stack = SyntheticProcess.stack
 
-  /// A process whose crashing thread has these words on its stack.
+  /// A process with these words on the crashing thread's stack.
   private func process(_ words: [UInt64], _ records: [ThrowSnapshot]) -> ProcessSnapshot {
     var snapshot = SyntheticProcess.snapshot()
     let bytes = words.flatMap { word in
@@ -21,7 +21,7 @@ import Testing
     return snapshot
   }
 
-  /// - Parameter thread: 4001 is the one that crashes.
+  /// - Parameter thread: the ID of the thread; 4001 crashes.
   private func record(_ thread: UInt32, at uptime: UInt64, error: Address? = nil) -> ThrowSnapshot {
     ThrowSnapshot(
       threadID: thread, uptime: uptime, error: error,
@@ -32,17 +32,18 @@ import Testing
     #expect(SyntheticProcess.snapshot().crashedThread?.id == 4001)
     let records = [
       record(4001, at: 9, error: 0x10_0010), record(4002, at: 5, error: 0x10_0020),
-      // Another thread threw it first.
+      // Another thread threw the same error first.
       record(4003, at: 4, error: 0x10_0020),
     ]
     #expect(process([1, 0x10_0020], records).lastThrow == records[2])
-    // In a dump of a version that did not know an error again: the same memory as that of one before.
+    // A dump of a version that did not recognize a rethrown error: a new error may have the address of an earlier
+    // one.
     let reused = records + [record(4002, at: 3, error: 0x10_0020)]
     #expect(process([1, 0x10_0020], reused).lastThrow == records[1])
     #expect(process([1, 2], records).lastThrow == records[0])
     #expect(process([1, 2], Array(records.dropFirst())).lastThrow == nil)
     #expect(process([1, 2], []).lastThrow == nil)
-    // The newest, in whatever order they come.
+    // The newest record is found in any order.
     #expect(process([0x10_0010, 0x10_0020], records.reversed()).lastThrow == records[0])
   }
 

@@ -1,10 +1,10 @@
-/// A group of suites that show one thing, by a name for the command line.
+/// A group of suites that prove one claim, with a name for the command line.
 struct Proof: Sendable {
-  /// What `--full` adds.
+  /// What `--full` adds to a proof.
   enum Full: Sendable {
-    /// The suites run more, told by the environment.
+    /// The suites run more cases, because of an environment variable.
     case environment(name: String, value: String)
-    /// The catalogue is run with these options, one after the other.
+    /// The catalogue runs once with each of these option lists.
     case catalogue([[String]])
   }
 
@@ -12,12 +12,12 @@ struct Proof: Sendable {
   enum Ring: Sendable {
     /// Handler, dump, conversion, report and database: CI checks it with every change.
     case core
-    /// Stands on the core, which never imports it: CI checks it where a change can reach it.
+    /// Modules that use the core, which never imports them: CI checks them if a change can affect them.
     case outer
   }
 
   let name: String
-  /// One line.
+  /// A summary in one line.
   let summary: String
   /// The type names of the proof's suites in this target.
   let suites: [String]
@@ -25,16 +25,16 @@ struct Proof: Sendable {
   let covers: [String]
   var ring = Ring.core
   var full: Full?
-  /// True for one that measures processes that wait: other work on the machine would count for theirs.
+  /// True for a proof that measures waiting processes: other work on the machine would distort the measurement.
   var runsAlone = false
 }
 
 extension Proof {
-  /// In the order in which they run.
+  /// All proofs, in the order in which they run.
   ///
   /// `DoorTests` compares the suites with the files below this directory.
   static let all: [Proof] = [
-    // The longest, much of which waits: beside the others.
+    // The longest proof, which waits much of the time: it runs at the same time as the others.
     Proof(
       name: "catalogue", summary: "every way to die under every condition",
       suites: ["CatalogueTests"],

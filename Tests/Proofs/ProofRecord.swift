@@ -1,26 +1,27 @@
 internal import Foundation
 
-/// What came of a proof, gathered from the events of Swift Testing.
+/// The result of a proof, collected from the events of Swift Testing.
 struct ProofRecord: Sendable {
   let name: String
   let summary: String
-  /// Functions that ran.
+  /// The number of test functions that ran.
   var tests = 0
-  /// How often they ran: once for each combination of arguments; and runs of the catalogue.
+  /// The number of test cases, one for each combination of arguments, and of runs of the catalogue.
   var cases = 0
-  /// Tests, or runs of the catalogue.
+  /// The number of failed tests, or failed runs of the catalogue.
   var failed = 0
-  /// What was not run, by what is missing for it.
+  /// The number of skipped tests, by the missing requirement.
   var skipped: [String: Int] = [:]
-  /// Why the proof could not be run to its end; nil if it was.
+  /// Why the proof could not be completed; nil if it was.
   var obstacle: String?
   var seconds = 0.0
-  /// Of all processes that it ran.
+  /// The processor time of all processes that the proof ran.
   var processorSeconds = 0.0
 
-  /// True if it ran and nothing failed.
+  /// True if the proof ran and nothing failed.
   ///
-  /// With CI=true a test that lacks a tool runs and fails, so that a skipped one is one that cannot be had.
+  /// With CI=true, a test whose tool is missing runs and fails; it is skipped only if the tool cannot be
+  /// installed.
   var holds: Bool { failed == 0 && obstacle == nil }
 
   private var parameterized: Set<String> = []
@@ -29,7 +30,7 @@ struct ProofRecord: Sendable {
   private var failing: Set<String> = []
   private var functions: Set<String> = []
 
-  /// The tests that have begun and not ended.
+  /// The tests that have started and not ended.
   var underWay: [String] { starts.keys.filter(functions.contains).map(Self.short).sorted() }
 
   init(_ proof: Proof) {
@@ -65,7 +66,7 @@ struct ProofRecord: Sendable {
     case "testSkipped" where functions.contains(id):
       return skip(id, payload)
     case "testCaseCancelled":
-      // It has begun, and was not run.
+      // The case has started, but was not run.
       casesOf[id, default: 0] -= 1
       return skip(id, payload)
     case "testEnded" where functions.contains(id):

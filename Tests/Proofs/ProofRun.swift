@@ -1,7 +1,7 @@
 internal import CrashTestSupport
 internal import Foundation
 
-/// Runs one proof: its suites in a process of their own, which a crash of a test ends alone.
+/// Runs the suites of one proof in a child process, so that a test that crashes ends only that process.
 struct ProofRun {
   private let proof: Proof
   private let isFull: Bool
@@ -30,8 +30,10 @@ struct ProofRun {
     return record
   }
 
-  /// The events come through a FIFO that this process keeps open for both, so that opening it waits for
-  /// nobody; a line of ours marks the end.
+  /// Runs the suites and reads their events from a FIFO.
+  ///
+  /// This process opens the FIFO for reading and writing, so that opening it does not block. A line that it
+  /// writes itself marks the end.
   private func runSuites(_ record: inout ProofRecord) throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/events"
@@ -84,13 +86,13 @@ struct ProofRun {
   }
 
   private static let endMark = "end of the events"
-  /// Begins the line with the seconds of processor time.
+  /// The start of the line with the seconds of processor time.
   private static let processorMark = "seconds of processor time: "
 
-  /// Writes a line with the processor time of this process and its children, which ran suites, where the
-  /// events went.
+  /// Writes a line with the processor time of this process, which ran suites, and of its children, to the event
+  /// stream.
   ///
-  /// The one that runs this process could only tell the time of all of its children.
+  /// Its parent could only measure the total of all of its children.
   static func tellProcessorTime(to arguments: [String]) {
     guard let option = arguments.firstIndex(of: "--event-stream-output-path"),
       arguments.indices.contains(option + 1),
@@ -99,11 +101,12 @@ struct ProofRun {
     events.write(Data("\(processorMark)\(processorSeconds)\n".utf8))
   }
 
-  /// Seconds for which a proof may show no event, unless it is a full one: the catalogue is one test, of 15
-  /// minutes on a busy machine.
+  /// The seconds without an event after which a proof counts as hung, unless it is a full one.
+  ///
+  /// The catalogue is a single test, which takes 15 minutes on a busy machine.
   private static let patience: Int32 = 1800
 
-  /// - Returns: false if the tests stand still.
+  /// - Returns: false if the tests hang.
   private func readEvents(
     from events: FileHandle, into record: inout ProofRecord
   ) throws -> Bool {
@@ -122,13 +125,13 @@ struct ProofRun {
           continue
         }
         let lines = record.take(line)
-        // At once: another proof writes its own.
+        // Prints all lines in one write, because another proof prints at the same time.
         if !lines.isEmpty { say(lines.map { "   " + $0 }.joined(separator: "\n")) }
       }
     }
   }
 
-  /// User and system time of this process and of all that have ended below it.
+  /// The user and system time of this process and of all its descendants that have ended.
   private static var processorSeconds: Double {
     [RUSAGE_SELF, RUSAGE_CHILDREN].reduce(0) { sum, who in
       var usage = rusage()
@@ -139,7 +142,7 @@ struct ProofRun {
     }
   }
 
-  /// Written at once: a run of an hour is watched as it goes.
+  /// Writes a line at once, so that a run of an hour can be watched.
   private func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }

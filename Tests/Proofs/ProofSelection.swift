@@ -1,21 +1,21 @@
 internal import CrashTestSupport
 internal import Foundation
 
-/// The tests and proofs that check a change, by the files that it changed.
+/// Selects the tests and proofs that check a change, by the changed files.
 struct ProofSelection {
   /// The selected proofs, in the order of the table.
   let proofs: [Proof]
-  /// Others of the outer ring, which check something that stands on a changed module.
+  /// Other proofs of the outer ring: they cover modules that depend on a changed one.
   let onTop: [Proof]
-  /// Test targets of `swift test`; nil for all of them.
+  /// The test targets of `swift test`; nil for all of them.
   let testTargets: [String]?
 
-  /// A change of one of these can reach anything.
+  /// A change to one of these can affect everything.
   private static let common = [
     ".ci", "Package.swift", "Tests/CrashTestSupport", "Tests/Proofs/Proof", "Tests/FaultInjector",
   ]
 
-  /// - Parameter paths: relative to the package's root. A file that was deleted is not an error.
+  /// - Parameter paths: paths relative to the package's root. A deleted file is not an error.
   init(for paths: [String]) async throws {
     guard !paths.contains(where: { Self.isCommon($0) }) else {
       (proofs, onTop, testTargets) = (Proof.all, [], nil)
@@ -32,7 +32,7 @@ struct ProofSelection {
     testTargets = targets.sorted()
   }
 
-  /// The commands that run them.
+  /// The commands that run the selected tests and proofs.
   var commands: [String] {
     var commands: [String] = []
     if let targets = testTargets {
@@ -55,13 +55,13 @@ struct ProofSelection {
     return commands
   }
 
-  /// The proofs of a change in CI: those of the core, and those of the outer ring that it can reach.
+  /// The proofs for a change in CI: those of the core, and those of the outer ring that the change can affect.
   ///
-  /// - Parameter base: a commit of git. One that this clone does not have, or that has no common ancestor with
-  ///   the newest commit here, means all proofs.
+  /// - Parameter base: a git commit. If this clone does not have it, or it has no common ancestor with the newest
+  ///   commit here, all proofs are selected.
   static func proofs(since base: String) async throws -> [Proof] {
     let root = BuiltProducts.packageRoot
-    // A file that was moved is two: it has left the place that a proof covers.
+    // A moved file counts as two files: its old path may be covered by another proof.
     let changes = try await ChildProcess.run(
       "/usr/bin/env", ["git", "-C", root, "diff", "--name-only", "--no-renames", base + "...HEAD"],
       in: root)
@@ -85,8 +85,8 @@ struct ProofSelection {
       || path.hasPrefix("Tests/Proofs/Proof")
   }
 
-  /// A module's own tests, the tests that a file of tests belongs to, and of crash-time code also the tests
-  /// that crash.
+  /// The test targets for a file: a module's own tests, the target that contains a test file, and, for code that
+  /// runs at crash time, also the targets that crash programs.
   private static func testTargets(for path: String) throws -> [String] {
     let parts = path.split(separator: "/").map(String.init)
     guard parts.count > 1 else { return path.hasSuffix(".md") ? ["HouseTests"] : [] }
@@ -99,7 +99,7 @@ struct ProofSelection {
     case "Examples": return ["EndToEndTests", "HouseTests"]
     case "Sources":
       var targets = known.filter { $0 == parts[1] + "Tests" } + ["HouseTests"]
-      // Modules without tests of their own are C below the handler, or names above it.
+      // Modules without their own tests are C modules below the handler, or modules that only re-export.
       if targets.count == 1 || parts[1] == "CrashHandler" {
         targets += ["CrashHandlerTests", "EndToEndTests"]
       }
@@ -110,17 +110,17 @@ struct ProofSelection {
 }
 
 extension Proof {
-  /// True if a change of this file is one that the proof checks.
+  /// True if the proof checks changes to this file.
   func isAbout(_ path: String) -> Bool {
     if covers.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) { return true }
     let parts = path.split(separator: "/")
     guard parts.count > 2, parts[0] == "Tests", parts[1] == "Proofs" else { return false }
     let folder = BuiltProducts.packageRoot + "/Tests/Proofs/\(parts[2])"
-    // A suite lies in the file of its name.
+    // A suite is in the file with its name.
     return suites.contains { FileManager.default.fileExists(atPath: "\(folder)/\($0).swift") }
   }
 
-  /// Folders of the outer ring that nothing else of their modules uses, and no module that imports these.
+  /// Folders of the outer ring that no other code of their modules uses; no module imports these modules.
   ///
   /// `RingTests` checks that.
   private static let tops = [
@@ -129,8 +129,7 @@ extension Proof {
     "Sources/PostmortemTool/Overview/", "Sources/Stackwalk/Breakpad/",
   ]
 
-  /// True if the proof checks something that stands on this file: a module that it covers is the file's, or is
-  /// linked with it.
+  /// True if the proof covers the module of this file, or a module that is linked with it.
   func standsOn(_ path: String, in manifest: PackageManifest) -> Bool {
     guard let changed = Self.module(of: path), !Self.tops.contains(where: path.hasPrefix) else {
       return false
@@ -147,7 +146,7 @@ extension Proof {
 }
 
 extension PackageManifest {
-  /// The directories of what proofs run and are made of, below Examples and Tests: any proof may run any of it.
+  /// The directories below Examples and Tests of the programs that proofs run: any proof may run any of them.
   fileprivate var programsOfProofs: [String] {
     let reached = reachable(from: "proofs")
     return targets.filter { !$0.isSource && reached.contains($0.name) }.map(\.directory)

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// What was proved, how often, and in what time.
+/// The table of the proofs, with the number of tests and the times.
 struct ProofTable {
   private let records: [ProofRecord]
-  /// Of all of them, some of which ran at the same time.
+  /// The time of the whole run, during which some proofs ran at the same time.
   private let seconds: Double
 
   init(_ records: [ProofRecord], seconds: Double) {
@@ -32,14 +32,14 @@ struct ProofTable {
     let table = lines.map { line in
       line.enumerated().map { column, cell in
         let space = String(repeating: " ", count: widths[column] - cell.count)
-        // Numbers to the right.
+        // Aligns numbers to the right.
         return (1...6).contains(column) ? space + cell : cell + space
       }.joined(separator: "  ").replacing(/\ +$/, with: "")
     }
     return (table + notes).joined(separator: "\n")
   }
 
-  /// What was left out and why, and what stood in the way.
+  /// The skipped tests with the reasons, and the obstacles.
   private var notes: [String] {
     var reasons: [String: Int] = [:]
     for record in records { reasons.merge(record.skipped) { $0 + $1 } }

@@ -2,8 +2,8 @@ internal import CrashTestSupport
 internal import Foundation
 internal import Testing
 
-/// `swift run proofs`: what `swift test` leaves out because it is long or needs a debugger, ptrace,
-/// root or a build of its own.
+/// `swift run proofs`: the tests that `swift test` leaves out because they are long or need a debugger, ptrace,
+/// root or a separate build.
 @main
 struct ProofsCommand {
   static let usage = """
@@ -28,7 +28,7 @@ struct ProofsCommand {
     database of many reports, whose bodies are links of 50 real ones, for measurements.
     """
 
-  /// What the command runs itself with to run suites of Swift Testing in a process of their own.
+  /// The option with which the command runs itself to run Swift Testing suites in a child process.
   static let suitesOption = "--run-suites"
 
   static func main() async {
@@ -67,7 +67,7 @@ struct ProofsCommand {
     }
   }
 
-  /// - Returns: whether all that was run holds.
+  /// - Returns: true if all proofs hold.
   private static func run(_ arguments: [String]) async throws -> Bool {
     if arguments.contains("--help") || arguments.contains("-h") {
       print(usage)
@@ -84,7 +84,7 @@ struct ProofsCommand {
       let proofs = try await ProofSelection.proofs(since: names[1])
       let others = Proof.all.filter { proof in !proofs.contains { $0.name == proof.name } }
       if !others.isEmpty {
-        // At once, as the proofs print: a pipe would get it after them.
+        // Written without buffering, as the proofs write: otherwise a pipe would get the line after their output.
         let line = "no change reaches: " + others.map(\.name).joined(separator: " ") + "\n"
         FileHandle.standardOutput.write(Data(line.utf8))
       }
@@ -109,9 +109,11 @@ struct ProofsCommand {
     return records.allSatisfy(\.holds)
   }
 
-  /// Runs proofs, two at once but for full ones: many of their tests wait, and leave processors idle.
+  /// Runs proofs, two at a time: many of their tests wait, and leave processors idle.
   ///
-  /// Those that run alone come last.
+  /// Full proofs run one at a time.
+  ///
+  /// The proofs that must run alone come last.
   private static func records(of proofs: [Proof], isFull: Bool) async throws -> [ProofRecord] {
     let others = proofs.indices.filter { !proofs[$0].runsAlone }
     let alone = proofs.indices.filter { proofs[$0].runsAlone }

@@ -5,7 +5,7 @@ import ProcessSnapshot
 
 /// A frame section written by hand.
 struct CFIBytes: CFISource {
-  /// Where `.eh_frame` is loaded; positions of `.debug_frame` start at 0.
+  /// The load address of `.eh_frame`; offsets in `.debug_frame` start at 0.
   static let address: UInt64 = 0x5000
 
   var section: CFISection = .ehFrame
@@ -21,8 +21,8 @@ struct CFIBytes: CFISource {
     return Array(bytes[Int(position - base)..<Int(position - base) + count])
   }
 
-  /// Version 1, "zR" with pcrel|sdata4, code alignment 1, data alignment -8, return address in 16;
-  /// then what every x86_64 function starts with: CFA = rsp + 8, rip at CFA - 8.
+  /// Version 1, "zR" with pcrel|sdata4, code alignment 1, data alignment -8, return address in register 16; then
+  /// the rules at the start of every x86_64 function: CFA = rsp + 8, rip at CFA - 8.
   static let usualCIE: [UInt8] = [
     1, 0x7A, 0x52, 0, 1, 0x78, 16, 1, 0x1B, 0x0C, 7, 8, 0x90, 1,
   ]
@@ -36,7 +36,7 @@ struct CFIBytes: CFISource {
     return offset
   }
 
-  /// Appends an FDE: its range in the section's usual encoding, then the instructions.
+  /// Appends an FDE: its range in the section's usual encoding, and its instructions.
   mutating func fde(
     _ range: Range<UInt64>, cie: UInt64 = 0, instructions: [UInt8]
   ) {
@@ -55,7 +55,7 @@ struct CFIBytes: CFISource {
     }
   }
 
-  /// `.eh_frame_hdr` with a table: version 1; pcrel|sdata4, udata4, datarel|sdata4.
+  /// An `.eh_frame_hdr` with a table: version 1; pcrel|sdata4, udata4, datarel|sdata4.
   static func header(
     _ entries: [(start: UInt64, position: UInt64)], at header: UInt64, section: UInt64
   ) -> [UInt8] {
@@ -66,7 +66,7 @@ struct CFIBytes: CFISource {
       + littleEndian(UInt64(entries.count), 4) + table
   }
 
-  /// A table that is made by reading through the section.
+  /// A table that is built by reading the whole section.
   var table: CFITable {
     var places = CFITable.Places()
     let range = base..<base + UInt64(bytes.count)
@@ -82,16 +82,16 @@ struct CFIBytes: CFISource {
   }
 }
 
-/// An ELF image with call frame information as a dump's memory may hold it.
+/// An ELF image with call frame information, as it is in a dump's memory.
 struct HandmadeImage {
   /// The ELF header and the program headers, at the image's start.
   let header: [UInt8]
-  /// `.eh_frame` and `.eh_frame_hdr`, 0x800 bytes on.
+  /// `.eh_frame` and `.eh_frame_hdr`, at offset 0x800.
   let frames: [UInt8]
 
   /// - Parameters:
-  ///   - address: where the image is loaded.
-  ///   - functions: offsets from its start, and the instructions behind the usual ones.
+  ///   - address: the load address of the image.
+  ///   - functions: the functions' offsets from the image's start, and their instructions after the usual ones.
   init(at address: UInt64, functions: [(range: Range<UInt64>, instructions: [UInt8])]) {
     let start = address + 0x800
     var section = CFIBytes(address: start)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Stackwalk
 
-/// Whatever is in a frame section, reading it ends and does not trap.
+/// For any bytes in a frame section, reading terminates without a trap.
 @Suite struct CFIDamageTests {
-  /// The start of the C library's own section, with as many functions as make the test quick, and
-  /// their last addresses.
+  /// The start of the C library's own section, with few enough functions to keep the test fast, and their last
+  /// addresses.
   private static let real: (bytes: [UInt8], address: UInt64, functions: [Address])? = {
     guard let elf = try? ELFFile(path: "/lib/x86_64-linux-gnu/libc.so.6"),
       let section = elf.section(named: ".eh_frame"), section.size >= 1024,
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// Reads and runs everything; returns how many functions still have rules.
+  /// Reads the section and runs all instructions; returns the number of functions that still have rules.
   @discardableResult
   private func use(_ bytes: [UInt8]) throws -> Int {
     let real = try #require(Self.real)
@@ -76,7 +76,7 @@ import Testing
     for count in 0..<real.bytes.count { try use(Array(real.bytes[..<count])) }
   }
 
-  /// Every byte of a header and its table.
+  /// Changes every byte of a header and its table.
   @Test func everyByteOfAHeader() {
     var section = CFIBytes()
     section.cie()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Stackwalk
 
-/// Call frame information written by hand, byte by byte after DWARF 5, 6.4 and 7.24.
+/// Call frame information written by hand, byte by byte according to DWARF 5, 6.4 and 7.24.
 @Suite struct CFITests {
-  /// The row at an offset into a function at 0x1000 with the usual CIE.
+  /// The row at an offset within a function at 0x1000 with the usual CIE.
   private func row(_ instructions: [UInt8], at offset: UInt64 = 0x80) -> CFIRow? {
     var section = CFIBytes()
     section.cie()
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func appliesWhatComesBeforeTheAddress() throws {
-    // push rbp at 0..1; mov rbp, rsp at 1..4; ret at 0x20.
+    // The code is `push rbp` at 0 to 1, `mov rbp, rsp` at 1 to 4, and `ret` at 0x20.
     let program: [UInt8] = [
       0x41, 0x0E, 16, 0x86, 2, 0x43, 0x0D, 6, 0x02, 0x1C, 0x0C, 7, 8,
     ]
@@ -54,14 +54,14 @@ import Testing
     ([0x16, 3, 1, 0x30], 3, .valueExpression([0x30])),
     ([0x2F, 3, 2], 3, .offset(16)),
     ([0x83, 4], 3, .offset(-32)),
-    // Restored to what the CIE said: nothing for rbx, rip at CFA - 8.
+    // Restores the CIE's rules: none for rbx, and rip at CFA - 8.
     ([0x83, 4, 0xC3], 3, .unspecified),
     ([0x90, 4, 0xD0], 16, .offset(-8)),
     ([0x05, 16, 4, 0x06, 16], 16, .offset(-8)),
-    // The state comes back whole.
+    // Restoring the state restores all rules.
     ([0x0A, 0x83, 4, 0x0B], 3, .unspecified),
     ([0x83, 1, 0x0A, 0x83, 4, 0x0A, 0x83, 5, 0x0B, 0x0B], 3, .offset(-8)),
-    // GNU_args_size and a vector register change nothing that is tracked.
+    // GNU_args_size and a vector register do not change any tracked rule.
     ([0x2E, 16, 0x05, 40, 2, 0x83, 4], 3, .offset(-32)),
   ]
 
@@ -98,7 +98,7 @@ import Testing
   @Test func setsTheLocation() throws {
     var section = CFIBytes()
     section.cie()
-    // The operand lies 18 bytes into the entry and counts from there.
+    // The operand is at offset 18 of the entry, and is relative to its own address.
     let operand = CFIBytes.address + UInt64(section.bytes.count) + 18
     section.fde(
       0x1000..<0x1100, instructions: [0x01] + littleEndian(0x1040 &- operand, 4) + [0x0E, 16])
@@ -117,7 +117,7 @@ import Testing
 
   @Test func readsEveryAugmentation() throws {
     var section = CFIBytes()
-    // Version 3, code alignment 4, return address in 30; the personality absolute.
+    // Version 3, code alignment 4, return address in register 30; the personality's pointer is absolute.
     let cie = section.cie(
       [3] + Array("zPLRSBG".utf8) + [0, 4, 0x78, 30, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x1B, 0x1B]
         + [0x0C, 31, 0])
@@ -136,7 +136,7 @@ import Testing
 
   @Test(
     arguments: [
-      // Versions 2 and 5, an unknown letter, letters without z, an address of four bytes, no end.
+      // Versions 2 and 5, an unknown letter, letters without z, a 4-byte address, and a missing terminator.
       [2, 0, 1, 0x78, 16], [5, 0, 8, 0, 1, 0x78, 16], [1, 0x7A, 0x58, 0, 1, 0x78, 16, 1, 0],
       [1, 0x52, 0, 1, 0x78, 16, 0x1B], [4, 0, 4, 0, 1, 0x78, 16], [1, 0x7A],
     ] as [[UInt8]])
@@ -150,7 +150,7 @@ import Testing
   @Test(arguments: [1, 3, 4] as [UInt8])
   func readsDebugFrame(_ version: UInt8) throws {
     var section = CFIBytes(section: .debugFrame)
-    // Version 4 has sizes of an address and of a segment.
+    // Version 4 has the sizes of an address and of a segment selector.
     let sizes: [UInt8] = version == 4 ? [8, 0] : []
     let cie = section.cie([version, 0] + sizes + [1, 0x78, 16, 0x0C, 7, 8, 0x90, 1])
     section.fde(0x1000..<0x1100, cie: cie, instructions: [0x0E, 16])
@@ -176,8 +176,8 @@ import Testing
     #expect(row(section.table, at: 0x1080)?.cfa == .register(7, offset: 16))
   }
 
-  /// The ways in which linkers' tables have a function without code and the one at the same place: both, in
-  /// either order, or of lld the first alone.
+  /// Linkers' tables list a function without code and the function at the same address in different ways: both,
+  /// in either order, or, for lld, only the first.
   @Test(arguments: [[0, 1], [1, 0], [0, 1, 0], [1, 0, 0], [0]])
   func findsTheFunctionBesideEmptyOnes(_ order: [Int]) throws {
     var section = CFIBytes()
@@ -219,7 +219,7 @@ import Testing
       #expect(table.functionStart(of: Address(entry.start + 0x90))?.value == entry.start)
       let row = try #require(self.row(table, at: entry.start + 0x7F))
       #expect(row.cfa == .register(7, offset: Int64(16 + index)))
-      // Between two functions nothing is described.
+      // No entry describes the addresses between two functions.
       #expect(self.row(table, at: entry.start + 0x80) == nil)
     }
     #expect(table.functionStart(of: 0xFFFF) == nil)

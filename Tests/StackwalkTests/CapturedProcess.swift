@@ -4,13 +4,13 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// A snapshot of a thread of this very process, taken inside a signal handler as the product does it.
+/// A snapshot of a thread of this process, taken inside a signal handler like the product's.
 ///
-/// The handler copies the context and the stack into memory made beforehand; only after it has returned is anything
-/// allocated.
+/// The handler copies the context and the stack into preallocated memory; nothing is allocated until it has
+/// returned.
 enum CapturedProcess {
   struct Buffers {
-    /// Addresses of memory made before the signal.
+    /// Addresses of memory that was allocated before the signal.
     var registers: UInt = 0
     var stack: UInt = 0
     var stackEnd: UInt = 0
@@ -19,9 +19,10 @@ enum CapturedProcess {
 
   static let stackCapacity = 256 << 10
 
-  /// Runs `body`, which must raise SIGUSR2 once, on a new thread, and returns what the thread looked like then.
+  /// Runs `body`, which must raise SIGUSR2 once, on a new thread, and returns the state of the thread in the
+  /// handler.
   ///
-  /// A new thread, because the workers that tests run on block that signal.
+  /// It needs a new thread, because the workers that run tests block that signal.
   static func capture(
     _ body: @escaping @Sendable () -> Void
   ) throws -> (ProcessSnapshot, ThreadSnapshot) {
@@ -69,8 +70,9 @@ enum CapturedProcess {
     return try snapshot(values, bytes, mappings)
   }
 
-  /// Where the calling thread's stack ends in a mapping that it may share with its neighbours (glibc 2.42): in the page
-  /// of its control block, which is libc's handle of the thread.
+  /// The end of the calling thread's stack within a mapping that it may share with its neighbors (glibc 2.42).
+  ///
+  /// The end is in the page of the thread control block, whose address is libc's handle of the thread.
   private static func stackEnd(in mapping: AddressRange) -> UInt {
     let end = UInt(mapping.clampedEnd.value)
     let own = UInt(pthread_self())
@@ -100,7 +102,7 @@ enum CapturedProcess {
     return (snapshot, thread)
   }
 
-  /// One module for each mapped ELF file, its build ID read from the mapped image by a reader of the tests' own.
+  /// One module for each mapped ELF file, with the build ID that the tests' own reader finds in the mapped image.
   private static func modules(of mappings: [MemoryMapping]) throws -> [ModuleSnapshot] {
     var modules: [ModuleSnapshot] = []
     for mapping in mappings where mapping.path.hasPrefix("/") {
@@ -147,7 +149,7 @@ enum CapturedProcess {
   }
 }
 
-/// What a capturing thread is given and leaves; the join orders the two.
+/// The input and the results of a capturing thread; the join orders the accesses.
 private final class CaptureRun: @unchecked Sendable {
   let body: @Sendable () -> Void
   var result: Result<(ProcessSnapshot, ThreadSnapshot), any Error>?
@@ -164,14 +166,14 @@ private func captureThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutabl
   return nil
 }
 
-/// Only one test captures at a time (`.serialized` suite).
+/// Global, because only one test captures at a time (`.serialized` suite).
 nonisolated(unsafe) var captureBuffers = CapturedProcess.Buffers()
 
 private func captureHandler(
   _ signal: Int32, _ information: UnsafeMutablePointer<siginfo_t>?,
   _ context: UnsafeMutableRawPointer?
 ) {
-  // gregs lie 40 bytes into the ucontext of x86_64.
+  // The gregs are at offset 40 of the ucontext on x86_64.
   guard let context = unsafe context else { return }
   let registers = unsafe UnsafeMutableRawPointer(bitPattern: captureBuffers.registers)!
   unsafe memcpy(registers, context + 40, 23 * 8)

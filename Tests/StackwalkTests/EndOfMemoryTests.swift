@@ -4,12 +4,12 @@ import Testing
 
 @testable import Stackwalk
 
-/// Stacks and code at the end of the address space, and sizes that fill it: what once trapped.
+/// Stacks and code at the end of the address space, and sizes that fill it, where arithmetic used to trap.
 @Suite struct EndOfMemoryTests {
   private static let start: UInt64 = 0xFFFF_FFFF_FFFF_F000
   private static let code: UInt64 = 0x40_0000
 
-  /// A process whose stack is the last bytes that there are; its code has a call before 0x200.
+  /// A process whose stack ends with the address space; its code has a call before 0x200.
   private func process(stack words: [UInt64], at start: UInt64) -> ProcessSnapshot {
     var code = HandmadeProcess()
     _ = code.call(endingAt: 0x200)
@@ -34,14 +34,14 @@ import Testing
 
   /// The caller's stack pointer would be past the end, so there is no such frame.
   @Test func walksAStackAtTheVeryEnd() {
-    // A record right at the end, and one that leads out of it.
+    // A frame record directly at the end, and one that points outside.
     let end = UInt64.max - 15
     for next in [0, end, UInt64.max - 7, .max] {
       let snapshot = process(stack: [next, Self.code + 0x200], at: end)
       #expect(
         trace(snapshot).frames.map(\.address.value) == [Self.code + 0x100])
     }
-    // One record before it there is one.
+    // If the record is one word pair lower, the frame exists.
     let snapshot = process(
       stack: [UInt64.max - 15, Self.code + 0x200, 0, 0], at: UInt64.max - 31)
     #expect(
@@ -58,8 +58,8 @@ import Testing
   }
 
   @Test func looksForAPartBehindAGapAtTheVeryEnd() {
-    // The first part leads into the gap; the other one is the last bytes that there are, and of a
-    // size that no word ends with.
+    // The first part points into the gap. The second part ends with the address space, and its size is not a
+    // multiple of a word.
     for count in [3, 8, 13, 24] {
       var snapshot = process(stack: [Self.start + 0x100, Self.code + 0x200], at: Self.start)
       snapshot.memory = MemorySnapshot(
@@ -77,7 +77,7 @@ import Testing
       for place in [0, 0x800, 1 << 63, .max] as [UInt64] {
         let image = HandmadeImage(at: 0x40_0000, functions: [(0x100..<0x200, [])])
         var header = image.header
-        // The second program header's address, its sizes.
+        // The address and the sizes in the second program header.
         for (offset, value) in [(64 + 56 + 16, place), (64 + 56 + 32, size), (64 + 56 + 40, size)] {
           header.replaceSubrange(offset..<offset + 8, with: littleEndian(value))
         }
@@ -114,7 +114,7 @@ import Testing
       return finder.best?.estimatedInGap
     }
     #expect(estimate(0, 16, 16 * 1000) == 1000)
-    // Products of the gap and the frames that need more than 64 bits, and sums that would just not.
+    // Products of the gap and the frames that need more than 64 bits, and sums that almost do.
     #expect(estimate(0, 16, 1 << 60) == 1 << 56)
     #expect(estimate(0, 1 << 57, .max - (1 << 62)) != nil)
     for first in [0, 1 << 63, .max - 4096] as [UInt64] {

@@ -2,15 +2,15 @@ import CrashTestSupport
 import IntermediateDump
 import ProcessSnapshot
 
-/// A process made of bytes written by hand: one code mapping, one stack.
+/// A process of handmade bytes: one code mapping and one stack.
 struct HandmadeProcess {
   static let code: UInt64 = 0x40_0000
   static let stack: UInt64 = 0x7F00_0000_0000
 
   var context = X86_64Context()
-  /// Words from `stack` up.
+  /// The words of the stack, from `stack` upwards.
   var words: [UInt64] = Array(repeating: 0, count: 64)
-  /// Filled with NOP; calls go where a test wants them.
+  /// The code, filled with NOP; tests add calls.
   var codeBytes = [UInt8](repeating: 0x90, count: 0x1000)
 
   init() {
@@ -20,7 +20,7 @@ struct HandmadeProcess {
 
   func address(ofWord index: Int) -> UInt64 { Self.stack &+ UInt64(bitPattern: Int64(index) * 8) }
 
-  /// Puts `call rel32` right before an offset, and returns the address after the call.
+  /// Writes `call rel32` directly before an offset, and returns the address after the call.
   mutating func call(endingAt offset: Int) -> UInt64 {
     codeBytes.replaceSubrange(offset - 5..<offset, with: [0xE8, 1, 2, 3, 4])
     return Self.code + UInt64(offset)
@@ -53,7 +53,7 @@ struct HandmadeProcess {
   }
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct FixedGenerator: RandomNumberGenerator {
   private var state: UInt64
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stackwalk
 
-/// Callers that are in arm64's link register alone, of modules of which there is no file.
+/// Callers whose address is only in arm64's link register, in modules without a file.
 @Suite struct LeafReturnTests {
   private static let library: UInt64 = 0x40_0000
   private static let program: UInt64 = 0x50_0000
@@ -13,12 +13,14 @@ import Testing
   private static let nop: UInt32 = 0xD503_201F
   private static let ret: UInt32 = 0xD65F_03C0
 
-  /// A thread behind a system call at `library` + 0x100, with a frame record that leads on to `library` + 0x400.
+  /// The frames of a thread after a system call in the library.
+  ///
+  /// The return address of the call is at offset 0x100, and a frame record leads to offset 0x400.
   ///
   /// - Parameters:
-  ///   - code: what comes next; nil if the dump has no code.
-  ///   - link: what the link register holds.
-  ///   - call: the kernel's words on the system call that the thread is in.
+  ///   - code: the instructions after the call; nil if the dump has no code.
+  ///   - link: the value of the link register.
+  ///   - call: the kernel's text on the system call that the thread is in.
   private func frames(_ code: [UInt32]?, link: UInt64, call: String? = nil) -> [StackFrame] {
     var snapshot = ProcessSnapshot(architecture: .arm64)
     var context = ARM64Context()
@@ -46,7 +48,7 @@ import Testing
       MemoryRegion(address: Address(Self.stack), bytes: words.flatMap { littleEndian($0) })
     ]
     if let code {
-      // With a call before each address that is returned to.
+      // There is a call before each return address.
       var instructions = [UInt32](repeating: Self.nop, count: 0x400)
       instructions.replaceSubrange(0x40..<0x40 + code.count, with: code)
       for offset in [0x200, 0x400] { instructions[offset / 4 - 1] = Self.bl }
@@ -71,7 +73,7 @@ import Testing
   }
 
   @Test func whatTheWrapperHasOnTheStackIsNotTheCallers() {
-    // cmn x0, #4095; b.hi 8; ldr x19, [sp], #16; add sp, sp, #32.
+    // The code is `cmn x0, #4095`, `b.hi 8`, `ldr x19, [sp], #16`, `add sp, sp, #32`.
     let code: [UInt32] = [0xB13F_FC1F, 0x5400_0048, 0xF841_07F3, 0x9100_83FF, Self.ret]
     let found = frames(code, link: Self.library + 0x200)
     #expect(found.dropFirst().first?.address.value == Self.library + 0x200)
@@ -79,15 +81,15 @@ import Testing
   }
 
   @Test(arguments: [
-    // ldp x29, x30, [sp], #32
+    // The instruction `ldp x29, x30, [sp], #32`.
     [0xA8C2_7BFD, Self.ret],
-    // ldr x30, [sp], #16
+    // The instruction `ldr x30, [sp], #16`.
     [0xF841_07FE, Self.ret],
-    // Another call follows; a jump does.
+    // Another call follows, or a jump.
     [Self.bl, Self.ret], [0x1400_0010, Self.ret],
-    // mov sp, x29
+    // The instruction `mov sp, x29`.
     [0x9100_03BF, Self.ret],
-    // No end in sight.
+    // No return within reach.
     [UInt32](repeating: Self.nop, count: 16),
   ])
   func afterACallTheRegisterHoldsAnAddressOfTheFunctionsOwn(_ code: [UInt32]) {
@@ -104,7 +106,7 @@ import Testing
     }
   }
 
-  /// As glibc 2.43's `__syscall_cancel_arch`, of which the dump has no code.
+  /// A function like glibc 2.43's `__syscall_cancel_arch`, whose code is not in the dump.
   @Test func withoutTheCodeAnAddressFarFromTheSystemCallIsTheCallers() {
     let far = frames(nil, link: Self.library + 0x2200, call: "73 0x0").map(\.address.value)
     #expect(far == [Self.pc, Self.library + 0x2200, Self.library + 0x400])

@@ -41,7 +41,7 @@
         names[(innermost + 1)...].prefix(4).allSatisfy { $0.contains("middleCall") }, "\(names)")
       try #require(names.count > innermost + 5)
       #expect(names[innermost + 5].contains("outermostCall"), "\(names)")
-      // raise() leaves its own call by a tail call.
+      // raise() leaves its own frame by a tail call.
       let found = frames.dropFirst().filter { $0.trust != .tailCall }
       #expect(found.allSatisfy { $0.trust == .callFrameInformation }, "\(frames)")
     }
@@ -52,7 +52,7 @@
       withExtendedLifetime(numbers) {}
     }
 
-    /// libc keeps no frame pointers in qsort, nor in raise.
+    /// libc is compiled without frame pointers in qsort and raise.
     @Test func walksThroughACallbackOfLibc() throws {
       let (snapshot, thread) = try CapturedProcess.capture { RealStackTests.sortsTwoNumbers() }
       let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
@@ -117,7 +117,7 @@
           prefersStored: prefersStored)
         let frames = Stackwalker(snapshot: snapshot, symbols: symbols).frames(of: thread, limit: 9)
         #expect(names(frames).contains("kept") == prefersStored)
-        // Others are read still.
+        // Other modules are still read.
         #expect(names(frames).contains { $0.contains("outermostCall") })
       }
     }

@@ -30,7 +30,7 @@ import Testing
     #expect(find(functions) == Recursion(period: period, first: 2, count: 50 * period))
   }
 
-  /// Codable's functions come several times in a round.
+  /// Functions of Codable occur several times in a round of the recursion.
   @Test(
     arguments: [
       [1, 2, 1, 3], [1, 1, 2], [1, 2, 2, 1, 3, 2, 1, 1], [5, 6, 5, 6, 5, 6, 7],
@@ -46,7 +46,7 @@ import Testing
     #expect(find([[UInt64]](repeating: round, count: 50).flatMap(\.self)) == nil)
   }
 
-  /// The same as trying each period at each frame, where few functions make the rounds.
+  /// For recursions of few functions, the result is the same as trying each period at each frame.
   @Test func comparesAsTryingEachDoes() {
     var state: UInt64 = 42
     func random(_ count: Int, of functions: UInt64) -> [UInt64] {
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// The length of the longest recursion, by trying each.
+  /// The length of the longest recursion, found by trying each period.
   private func longest(_ functions: [UInt64]) -> Int {
     var longest = 0
     for period in 1...32 {
@@ -91,7 +91,7 @@ import Testing
 
   @Test func estimatesWhatAGapHides() {
     let functions = [1] + [UInt64](repeating: 2, count: 200) + [3]
-    // 1,000 frames of 32 bytes lie in the gap.
+    // The gap has room for 1,000 frames of 32 bytes.
     let recursion = find(functions, gap: (at: 101, bytes: 32_000))
     #expect(recursion == Recursion(period: 1, first: 1, count: 200, estimatedInGap: 1_000))
   }

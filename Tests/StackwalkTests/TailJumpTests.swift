@@ -3,7 +3,7 @@ import Testing
 
 @testable import Stackwalk
 
-/// Calls and jumps as both processors write them.
+/// The calls and jumps of both architectures.
 @Suite struct TailJumpTests {
   private func bytes(_ words: UInt32...) -> [UInt8] {
     words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
@@ -35,7 +35,7 @@ import Testing
     #expect(jumps([0xE8, 0xEB, 0xFE, 0xFF, 0xFF, 0x66, 0x90, 0xEB, 0xFE]) == [0x1807])
     // jne 0x1816.
     #expect(jumps([0x75, 0x14]) == [0x1816])
-    // Half an instruction, and none.
+    // No instruction, and incomplete ones.
     #expect(jumps([]) == [] && jumps([0xE9]) == nil && jumps([0xE9, 0, 0]) == nil)
     #expect(jumps([0x06]) == nil)
     let arm = TailJump.all(
@@ -44,13 +44,13 @@ import Testing
     #expect(arm?.map(\.end) == [0x1804, 0x1808])
   }
 
-  /// What may lead anywhere says nothing.
+  /// An indirect jump may lead anywhere, so there is no result.
   @Test func refusesIndirectJumps() {
     // jmp *%rax; jmp *0x50(%rax); jmp *(%rdx,%rcx,8).
     #expect(jumps([0xFF, 0xE0]) == nil)
     #expect(jumps([0xFF, 0x60, 0x50]) == nil)
     #expect(jumps([0xFF, 0x24, 0xCA]) == nil)
-    // jmp *x(%rip), as to another module; call *%rax.
+    // `jmp *x(%rip)`, which leads to another module, and `call *%rax`.
     #expect(jumps([0xFF, 0x25, 0, 0, 0, 0]) == [])
     #expect(jumps([0xFF, 0xD0]) == [])
     #expect(TailJump.all(in: bytes(0xD61F_0100), at: 0x1800, .arm64) == nil)

@@ -26,7 +26,7 @@ import Testing
     #expect(trace.frames.map(\.isReturnAddress) == [false, true, true])
     #expect(trace.frames[1].lookupAddress.value == first - 1)
     #expect(trace.frames[1].stackPointer?.value == process.address(ofWord: 6))
-    // Both words of the last record are zero: nothing called that function.
+    // Both words of the last record are zero: the function has no caller.
     #expect(trace.end == .bottom)
   }
 
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // Below the stack pointer, misaligned, outside the stack, at the end of the address space.
+    // Below the stack pointer, misaligned, outside the stack, and at the end of the address space.
     HandmadeProcess.stack - 16, HandmadeProcess.stack + 33, HandmadeProcess.stack + 0x10_0000,
     0, UInt64.max, UInt64.max - 15,
   ])
@@ -124,8 +124,8 @@ import Testing
     let first = process.call(endingAt: 0x200)
     let second = process.call(endingAt: 0x300)
     process.context.rbp = 6  // as libc uses the register
-    process.words[3] = HandmadeProcess.code + 0x400  // behind no call
-    process.words[8] = process.address(ofWord: 14)  // saved right below
+    process.words[3] = HandmadeProcess.code + 0x400  // not after a call
+    process.words[8] = process.address(ofWord: 14)  // the saved frame pointer
     process.words[9] = first
     process.words[15] = second
     let trace = walk(process)
@@ -133,7 +133,7 @@ import Testing
     #expect(trace.frames.map(\.trust) == [.context, .scan, .framePointer])
   }
 
-  /// A dump as without /proc: no mappings, no modules, the stack among the threads.
+  /// A dump made without /proc: it has no mappings and modules, and the stack is with the thread.
   private func withoutMappings(_ process: HandmadeProcess) -> ProcessSnapshot {
     var snapshot = process.snapshot
     snapshot.mappings = []
@@ -143,13 +143,13 @@ import Testing
     return snapshot
   }
 
-  /// Without mappings and modules nothing tells code from data, of which some bytes look like a call.
+  /// Without mappings and modules, code cannot be distinguished from data whose bytes look like a call.
   @Test(arguments: [ReportPrivacy.full, .sanitized])
   func scansNothingWhereNoMemoryIsKnownToBeCode(privacy: ReportPrivacy) {
     var process = HandmadeProcess()
     let data = process.call(endingAt: 0x200)
     process.words[6] = data
-    // A call among the stack's own words, and its address on the stack.
+    // The stack's own words contain the bytes of a call, and the address after it.
     process.words[20] = 0x0403_0201_E800_0000
     process.words[5] = process.address(ofWord: 21)
     var snapshot = withoutMappings(process)
@@ -159,7 +159,8 @@ import Testing
     #expect(trace.frames.map(\.address.value) == [HandmadeProcess.code + 0x100])
   }
 
-  /// Frame pointers lead on where nothing is known of code, but never into a stack.
+  /// If it is unknown which memory is code, frame pointers are followed, but a return address is never inside a
+  /// stack.
   @Test func followsFramePointersWhereNoMemoryIsKnownToBeCode() {
     var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
@@ -176,14 +177,14 @@ import Testing
 
   @Test func crossesASignalHandler() {
     var process = HandmadeProcess()
-    // mov rax, 15; syscall
+    // The instructions `mov rax, 15` and `syscall`.
     process.codeBytes.replaceSubrange(
       0x500..<0x509, with: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
     let trampoline = HandmadeProcess.code + 0x500
     let caller = process.call(endingAt: 0x200)
     process.context.rbp = process.address(ofWord: 2)
     process.words[3] = trampoline
-    // The ucontext starts at word 4; its registers 5 words on.
+    // The ucontext starts at word 4; its registers are 5 words further.
     process.words[4 + 5 + 10] = process.address(ofWord: 50)
     process.words[4 + 5 + 15] = process.address(ofWord: 40)
     process.words[4 + 5 + 16] = HandmadeProcess.code + 0x120
@@ -211,7 +212,7 @@ import Testing
     process.context.rbp = process.address(ofWord: 4)
     process.words[4] = process.address(ofWord: 30)
     process.words[5] = calls[0]
-    // A stale pair of words, then the chain.
+    // A pair of stale words, then the chain of records.
     process.words[42] = process.address(ofWord: 43)
     process.words[43] = calls[4]
     process.words[45] = process.address(ofWord: 50)
@@ -238,7 +239,7 @@ import Testing
     #expect(trace.end == .bottom)
   }
 
-  /// Functions without frame pointers, of which only call frame information knows the frames.
+  /// Functions without frame pointers, whose frames only call frame information describes.
   ///
   /// The part below the gap ends with a frame, or within the next one.
   @Test(arguments: [128, 136])
@@ -247,7 +248,7 @@ import Testing
     process.context.rbp = 6
     let call = process.call(endingAt: 0x200)
     let end = process.call(endingAt: 0x300)
-    // Frames of four words: the return address is the last.
+    // Frames of four words, of which the return address is the last.
     for frame in 0..<14 { process.words[frame * 4 + 3] = call }
     process.words[14 * 4 + 3] = end
     let image = HandmadeImage(
@@ -276,7 +277,7 @@ import Testing
       .trace(of: snapshot.threads[0], head: 100, tail: 0)
     #expect(trace.hasGap)
     #expect(trace.end == .bottom)
-    // Words 3 to 15 hold four callers; of those above, words 43 to 59 hold five.
+    // Words 3 to 15 have four callers; above the gap, words 43 to 59 have five.
     #expect(trace.frames.map(\.trust).filter { $0 == .afterGap }.count == 1)
     #expect(trace.frames.count == 1 + 4 + 5)
     #expect(trace.frames.last?.address.value == end)
@@ -285,7 +286,7 @@ import Testing
 
   @Test(
     arguments: [
-      // After the call, _start has hlt, and clone3 has mov rdi, rax; mov eax, 60; syscall.
+      // The instructions after the call: `hlt` in _start, and `mov rdi, rax; mov eax, 60; syscall` in clone3.
       [0xF4], [0x48, 0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05],
       [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05],
     ] as [[UInt8]])
@@ -333,7 +334,7 @@ import Testing
     #expect(!ends([0xFF, 0xE0]))  // jmp rax
     #expect(!ends([0xFF, 0x25, 1, 2, 3, 4]))  // jmp [rip + n]
     #expect(!ends([0xE9, 0, 0, 0, 0]))  // jmp rel32
-    #expect(!ends([0xFF, 0x54, 0x24]))  // a call cut off
+    #expect(!ends([0xFF, 0x54, 0x24]))  // a truncated call
     // bl
     #expect(CallInstruction.ends([0, 0, 0, 0, 0x02, 0, 0, 0x94], architecture: .arm64))
     // blr x8

@@ -8,14 +8,14 @@
 internal import Postmortem
 internal import PostmortemUpload
 
-/// Where a debugger sees that all handlers of `exit` but those of libraries have run.
+/// A place for a debugger's breakpoint: all handlers of `exit` except those of libraries have run here.
 func lastHandler() {
   let time = unsafe DispatchTime.now().uptimeNanoseconds - exitTime
   print("exit took \(time / 1_000_000) ms")
   unsafe fflush(stdout)
 }
 
-/// Serves the main queue, as a monitor of it needs, until standard input ends.
+/// Runs the main queue, which its monitor needs, until standard input ends.
 func waitForInput() -> Never {
   let input = DispatchSource.makeReadSource(fileDescriptor: 0, queue: .main)
   input.setEventHandler {
@@ -34,7 +34,7 @@ let (database, url, way) = (
 )
 nonisolated(unsafe) var exitTime: UInt64 = 0
 atexit { lastHandler() }
-// A status that nothing else gives.
+// An exit code that has no other cause.
 let code: Int32 = 7
 
 if way == "wait-with-nothing" {
@@ -67,7 +67,7 @@ if url != "none" {
 print("ready")
 unsafe fflush(stdout)
 guard way.hasPrefix("wait") else {
-  // Ends the sleep.
+  // SIGUSR1 interrupts the sleep.
   signal(SIGUSR1) { _ in }
   usleep(delay)
   unsafe exitTime = DispatchTime.now().uptimeNanoseconds
@@ -88,7 +88,7 @@ guard way.hasPrefix("wait") else {
     _exit(code)
   default: break
   }
-  // As a return from `main`: what follows the last statement of a program.
+  // Exits as if `main` returned after the last statement.
   exit(code)
 }
 waitForInput()

@@ -1,5 +1,5 @@
-// Programs that had handlers of their own before ours. Each prints what it saw; with and without our handler it must be the
-// same.
+// Programs with their own signal handlers, installed before ours. Each program prints what its
+// handlers see; the output must be the same with and without our handler.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -120,7 +120,7 @@ static void fault_once_more(int signal, siginfo_t *information, void *context) {
   siglongjmp(way_out[0], 1);
 }
 
-// Says all that a handler can see of how it was called.
+// Prints everything that a handler can observe about its call.
 static void look(int signal, siginfo_t *information, void *context) {
   sigset_t mask;
   sigprocmask(SIG_BLOCK, NULL, &mask);
@@ -139,7 +139,7 @@ static void look(int signal, siginfo_t *information, void *context) {
   siglongjmp(way_out[0], 1);
 }
 
-// A fault whose cause is gone before anybody has ended the process, as where another thread maps the page meanwhile.
+// A fault whose cause disappears before the process ends, as if another thread had mapped the page.
 static char *mended;
 
 static bool unlock_first(int signal, void *information, void *context) {
@@ -153,13 +153,13 @@ static bool unlock_first(int signal, void *information, void *context) {
   return true;
 }
 
-// Returns once for each time that it leaves.
+// Alternates between returning and leaving by siglongjmp.
 static void return_then_leave(int signal, siginfo_t *information, void *context) {
   (void)signal, (void)information, (void)context;
   if (++calls % 2 == 0) siglongjmp(way_out[0], 1);
 }
 
-// Returns four times for each of two threads, which take turns, before it fixes the cause.
+// Returns four times for each of two threads, which alternate, before it fixes the cause.
 static pthread_barrier_t turns;
 static __thread int lane_calls;
 static void return_in_turns(int signal, siginfo_t *information, void *context) {
@@ -203,7 +203,7 @@ static void pass_on_then_work(int number, siginfo_t *information, void *context)
 
 static void pass_on_then_leave(int number, siginfo_t *information, void *context) {
   say("later handler\n");
-  // Nobody is there to pass on to, and it does not ask for the default.
+  // There is no handler to call, and this handler does not restore the default action.
   if (before_later[number].sa_handler != SIG_DFL) pass_on(number, information, context);
   siglongjmp(way_out[0], 1);
 }
@@ -225,7 +225,8 @@ bool crashlab_is_caught(int signal) {
 
 bool (*crashlab_first_chance(void))(int, void *, void *) { return unlock_first; }
 
-// -- Scenes: what is done before our handler starts, and what after -----------------------------------------------------
+// -- Scenes: code that runs before our handler starts, and after
+// ---------------------------------------------------------
 
 static void write_to_pages(int count) {
   char *pages = locked_pages(count);
@@ -293,7 +294,7 @@ static void before_stubborn(void) { install(SIGSEGV, give_up_after_five, SA_ONST
 static void before_raise(void) { install(SIGSEGV, raise_by_default, SA_ONSTACK, 0); }
 static void run_fault(void) { try_out(1); }
 
-// Ends in a handler too, but of another signal, long after the crash's own was left.
+// Ends in the handler of another signal, long after the handler of the crash was left.
 static void run_longjmp_then_exit(void) {
   try_out(1);
   install(SIGUSR1, exit_at_once, SA_ONSTACK, 0);
@@ -325,7 +326,7 @@ static void run_sent(void) {
   crash_sent(SIGABRT);
   crash_sent(SIGABRT);
 }
-// A signal that comes while the process waits in read(2).
+// A signal that arrives while the process waits in read(2).
 static int done[2], answer[2];
 static void return_and_tell(int signal, siginfo_t *information, void *context) {
   just_return(signal, information, context);
@@ -387,7 +388,8 @@ static void run_look(void) {
   say(stack.ss_sp == alternate.ss_sp && stack.ss_size == alternate.ss_size ? "same stack\n" : "another stack\n");
 }
 
-// The same on an alternate stack that is too small for our handler, set when that has been started.
+// The same on an alternate stack that is too small for our handler; it is set after our handler has
+// started.
 static void use_small_stack(void) {
   alternate.ss_size = 12 << 10;
   alternate.ss_sp = malloc(alternate.ss_size);
@@ -421,7 +423,7 @@ static void run_threads(void) {
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
-// Two threads that no handler rescues.
+// Two threads whose crashes no handler handles.
 static void *die_in_lane(void *argument) {
   pthread_barrier_wait(&barrier);
   if (argument) crash_null_call();
@@ -435,8 +437,8 @@ static void run_deaths(void) {
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
-// Threads that no handler rescues; each crashes in a different way. The kernel has no room for a real-time signal to
-// stop them by, so that those which come second are not stopped where they wait.
+// Threads whose crashes no handler handles, each with a different signal. The kernel has no room
+// for queued real-time signals, so threads that crash later are not stopped where they wait.
 static void *die_of_kind(void *argument) {
   int kind = (int)(intptr_t)argument % 4;
   pthread_barrier_wait(&barrier);
@@ -460,7 +462,7 @@ static void prepare_work(int signal) {
   sigset_t sent;
   sigemptyset(&sent);
   sigaddset(&sent, signal);
-  // The thread that is asked must not be the one that asks.
+  // The thread that must answer must not be the one that asks.
   pthread_sigmask(SIG_BLOCK, &sent, NULL);
   if (pipe(question) != 0 || pipe(reply) != 0 || pthread_create(&thread, NULL, answer_questions, NULL) != 0) abort();
   pthread_sigmask(SIG_UNBLOCK, &sent, NULL);
@@ -481,7 +483,7 @@ static void run_later_sent(void) {
 }
 static void leave_later(int signal, void (*crash)(void)) {
   stack_t stack, after;
-  // The kernel fills in 8 of their 128 bytes.
+  // The kernel writes only 8 of the 128 bytes.
   sigset_t mask = {0}, mask_after = {0};
   sigaltstack(NULL, &stack);
   pthread_sigmask(SIG_BLOCK, NULL, &mask);
@@ -515,7 +517,7 @@ static void run_child(void) {
   char text[40];
   snprintf(text, sizeof text, "child status %d\n", status);
   say(text);
-  // An exit would remove the files of a process that has no crash to tell of.
+  // If the process exited, it would remove its files, because it has no crash to report.
   kill(getpid(), SIGKILL);
 }
 

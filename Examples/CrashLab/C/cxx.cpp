@@ -1,4 +1,4 @@
-// Ends that the C++ runtime decides on.
+// Crashes that the C++ runtime causes.
 #include <cstdlib>
 #include <stdexcept>
 
@@ -23,7 +23,7 @@ struct Tagged {
   int tag = 7;
 };
 
-// Its std::logic_error lies behind the other base.
+// Its std::logic_error is a subobject after the other base.
 class ImportError : public Tagged, public std::invalid_argument {
  public:
   ImportError() : std::invalid_argument("line 3 has no comma") {}
@@ -31,7 +31,8 @@ class ImportError : public Tagged, public std::invalid_argument {
 
 __attribute__((noinline)) void import() { throw ImportError(); }
 
-// Through a pointer: the compiler warns of a throw that it sees leaving the next function.
+// The call goes through a pointer, because the compiler warns about an exception that visibly
+// leaves the next function.
 void (*volatile importer)() = import;
 
 __attribute__((noinline)) void importOrDie() noexcept {
@@ -48,7 +49,8 @@ struct AtEnd {
   }
 };
 
-// Made before the handler starts, and therefore destroyed after all that was registered later.
+// Constructed before the handler starts, and therefore destroyed after everything that is
+// registered later.
 AtEnd atEnd;
 
 }  // namespace

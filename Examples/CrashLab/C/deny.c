@@ -1,4 +1,5 @@
-// A kernel that does not have process_vm_readv, as under some container profiles. Source: seccomp(2).
+// Simulates a kernel without process_vm_readv, as under some container profiles. Source:
+// seccomp(2).
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

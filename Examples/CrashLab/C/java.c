@@ -1,5 +1,6 @@
-// A Java virtual machine in this process, through the tables of JNI, whose places its specification fixes: no header of a JDK is
-// needed to build crash-lab. Source: JNI Specification, chapters 4 and 5.
+// A Java virtual machine in this process, called through JNI's function tables, whose offsets the
+// specification defines: crash-lab can be built without the header of a JDK. Source: JNI
+// Specification, chapters 4 and 5.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -54,7 +55,7 @@ static bool take(int signal, void *information, void *context) {
 bool (*crashlab_java_first_chance(void))(int, void *, void *) { return take; }
 int crashlab_java_faults(void) { return __atomic_load_n(&taken, __ATOMIC_RELAXED); }
 
-// A native method, whose fault is not Java's.
+// A native method, whose fault the virtual machine does not handle.
 static void write_null(jni environment, void *class) {
   (void)environment, (void)class;
   *(volatile char *)crashlab_address(0) = 1;
@@ -69,7 +70,8 @@ void crashlab_make_java_machine(const char *library, const char *directory) {
   char classes[4096], error[4096];
   snprintf(classes, sizeof classes, "-Djava.class.path=%s", directory);
   snprintf(error, sizeof error, "-XX:ErrorFile=%s/hs_err.log", directory);
-  // The first compiler leaves null checks to the hardware however often they fail.
+  // With this option, only the first compiler is used, which leaves null checks to the hardware
+  // however often they fail.
   struct java_option options[] = {{classes, NULL}, {error, NULL}, {"-XX:TieredStopAtLevel=1", NULL}};
   struct java_arguments arguments = {JNI_VERSION, sizeof options / sizeof *options, options, 0};
   jni environment;

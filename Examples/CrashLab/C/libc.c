@@ -1,4 +1,4 @@
-// Ends that the C library decides on.
+// Crashes that the C library causes.
 #undef NDEBUG
 #include <assert.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ __attribute__((noinline)) void crash_double_free(void) {
   __asm__ volatile("");
 }
 
-// What -fstack-protector's check calls when a canary is gone. Called directly: a package cannot pass that flag to the
-// compiler without becoming one that nobody may depend on.
+// The function that -fstack-protector's check calls when a canary was overwritten. It is called
+// directly, because a package with that compiler flag could not be used as a dependency.
 extern void __stack_chk_fail(void);
 
 __attribute__((noinline)) void crash_stack_smash(void) {

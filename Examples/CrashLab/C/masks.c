@@ -1,5 +1,5 @@
-// Programs that block the signals of crashes, and take them as they like; what they see is printed, for a comparison with the
-// same without a handler.
+// Programs that block crash signals and receive them in various ways. They print what they see,
+// which is compared with the output without a handler.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,8 @@ void crashlab_handle_blocking(int signal, int blocked) {
   sigaction(signal, &action, NULL);
 }
 
-// Another process does `send`, and has ended when this returns: what it has sent is pending, or was taken.
+// Another process calls `send`, and has ended when this function returns: its signal is pending, or
+// was received.
 static pid_t from_another(void (*send)(pid_t)) {
   pid_t parent = getpid(), child = fork();
   if (child == 0) {
@@ -79,7 +80,8 @@ static void send_abort(pid_t process) { kill(process, SIGABRT); }
 static void send_fault(pid_t process) { kill(process, SIGSEGV); }
 static void queue_abort(pid_t process) { sigqueue(process, SIGABRT, (union sigval){.sival_int = 42}); }
 
-// -- What a mask says ----------------------------------------------------------------------------------------------
+// -- The contents of masks
+// -----------------------------------------------------------------------------------------------
 
 static void change(const char *name, int how, sigset_t set) {
   sigset_t before;
@@ -111,7 +113,7 @@ static void read_back(void) {
   printf("no operation: %d %d\n", result, errno);
 }
 
-// By the functions of BSD and System V.
+// Uses the functions of BSD and System V.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 static void use_older(void) {
@@ -232,7 +234,7 @@ static void start_programs(void) {
           case 5: execlp("grep", "grep", "SigBlk", "/proc/self/status", (char *)NULL); break;
           case 6: execle("/bin/grep", "grep", "SigBlk", "/proc/self/status", (char *)NULL, environ); break;
           case 7: fexecve(open("/bin/grep", O_RDONLY | O_CLOEXEC), show, environ); break;
-          // Fails, and then does not.
+          // Fails the first time, and then succeeds.
           case 8: execv("/nowhere", show), execv("/bin/grep", show); break;
         }
         _exit(1);
@@ -264,7 +266,8 @@ static void start_programs(void) {
   printf("exec of nothing: %d %d\n", result, errno);
 }
 
-// -- Signals that somebody sends ------------------------------------------------------------------------------------
+// -- Signals that another process sends
+// ----------------------------------------------------------------------------------
 
 static void print_pending(const char *name) {
   sigset_t set;
@@ -359,7 +362,7 @@ static void abort_here(int signal) {
   abort();
 }
 
-// The kernel adds sa_mask to the thread's mask, past every function of libc.
+// The kernel adds sa_mask to the thread's mask without calling any function of libc.
 static void abort_in_handler(void) {
   struct sigaction action = {.sa_handler = abort_here};
   sigaddset(&action.sa_mask, SIGABRT);

@@ -1,4 +1,4 @@
-// Jumps to where no code is, stacks that one frame exhausts, and words of memory.
+// Jumps to addresses without code, stacks that a single frame exhausts, and words of memory.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 #include "CCrashLab.h"
 
-// An empty statement after the last call keeps it from becoming a jump, which would take the function off the stack.
+// An empty statement after the last call keeps the compiler from turning it into a jump, which
+// would take the function off the stack.
 #define STAY_ON_THE_STACK __asm__ volatile("")
 
 void *crashlab_address(uintptr_t value) {
@@ -50,17 +51,18 @@ __attribute__((noinline)) void crash_misaligned(void) {
 void crash_misaligned(void) {}
 #endif
 
-// Bigger than any stack these threads have, and touched at its far end first. Bigger than all that is mapped, too: at
-// 256 MiB the far end was once in memory that could be written, and nothing crashed.
+// Larger than any stack of these threads, and larger than all mapped memory; its far end is
+// accessed first. With 256 MiB, the far end was once in writable memory, and nothing crashed.
 __attribute__((noinline)) void crash_huge_frame(void) {
   volatile char bytes[0x7fff0000];
   bytes[0] = 1;
   __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
-// In steps smaller than a guard page: larger ones may step over it and write over the control block of the thread whose
-// stack is mapped below, where the kernel finds that thread's restartable sequences; it then kills the process at the next
-// signal to that thread, whatever handlers there are.
+// Grows in steps smaller than a guard page. Larger steps could skip the guard and overwrite the
+// control block of the thread whose stack is mapped below. The kernel finds that thread's
+// restartable sequences there, and would kill the process at the next signal to that thread,
+// whatever the handlers.
 __attribute__((noinline)) void crash_alloca(void) {
   for (;;) {
     char *bytes = alloca(2048);

@@ -1,4 +1,5 @@
-// An end by the kernel, for a cgroup's want of memory. Source: cgroups(7), the kernel's cgroup-v1/memory.rst.
+// An end by the kernel because a cgroup is out of memory. Source: cgroups(7), the kernel's
+// cgroup-v1/memory.rst.
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,7 +16,7 @@ static int put(const char *directory, const char *name, const char *text) {
   snprintf(path, sizeof path, "%s/%s", directory, name);
   int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return -1;
-  // The kernel gives up on a limit when a signal is pending.
+  // Writing the limit fails if a signal is pending.
   ssize_t count;
   do count = write(file, text, strlen(text));
   while (count < 0 && errno == EINTR);
@@ -23,9 +24,9 @@ static int put(const char *directory, const char *name, const char *text) {
   return count == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-// Runs outside the group, and removes the group when no process is left in it. Another program: with a forked child
-// this process would share pages, and the kernel copies each shared page that a dump reads (Linux mm/gup.c,
-// gup_must_unshare).
+// Runs a program outside the group, which removes the group when no process is left in it. It is
+// not a forked child, because that would share pages with this process, and the kernel copies each
+// shared page that a dump reads (Linux mm/gup.c, gup_must_unshare).
 static int remove_when_empty(const char *directory, pid_t parent) {
   char script[512];
   snprintf(script, sizeof script,
@@ -34,7 +35,7 @@ static int remove_when_empty(const char *directory, pid_t parent) {
   char *arguments[] = {"sh", "-c", script, NULL};
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  // The one who waits for what this process prints does not wait for the other.
+  // A reader of this process's output must not wait for that program, too.
   for (int descriptor = 0; descriptor < 3; descriptor++)
     posix_spawn_file_actions_addopen(&files, descriptor, "/dev/null", O_RDWR, 0);
   pid_t other;
@@ -49,7 +50,8 @@ static int is_unified;
 static int limit_memory(size_t bytes) {
   char text[32];
   snprintf(text, sizeof text, "%zu", bytes);
-  // Not there where the kernel does not count swap, whose limit may not be below the other.
+  // The file is missing if the kernel does not count swap; the swap limit may not be below the
+  // memory limit.
   if (is_unified) put(directory, "memory.swap.max", "0");
   int result = put(directory, is_unified ? "memory.max" : "memory.limit_in_bytes", text);
   if (!is_unified) put(directory, "memory.memsw.limit_in_bytes", text);
@@ -75,13 +77,14 @@ void crashlab_leave_memory(size_t bytes) {
   snprintf(path, sizeof path, "%s/%s", directory, is_unified ? "memory.current" : "memory.usage_in_bytes");
   for (int turn = 0; turn < 100; turn++) {
     char text[32] = "";
-    // So that what is charged ahead now is not counted as used, and is not room beyond `bytes`.
+    // Releases memory that is charged in advance: it would count as used, and would be available
+    // beyond `bytes`.
     if (!is_unified) put(directory, "memory.force_empty", "0");
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t count = file < 0 ? -1 : read(file, text, sizeof text - 1);
     if (file >= 0) close(file);
     if (count <= 0) break;
-    // Fails if more is in use by now.
+    // Fails if more memory is in use by now.
     if (limit_memory(strtoull(text, NULL, 10) + bytes) == 0) return;
   }
   _exit(99);

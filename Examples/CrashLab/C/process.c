@@ -1,4 +1,5 @@
-// What needs fork(2), which Swift does not import, and names of threads, which glibc declares for _GNU_SOURCE only.
+// Functions that need fork(2), which Swift does not import, and thread names, which glibc declares
+// only for _GNU_SOURCE.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,12 +20,12 @@ int crashlab_fork_idle(void) {
   pid_t child = fork();
   if (child != 0) return child;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have died before that.
+  // The parent may have ended before the prctl.
   while (getppid() == parent) pause();
   _exit(0);
 }
 
-// Until a process waits in the kernel, or a second is over.
+// Waits until a process sleeps in the kernel, or for a second.
 static void wait_until_asleep(pid_t process) {
   char path[32], text[128];
   snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
@@ -43,17 +44,20 @@ __attribute__((noinline)) void crash_sent(int signal) {
   pid_t child = fork();
   if (child == -1) return;
   if (child == 0) {
-    // Not getppid(): of 64 threads that do this at once the first ends the process, and the others' children then have its
-    // reaper for a parent, who may be the shell that all of this runs in.
+    // Uses `parent` and not getppid(): of 64 threads that do this at once, the first ends the
+    // process. The children of the others then have another parent, which may be the shell that
+    // runs all of this.
     wait_until_asleep(parent);
     if (getppid() == parent) kill(parent, signal);
-    // The report names the sender, if it is still there. A process that survives the signal waits for its end.
+    // The report names the sender if it still exists. A process that survives the signal waits for
+    // the sender's end.
     for (int i = 0; i < 200 && getppid() == parent; i++) usleep(1000);
     _exit(0);
   }
   while (waitpid(child, NULL, 0) == -1) {
   }
-  // Another thread may have been chosen to take the signal; the first process of a namespace survives it.
+  // The kernel may have chosen another thread for the signal; the first process of a namespace
+  // survives it.
   usleep(1000000);
   __asm__ volatile("");
 }
@@ -71,7 +75,7 @@ void end_terminated(int heeds) {
   if (fork() == 0) {
     if (getppid() == parent) kill(parent, SIGTERM);
     usleep(200000);
-    // Another process has its number only if it is not this one's parent any more.
+    // If `parent` is no longer the parent, it has ended, and another process may have its ID.
     if (!heeds && getppid() == parent) kill(parent, SIGKILL);
     _exit(0);
   }

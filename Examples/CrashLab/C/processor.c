@@ -2,7 +2,7 @@
 #include "CCrashLab.h"
 
 __attribute__((noinline)) void crash_divide_by_zero(void) {
-  // Both operands volatile: 1 / x needs no division instruction.
+  // Both operands are volatile, because 1 / x would not need a division instruction.
   volatile int ten = 10, zero = 0;
   volatile int result = ten / zero;
   (void)result;

@@ -1,4 +1,4 @@
-// A system call that a seccomp filter answers with SIGSYS. Source: seccomp(2).
+// A system call for which a seccomp filter raises SIGSYS. Source: seccomp(2).
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

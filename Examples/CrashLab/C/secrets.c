@@ -1,4 +1,5 @@
-// Secrets where the compiler would not put them: in registers, for as long as the code that is called keeps them.
+// Secrets in places that the compiler would not choose: in registers, as long as the called code
+// preserves them.
 #include <string.h>
 
 #include "CCrashLab.h"
@@ -9,7 +10,7 @@ __attribute__((noinline)) void crashlab_plant(
     void (*body)(void *), void *context, const char *text, const uint64_t *words, const char *vector) {
   char buffer[256] = {0};
   strncpy(buffer, text, sizeof buffer - 1);
-  // Also where no register is saved.
+  // A copy on the stack, even if no register is saved there.
   uint64_t copies[6];
   memcpy(copies, words, sizeof copies);
   __asm__ volatile("" : : "r"(buffer), "r"(copies) : "memory");

@@ -1,5 +1,5 @@
-// Restartable sequences (rseq): code that the kernel leaves by an abort handler where a signal interrupts it. libc
-// registers each thread for them.
+// Restartable sequences (rseq): if a signal interrupts such code, the kernel continues at its abort
+// handler. libc registers each thread for them.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "CCrashLab.h"
 
-// Source: rseq(2); Linux include/uapi/linux/rseq.h. glibc 2.35 and later have these, older ones not.
+// glibc has these symbols since 2.35. Source: rseq(2); Linux include/uapi/linux/rseq.h.
 struct area {
   uint32_t start_cpu, cpu;
   uint64_t sequence;
@@ -20,7 +20,8 @@ struct sequence {
   uint64_t start, size, abort;
 } __attribute__((aligned(32)));
 
-// Stores the sequence, which begins right after the store and reads a byte. Returns 0, or 1 from the abort handler.
+// Stores the address of the sequence, which starts directly after the store and reads a byte.
+// Returns 0, or 1 from the abort handler.
 int sequence_read(uint64_t *place, const struct sequence *sequence, const volatile char *address);
 extern const char sequence_start[], sequence_end[], sequence_abort[];
 

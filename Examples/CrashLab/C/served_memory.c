@@ -1,5 +1,6 @@
-// Memory whose pages a thread of this process brings: registered with userfaultfd(2), or mapped from a file system that it
-// serves by the FUSE protocol. Reading a page that is not there waits for that thread. Takes root.
+// Memory whose pages a thread of this process provides: registered with userfaultfd(2), or mapped
+// from a file system that the thread serves by the FUSE protocol. Reading a missing page waits for
+// that thread. Needs root.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +66,7 @@ static char *user_faults(size_t size, bool is_minor, bool is_served) {
   if (is_minor) {
     int file = memfd_create("served", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, (off_t)size) != 0) fail("memfd");
-    // The pages are there, but not in the mapping that is registered.
+    // The pages exist, but not in the registered mapping.
     char *other = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     memset(other, 'm', size);
     memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -85,7 +86,7 @@ static char *user_faults(size_t size, bool is_minor, bool is_served) {
 
 enum { FILE_NODE = 2, LARGEST_REQUEST = 1 << 18 };
 
-// The file's size, and the file whose bytes it has; -1 for one of letters.
+// The file's size, and the descriptor of the file that has its bytes; -1 for a file of letters.
 static uint64_t file_size = 1 << 20;
 static int backing = -1;
 
@@ -154,7 +155,8 @@ static void *serve_files(void *argument) {
   }
 }
 
-// In a mount namespace of this process alone, so that nothing is left of it. Returns the server's descriptor.
+// Mounts the file system in a mount namespace of this process only, so that it disappears with the
+// process. Returns the server's descriptor.
 static int mount_file(void) {
   int descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (descriptor < 0) fail("/dev/fuse");
@@ -200,7 +202,7 @@ static char *served_file(size_t size, bool is_detached) {
   if (file < 0) fail("/mnt/file");
   char *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
   if (memory == MAP_FAILED) fail("mmap");
-  // A process that ends with such a file open waits for its server for ever, crash or not.
+  // A process that ends with such a file open waits forever for its server, even without a crash.
   close(file);
   if (is_detached && umount2("/mnt", MNT_DETACH) != 0) fail("umount2");
   return memory;
@@ -221,7 +223,7 @@ void *crashlab_served_memory(int server, size_t size) {
 
 // -- Crashes --------------------------------------------------------------------------------------------------------
 
-// The addresses are in registers that a call preserves, so that they stay there.
+// The addresses are in registers that calls preserve.
 void crash_with_registers(const void *first, const void *second) {
 #if defined(__x86_64__)
   __asm__ volatile("movq %0, %%rbx\n\tmovq %1, %%r12\n\tmovl $0, 8" : : "r"(first), "r"(second) : "rbx", "r12", "memory");
@@ -238,7 +240,7 @@ struct call {
   void *argument;
 };
 
-// Pages of the frame that were never touched lie between this function and the next.
+// The untouched pages of this frame are between this function and the next one.
 __attribute__((noinline)) static void call_from_large_frame(struct call *call) {
   volatile char frame[256 << 10];
   frame[0] = 1;

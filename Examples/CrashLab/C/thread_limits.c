@@ -1,4 +1,4 @@
-// Threads under limits of memory.
+// Threads under memory limits.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
@@ -27,7 +27,7 @@ void crashlab_limit_address_space(size_t bytes) { set_limit(RLIMIT_AS, bytes); }
 
 void crashlab_limit_data(size_t bytes) { set_limit(RLIMIT_DATA, bytes); }
 
-// Without the capability that lifts the limit; the user stays the same.
+// Drops the capability that lifts the limit; the user stays the same.
 void crashlab_lock_memory(size_t bytes) {
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct data[2];
@@ -60,7 +60,7 @@ int crashlab_make_threads(int most, size_t stack_size) {
   sem_init(&began, 0, 0);
   while (made < most && pthread_create(&thread, &attributes, wait_for_ever, &began) == 0) {
     made++;
-    // By then the thread has taken all the memory that it takes.
+    // Waits until the thread has allocated all the memory that it needs.
     while (sem_wait(&began) == -1 && errno == EINTR) {
     }
   }

@@ -1,17 +1,18 @@
-// A module for crash-lab to load: built by the tests with the toolchain's clang, since a package cannot build one beside
-// an executable.
+// A module that crash-lab loads. The tests build it with the toolchain's clang, because a package
+// cannot build a module next to an executable.
 #include <stdlib.h>
 
-// Has no code, and its unwind table says so for the place where the next function starts.
+// A function without code; its entry in the unwind table is for the address at which the next
+// function starts.
 void crashlab_module_nothing(void) { __builtin_unreachable(); }
 
-// Has a frame of this module on the stack of the crash.
+// A function whose frame is on the stack of the crash.
 __attribute__((noinline)) void crashlab_module_call(void (*body)(void *), void *context) {
   body(context);
   __asm__ volatile("");
 }
 
-// Calls the address that the environment names, while the loader holds its lock for this module.
+// Calls the address in the environment variable, while the loader holds its lock for this module.
 __attribute__((constructor)) static void call_program(void) {
   const char *address = getenv("CRASHLAB_CONSTRUCTOR");
   if (address == NULL) return;

@@ -1,4 +1,4 @@
-// A module whose loading comes to the program before it is linked.
+// A module that calls the program while the loader has not linked the module yet.
 static int answer(void) { return 42; }
 
 // Source: System V ABI supplement, STT_GNU_IFUNC.

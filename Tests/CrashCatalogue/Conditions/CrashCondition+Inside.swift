@@ -14,8 +14,8 @@ extension CrashCondition {
       name: "on-\(place.rawValue)", group: .place, summary: "nothing else", places: [place])
   }
 
-  /// The runtimes allocate more for these than a thread keeps for itself: they wait for malloc's lock for ever, with a
-  /// handler and without.
+  /// Kinds for which the runtimes allocate more than a thread's cache holds: they wait for malloc's lock forever,
+  /// with or without a handler.
   private static let allocating: [String: String] = {
     let kinds = [
       "fatal-error", "precondition", "unwrap-nil", "index-out-of-range", "forced-cast",
@@ -129,9 +129,9 @@ extension CrashCondition {
       made(
         "blocked-after", .threads, "every signal is blocked in main once the handler has started"),
     ]
-    // No signal reaches a thread that blocks all.
+    // A thread from before the handler's start inherits the mask, and no signal of the handler reaches it.
     blocked[0].places = [.main, .pthread, .dispatch, .task]
-    // The kernel runs no handler then, and with a handler of ours none that was there before.
+    // The kernel runs no handler for a blocked fault, so our handler does not call the previous one either.
     blocked.append(
       CrashCondition(
         name: "blocked-with-handler", group: .threads,
@@ -154,7 +154,7 @@ extension CrashCondition {
       "bad-thread-base", .threads,
       "the thread's FS base (TPIDR_EL0) points nowhere: what crashes by an instruction alone",
       surrounds: true)
-    // What they are made of calls nothing, for the dynamic linker needs the block too.
+    // These kinds call no function, because the dynamic linker needs the thread control block, too.
     let bare: Set = [
       "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "divide-by-zero",
       "illegal-instruction", "builtin-trap", "breakpoint",
@@ -167,7 +167,7 @@ extension CrashCondition {
       "stealing-thread", .threads,
       "a thread that no signal stops puts a file of the program's over each descriptor, and closes it, all the time"
     )
-    // A worker starts with a descriptor of its own.
+    // A worker of libdispatch needs a descriptor when it starts.
     stealing.places = [.main, .pthread]
     for kind in ["truncated-file", "file-size-limit", "pipe"] {
       stealing.excluded[kind] = "the kind itself needs a descriptor"
@@ -201,7 +201,7 @@ extension CrashCondition {
     ]
   }()
 
-  /// What crashes by an instruction, with nothing called that needs a stack.
+  /// Kinds that crash by an instruction and call nothing that needs stack space.
   private static let bare: Set = [
     "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "execute-data",
     "write-to-code", "divide-by-zero", "illegal-instruction", "builtin-trap", "breakpoint",
@@ -219,7 +219,7 @@ extension CrashCondition {
       condition.isOnOtherThread = true
       condition.places = [.main]
       condition.comparesOutput = false
-      // The lines in front of our handler's change of stacks.
+      // The instructions before our handler changes stacks need room, too.
       condition.largestSignalFrame = size - 700
       condition.excluded["file-size-limit"] =
         "the kind lowers the file size limit again while the dump is written"
@@ -266,7 +266,7 @@ extension CrashCondition {
       descriptors.excluded[kind] = "the kind itself needs a descriptor"
     }
     var size = made("file-size-0", .resources, "RLIMIT_FSIZE is 0")
-    // The test's are files, and a message on standard error would be the end.
+    // The test redirects output to files, and writing a message to standard error would end the process.
     size.launch = .script(#"exec "$@" >/dev/null 2>&1"#)
     for kind in ["truncated-file", "file-size-limit", "out-of-memory"] {
       size.excluded[kind] = "the kind itself writes a file"
@@ -297,7 +297,7 @@ extension CrashCondition {
     ]
   }()
 
-  /// Has the program's database on a disk of 4 MiB, and gives it back when the program has ended.
+  /// Places the program's database on a disk of 4 MiB, and copies it back when the program has ended.
   private mutating func useSmallDisk() {
     launch = .script(
       """
@@ -369,7 +369,7 @@ extension CrashCondition {
         surrounds: true),
     ]
     for index in conditions.indices {
-      // What fork copies of libdispatch and Swift concurrency does not run in a child.
+      // The threads of libdispatch and Swift concurrency do not exist in a forked child.
       conditions[index].places = [.main, .pthread]
     }
     for index in [0, 2, 3, 6, 7, 8, 9] { conditions[index].endsOtherwise = true }
@@ -385,7 +385,7 @@ extension CrashCondition {
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
       conditions[8].excluded[kind] = "the kind forks, which runs the same atfork handler again"
     }
-    // In the memory of the parent: what it changes there, and whom it signals, is the parent's.
+    // The child shares the parent's memory: it changes the parent's data, and its signals go to the parent.
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
       conditions[4].excluded[kind] = "the child would send the signal to its parent"
     }

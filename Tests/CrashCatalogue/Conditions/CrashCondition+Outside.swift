@@ -1,6 +1,6 @@
 internal import CrashTestSupport
 
-// Conditions that are made around crash-lab: by how it is started.
+// Conditions that depend on how crash-lab is started.
 
 extension CrashCondition {
   static let containers: [CrashCondition] =
@@ -65,7 +65,7 @@ extension CrashCondition {
     "continuation": "the condition makes no difference for this kind",
   ]
 
-  /// The program's handler runs with the alignment checks on, which libc does not stand.
+  /// The program's handler runs with the alignment checks on, under which libc faults.
   static let unaligned = [
     "misaligned": "the kind turns on alignment checks, which make the program's own handler fault"
   ]
@@ -125,7 +125,7 @@ extension CrashCondition {
       launch: .wrapped(["strace", "-f", "-o", "/dev/null"]), isSlow: true, tool: .strace),
   ]
 
-  /// Allocators in the place of libc's.
+  /// Allocators that replace libc's.
   static let allocators: [CrashCondition] = {
     var conditions = [("jemalloc", OutsideTool.jemalloc), ("tcmalloc", OutsideTool.tcmalloc)]
       .map { name, library in
@@ -194,7 +194,7 @@ extension CrashCondition {
     if name != "other-user" {
       condition.excluded["exec"] =
         "the new root directory does not contain the program that exec starts"
-      // The pools of libdispatch and Swift concurrency read /proc and trap.
+      // The thread pools of libdispatch and Swift concurrency read /proc and trap.
       condition.places = [.main, .pthread, .earlierThread]
       for kind in ["truncated-file", "file-size-limit"] {
         condition.excluded[kind] = "the kind itself needs /tmp"
@@ -203,7 +203,7 @@ extension CrashCondition {
     return condition
   }
 
-  /// What crashes by an instruction alone; all others make system calls that the filter refuses them, too.
+  /// Kinds that crash by an instruction; all others make system calls, which the filter refuses, too.
   private static let instructions: Set = [
     "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "divide-by-zero",
     "illegal-instruction", "builtin-trap", "integer-overflow", "stack-overflow", "huge-frame",
@@ -223,7 +223,8 @@ extension CrashCondition {
       condition.excluded[crash.kind] = "the kind itself makes system calls that the filter refuses"
     }
     if name == "actions-not-permitted" {
-      // Of a fault without a code of its own nobody knows that it recurs; no action can be restored.
+      // For a fault without a code of its own, the handler does not know that it recurs, and no action can be
+      // restored.
       condition.excluded["non-canonical"] =
         "the process ends with exit code 139 under this condition"
     }

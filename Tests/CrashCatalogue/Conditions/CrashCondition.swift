@@ -1,6 +1,6 @@
 internal import CrashTestSupport
 
-/// What surrounds a crash: what crash-lab is told, and how it is started.
+/// The circumstances of a crash: the options of crash-lab, and how it is started.
 public struct CrashCondition: Sendable {
   /// The columns of one table.
   public enum Group: String, Sendable, CaseIterable {
@@ -18,26 +18,26 @@ public struct CrashCondition: Sendable {
 
   public let name: String
   public let group: Group
-  /// What the condition is and, where it stands for another, what is the nearest that can be had.
+  /// A description of the condition, and for one that cannot be made here, the nearest substitute.
   public let summary: String
   var launch = Launch.direct
-  /// Given to crash-lab beside the kind.
+  /// Arguments of crash-lab in addition to the kind.
   var arguments: [String] = []
   var environment: [String: String] = [:]
-  /// Behind the database's path as crash-lab is told it, where that is another than the test's.
+  /// Appended to the database's path for crash-lab, if it uses a path other than the test's.
   var databaseSuffix = ""
   var places = CrashPlace.allCases
-  /// How many times the crash happens with a handler of ours in place.
+  /// The number of crashes in processes with our handler.
   var crashes = 1
-  /// Dumps that are pending when the program starts.
+  /// The number of dumps that are pending when the program starts.
   var dumpsBefore = 0
-  /// True if it happens on a thread that the condition makes.
+  /// True if the crash happens on a thread that the condition makes.
   var isOnOtherThread = false
-  /// True if the crashing thread first calls into the condition: then an error thrown out of main is none any more.
+  /// True if the crashing thread first calls into the condition: then main cannot throw an error.
   var surroundsCrash = false
   /// True if the process that the test sees does not end by the crash's own signal.
   public var endsOtherwise = false
-  /// False if the output is a debugger's, or another handler's that has no stack without ours.
+  /// False if the output is a debugger's, or that of a handler that has no stack without ours.
   var comparesOutput = true
   /// False if a dump has no mappings; the report then contains no explanation that needs them.
   var knowsMappings = true
@@ -47,22 +47,22 @@ public struct CrashCondition: Sendable {
   var cutsLargeDumps = false
   /// True if the kernel has no room for the data of the sender; the signal then has the code SI_USER and no sender.
   var losesSenders = false
-  /// True if signals come at any moment that run on the thread's own stack.
+  /// True if signals arrive at any moment and are handled on the thread's own stack.
   var interrupts = false
   /// True if a run takes seconds; then only one kind of crash of each sort is run.
   var isSlow = false
   /// True if the handler may need its whole time limit on a busy machine.
   var takesTime = false
-  /// The bytes that the kernel may need for a signal on this machine.
+  /// The upper bound, in bytes, of a signal frame on this machine.
   var largestSignalFrame = Int.max
   var needsRoot = false
   var tool: OutsideTool?
-  /// Kinds that it cannot be combined with, and why.
+  /// Kinds that are impossible under this condition, with the reasons.
   var excluded: [String: String] = [:]
-  /// Signals that our handler does not see, for another handler has taken its place.
+  /// True if another handler has replaced ours, which then gets no signals.
   var takesSignals = false
 
-  /// Whether what it leaves takes long to convert and to read.
+  /// True if the dumps take long to convert and to read.
   var isHeavy: Bool { takesTime || dumpsBefore > 0 }
 
   /// The reason why a kind of crash is impossible under this condition; nil if it is possible.
@@ -72,7 +72,7 @@ public struct CrashCondition: Sendable {
       return "one kind of each sort is enough"
     }
     if surroundsCrash, crash.kind == "uncaught-error" { return "is thrown out of main only" }
-    // On a worker, which waits for ever for what this thread holds.
+    // These kinds crash on a worker, which waits forever for a lock that this thread holds.
     if surroundsCrash, ["continuation", "await-chain"].contains(crash.kind) {
       return "is another thread's crash"
     }
@@ -96,12 +96,12 @@ public struct CrashCondition: Sendable {
   public static func named(_ name: String) -> CrashCondition? { all.first { $0.name == name } }
 }
 
-/// How crash-lab is started: what becomes of its command line.
+/// How crash-lab is started: its command line, unchanged or within another one.
 enum Launch: Sendable {
   case direct
-  /// The words in front of it, a program that becomes crash-lab or ends as it does.
+  /// Words before the command line: a program that executes crash-lab, or ends as it does.
   case wrapped([String])
-  /// A shell's script, with crash-lab's command line in "$@" and the database's directory in $DATABASE.
+  /// A shell script, with crash-lab's command line in "$@" and the database's directory in $DATABASE.
   case script(String, wrapper: [String] = [])
 
   func commandLine(_ command: [String]) -> [String] {

@@ -4,7 +4,7 @@ import Testing
 @testable import CrashHandler
 
 extension BreadcrumbContent {
-  /// A text alone.
+  /// A breadcrumb with a text only.
   init(text: UnsafeRawBufferPointer) {
     let place = unsafe text.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!
     unsafe self.init(
@@ -17,7 +17,7 @@ extension BreadcrumbContent {
 @Suite struct BreadcrumbContentTests {
   private static let size = 1 << 20
 
-  /// Leaves a breadcrumb, and reads its slot.
+  /// Adds a breadcrumb, and reads its slot.
   private func left(
     _ text: String, _ level: BreadcrumbLevel?, _ metadata: [(name: String, value: String)]
   ) -> (text: String, level: UInt8, metadata: BreadcrumbMetadata) {
@@ -48,7 +48,7 @@ extension BreadcrumbContent {
 
   @Test func aPairWithoutRoomIsLeftOutAndTheNextMayFit() {
     let text = String(repeating: "t", count: 200)
-    // 24 bytes are left: "a", "1" and their ends take four.
+    // 24 bytes are left; "a", "1" and their terminators take four.
     let slot = left(
       text, .info,
       [("a", "1"), ("b", String(repeating: "x", count: 18)), ("c", "\(1234)"), ("d\0", "")])
@@ -56,7 +56,7 @@ extension BreadcrumbContent {
     #expect(slot.metadata.pairs.map(\.name) == ["a", "c"])
     let full = left(String(repeating: "t", count: 300), .error, [("a", "")])
     #expect(full.text.utf8.count == 224 && full.metadata.pairs.isEmpty)
-    // To the last byte.
+    // The slot is full to the last byte.
     let exact = left(String(repeating: "t", count: 220), nil, [("a", "1")])
     #expect(exact.metadata.pairs == [.init(name: "a", value: "1")] && exact.level == 0)
   }

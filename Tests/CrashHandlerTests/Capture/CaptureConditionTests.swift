@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// Crashes under conditions that a program or the system makes: forks, limits, files that are gone.
+/// Crashes under conditions of the program or the system: forks, limits, deleted files.
 @Suite struct CaptureConditionTests {
   @Test func aForkedChildLeavesAReportOfItsOwnAndItsParentToo() async throws {
     let directory = try TemporaryDirectory()
@@ -15,7 +15,7 @@ import Testing
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       forkAndWait { writeTo(16) }
-      // The first child's own child: it has inherited a handler that was made for a parent's parent.
+      // The first child's own child, which has inherited the handler that its grandparent started.
       forkAndWait { forkAndWait { writeTo(24) } }
       writeTo(32)
     }
@@ -24,7 +24,7 @@ import Testing
     #expect(dumps.compactMap(\.damage).isEmpty)
     let addresses = dumps.compactMap { $0.root.map(.exception)?.unsigned(.faultAddress) }
     #expect(Set(addresses) == [16, 24, 32])
-    // Each says its own process, and the report ID that its file is named with.
+    // Each dump has its own process ID, and the report ID of its file name.
     let processes = dumps.map { $0.root.last(.processID)?.unsigned(.processID) }
     #expect(Set(processes).count == 3)
     let reports = dumps.compactMap { $0.root.last(.reportID)?.data(.reportID) }

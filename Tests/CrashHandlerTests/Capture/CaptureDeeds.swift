@@ -8,7 +8,7 @@ import Testing
 
 @testable import CrashHandler
 
-// Deeds of the processes that `CaptureTests` and `CaptureConditionTests` crash.
+// Functions that the processes of `CaptureTests` and `CaptureConditionTests` run to crash.
 
 let crashTogether = Atomic(false)
 
@@ -18,14 +18,14 @@ func writeTo(_ address: UInt, _ value: UInt = 4) {
   unsafe pointer?.storeBytes(of: value, as: UInt.self)
 }
 
-/// So many frames down; each takes some 100 bytes.
+/// Crashes after a number of nested calls, each with a frame of some 100 bytes.
 @inline(never)
 func writeDeep(_ depth: Int) -> Int {
   if depth == 0 { writeTo(16) }
   return depth > 0 ? writeDeep(depth - 1) &+ depth : 0
 }
 
-/// Faults in memcpy, with the source's address in a register.
+/// Faults in memcpy while a register has the address of the source.
 func writeWithPointerInRegister() {
   let text = "what the register pointed to"
   let place = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
@@ -33,13 +33,13 @@ func writeWithPointerInRegister() {
   unsafe memcpy(UnsafeMutableRawPointer(bitPattern: 16)!, place, 1024)
 }
 
-/// Closes everything and opens a file under the numbers that were ours.
+/// Closes all descriptors, and opens a file under the numbers that were the handler's.
 func takeAllDescriptors(for path: String) {
   for descriptor in Int32(3)..<1024 { close(descriptor) }
   for _ in 0..<32 { _ = unsafe open(path, O_RDWR | O_CREAT, 0o600) }
 }
 
-/// fork(2), which Swift does not import; the child does `body` and ends with `_exit`.
+/// Calls fork(2), which Swift does not import; the child runs `body` and ends with `_exit`.
 func forkAndWait(_ body: () -> Void) {
   typealias Fork = @convention(c) () -> Int32
   let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
@@ -52,7 +52,7 @@ func forkAndWait(_ body: () -> Void) {
   unsafe waitpid(child, &status, 0)
 }
 
-/// Sits in a section that never ends, as the capturing thread, until the timer ends it.
+/// Runs a section that never ends, as the capturing thread, until the timer ends it.
 func hangInSection() throws {
   let capture = try #require(Capture.ofHandler)
   capture.shared.capturingThread.store(UInt32(bitPattern: pm_gettid()))
@@ -61,7 +61,7 @@ func hangInSection() throws {
   let hanging: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in
     while true { pause() }
   }
-  // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
+  // As in the handler: this is a worker of libdispatch, which blocks the watchdog's signal.
   SignalMask.unblock(capture.installed.signals.capture)
   capture.session.hasFaultStack = true
   for _ in 0..<2 {
@@ -73,7 +73,7 @@ func hangInSection() throws {
     #expect(result == expected)
   }
   capture.disarmTimer()
-  // Over, where this thread got no processor until the next tick, which ends the last part too.
+  // The time is over if this thread did not run until the next tick, which ends the last part, too.
   #expect(capture.session.time.isCut || capture.session.time.isOver)
 }
 
@@ -82,7 +82,7 @@ typealias ThreadBody =
 
 private let namedThreads = Atomic(0)
 
-/// Returns when the thread has named itself.
+/// Starts a thread, and returns when it has set its name.
 func startThread(_ body: ThreadBody) {
   let before = namedThreads.load(ordering: .acquiring)
   var thread = pthread_t()
@@ -90,7 +90,7 @@ func startThread(_ body: ThreadBody) {
   while namedThreads.load(ordering: .acquiring) == before { sched_yield() }
 }
 
-/// The overlay has no pthread_setname_np.
+/// Writes the thread's name to /proc, because Swift's overlay lacks pthread_setname_np.
 func nameThread(_ name: String) {
   let path = "/proc/self/task/\(pm_gettid())/comm"
   let descriptor = unsafe open(path, O_WRONLY)
@@ -108,7 +108,8 @@ func startSleepingThreads(_ count: Int) {
   }
 }
 
-/// One that blocks all that libc lets it, and one that blocks all by a call of its own.
+/// Starts a thread that blocks all signals that libc allows it to block, and one that blocks all signals by a
+/// direct system call.
 func startDeafThreads() {
   unsafe startThread { _ in
     var all = sigset_t()
@@ -124,7 +125,7 @@ func startDeafThreads() {
   }
 }
 
-/// The soft limit only, as `ulimit -S -f` sets it.
+/// Sets only the soft limit, like `ulimit -S -f`.
 func setFileSizeLimit(_ bytes: UInt) {
   var limit = rlimit()
   unsafe getrlimit(__rlimit_resource_t(1), &limit)
@@ -154,7 +155,7 @@ func startBusyDispatchWorker() {
   started.wait()
 }
 
-/// Runs sections as the capturing thread would, one good and two that fault.
+/// Runs three sections like the capturing thread: one that succeeds and two that fault.
 func runSections() throws {
   let capture = try #require(Capture.ofHandler)
   capture.shared.capturingThread.store(UInt32(bitPattern: pm_gettid()))
@@ -173,7 +174,7 @@ func runSections() throws {
   }
 }
 
-/// Copies from three pages, the middle one of which cannot be read, without the system call.
+/// Copies from three pages, the middle one unreadable, without the system call.
 func copyGuarded() throws {
   let capture = try #require(Capture.ofHandler)
   capture.shared.capturingThread.store(UInt32(bitPattern: pm_gettid()))
@@ -195,7 +196,7 @@ func copyGuarded() throws {
   #expect(isWhole)
 }
 
-/// Reads pages that are in memory beside some that are not: never touched, without rights, and of a file.
+/// Reads resident pages next to absent ones: untouched, inaccessible, and of a file.
 func readAbsentPages() throws {
   let capture = try #require(Capture.ofHandler)
   capture.openResidentPages()
@@ -226,15 +227,15 @@ func readAbsentPages() throws {
   }
 
   let filled = [UInt8](repeating: 0x5A, count: 4096)
-  // Rights are not known before the mappings are.
+  // The access rights are unknown before the mappings are read.
   #expect(copied(start, size) == filled)
   unsafe pm_read_mappings(capture.argument)
-  // To the page without rights, which the call would ignore.
+  // The copy stops at the inaccessible page; the system call would ignore the access rights.
   #expect(copied(start, size) == filled + [UInt8](repeating: 0, count: 4096) + filled)
   let path = try #require(CommandLine.arguments.first)
   let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
   let mapped = unsafe mmap(nil, 1 << 20, PROT_READ, MAP_PRIVATE, file, 0)!
-  // The kernel maps what lies around a page that is touched: to be away from it.
+  // Keeps the kernel from mapping the pages around a touched page.
   unsafe madvise(mapped, 1 << 20, MADV_RANDOM)
   unsafe pm_read_mappings(capture.argument)
   let place = UInt64(UInt(bitPattern: mapped))
@@ -245,7 +246,8 @@ func readAbsentPages() throws {
   #expect(!capture.session.resident.isOpen)
 }
 
-/// Computes until the calling thread has used so many more nanoseconds of CPU time; returns all that it has used.
+/// Computes until the calling thread has used a number of additional nanoseconds of CPU time; returns the total
+/// that it has used.
 func spendProcessorTime(_ nanoseconds: UInt64) -> UInt64 {
   func used() -> UInt64 {
     var time = timespec()

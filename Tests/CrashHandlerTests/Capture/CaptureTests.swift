@@ -9,7 +9,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// Crashes in processes of their own; what they left is read here.
+/// Crashes in separate processes, whose dumps are read here.
 @Suite struct CaptureTests {
   @Test func aCrashLeavesOneCompleteDumpThatSaysWhoAndWhy() async throws {
     let directory = try TemporaryDirectory()
@@ -109,7 +109,7 @@ import Testing
       var options = HandlerOptions()
       options.signals.insert(.stackFault)
       try startHandler(database: database, options: options)
-      // A worker of libdispatch, which this runs on, blocks it: another thread takes it.
+      // The test runs on a worker of libdispatch, which blocks the signal, so another thread gets it.
       kill(getpid(), SIGSTKFLT)
       sleep(30)
     }
@@ -122,12 +122,12 @@ import Testing
     let database = directory.database
     let before = try String(contentsOfFile: "/proc/self/oom_score_adj", encoding: .utf8)
     let adjustment = try #require(Int64(before.trimmingCharacters(in: .newlines)))
-    // To raise it needs no right.
+    // Raising the value needs no privilege.
     try #require(adjustment < 1000)
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       try "1000".write(toFile: "/proc/self/oom_score_adj", atomically: false, encoding: .utf8)
-      // Another thread uses more than the one that crashes.
+      // Another thread uses more CPU time than the crashing one.
       let other = Thread { _ = spendProcessorTime(200_000_000) }
       other.start()
       while !other.isFinished { usleep(1000) }
@@ -149,7 +149,8 @@ import Testing
     }
     let user = numbers[0] * 1_000_000_000 + numbers[1] * 1000
     let system = numbers[2] * 1_000_000_000 + numbers[3] * 1000
-    // The other thread's is in the process's times, in microseconds, and not in this.
+    // The other thread's CPU time is part of the process's times, which are in microseconds, and not part of the
+    // crashing thread's.
     #expect(time + 200_000_000 <= user + system + 2_000)
     #expect(root.array(.threads).allSatisfy { $0.unsigned(.threadProcessorTime) == nil })
   }
@@ -177,7 +178,7 @@ import Testing
       root.array(.threads).first { $0.text(.threadNameBytes) == "sleeper" })
     #expect(sleeper.signed(.niceValue) == 0)
     #expect(sleeper.unsigned(.schedulingPolicy) == 0)
-    // pause(2) has no number on arm64, where ppoll stands for it.
+    // arm64 has no system call pause; libc calls ppoll instead.
     #if arch(x86_64)
       #expect(sleeper.text(.systemCall)?.hasPrefix("34 ") == true)
     #endif
@@ -215,7 +216,8 @@ import Testing
         return start..<start + UInt64(region.data(.regionData)?.count ?? 0)
       }
     }
-    // The top alone, of which some is flushed first; then the rest. Each begins where the last ended.
+    // The top of the stack comes first, of which a part is flushed earlier, then the rest. Each piece starts
+    // where the previous one ends.
     let top = pieces[0]
     #expect(top.map(\.count) == [8192, 57344])
     var end = try #require(top.first).lowerBound
@@ -293,7 +295,7 @@ import Testing
     }
     let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     #expect(root.map(.exception)?.unsigned(.faultAddress) == 16)
-    // Those that came second are shown where they crashed, not where they waited.
+    // The threads that crashed later are shown where they crashed, not where they waited.
     for thread in root.array(.threads) where thread.unsigned(.captureMethod) == 3 {
       let registers = try #require(thread.data(.generalRegisters))
       let crashed = try #require(root.map(.crashingThread)?.data(.generalRegisters))
@@ -312,8 +314,7 @@ import Testing
     let secret = try #require(ProcessInfo.processInfo.environment["PATH"])
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
-      // On the main thread, whose stack ends in the environment's strings; a register points at
-      // them, too.
+      // The main thread crashes, whose stack ends with the environment's strings; a register points to them, too.
       writeTo(16, UInt(bitPattern: unsafe environ))
     }
     let dump = try Data(directory.onlyDump())

@@ -4,9 +4,10 @@ import Testing
 
 @testable import CrashHandler
 
-/// A text that another thread replaces while the handler looks at the process, as glibc's `abort` does.
+/// A text that another thread replaces while the handler reads the process's memory, like the message of glibc's
+/// `abort`.
 @Suite struct ChangingTextTests {
-  /// The page of the text was not there when the pages around it were looked at.
+  /// The page of the text was absent when the handler examined the pages around it.
   @Test func aTextThatWasMappedSinceIsRead() throws {
     let pageSize = sysconf(Int32(_SC_PAGESIZE))
     let room = UnsafeMutableRawPointer.allocate(
@@ -29,10 +30,10 @@ import Testing
     let text = unsafe pages + pageSize
     let address = UInt64(UInt(bitPattern: text))
     unsafe pages.storeBytes(of: address, as: UInt64.self)
-    // Looks at all pages around.
+    // Examines all pages around it.
     #expect(!resident.run(address, count: 8).isHere)
     unsafe text.copyMemory(from: "four words of text", byteCount: 19)
-    // Without a list of mappings, as before the threads are stopped.
+    // There is no list of mappings yet, as before the threads are stopped.
     let counts = UnsafeMutablePointer<Int>.allocate(capacity: 2)
     unsafe counts.initialize(repeating: 0, count: 2)
     defer { unsafe counts.deallocate() }

@@ -48,7 +48,7 @@ import Testing
   @Test func aKeyThatTwoThreadsMadeIsOneAgain() {
     let block = ClientBlock(Self.size)
     let table = block.table(count: 4)
-    // What a race leaves.
+    // The state that a race leaves.
     for index in [1, 3] {
       let state = table.cell(index).state
       _ = unsafe table.cell(index).set(
@@ -88,7 +88,7 @@ import Testing
     }
     for thread in threads { thread.join() }
     #expect(wrong == 0)
-    // Whatever a race left, setting makes it one.
+    // In any state that a race leaves, setting a key leaves one entry for it.
     for number in 0..<6 { set(table, "key \(number)", "end") }
     #expect(entries(table).count == 6)
     #expect((0..<8).allSatisfy { !table.cell($0).state.isBeingWritten })
@@ -125,12 +125,12 @@ import Testing
     let block = ClientBlock(Self.size)
     let ring = block.memory.breadcrumbs
     leave(ring, "before")
-    // A thread takes its slot, writes half, and is stopped.
+    // A thread takes its slot, writes half of it, and is stopped.
     let stopped = try #require(ring.take())
     unsafe ring.slot(stopped).storeBytes(of: 0x4141_4141, toByteOffset: 32, as: UInt32.self)
     leave(ring, "after")
     #expect((text(ring, 0), text(ring, 1), text(ring, 2)) == ("before", nil, "after"))
-    // It never goes on: 128 later its slot is left alone.
+    // The thread never continues: after 128 more breadcrumbs, its slot is skipped.
     for number in 3..<200 { leave(ring, "\(number)") }
     #expect(text(ring, 1) == nil && text(ring, 129) == nil)
     #expect(text(ring, 128) == "128" && text(ring, 130) == "130")
@@ -198,7 +198,7 @@ import Testing
     #expect(first != 0 && offset(list, "first", 10) == first)
     #expect(offset(list, "first", 11) != first && offset(list, "first", type: 2, 10) != first)
     try #require(list.node(first)).text.set([1, 2, 3])
-    // Large ones until the room ends, then small ones until the number does.
+    // Adds large annotations until the memory is used up, then small ones until their number is.
     var large = 0
     while offset(list, "large \(large)", AnnotationList.maximumCapacity) != 0 { large += 1 }
     #expect(large == 9 && list.omittedCount == 1)
@@ -212,7 +212,7 @@ import Testing
     #expect(offset(list, String(repeating: "n", count: 256), 8) == 0)
   }
 
-  /// The number of an annotation as the capture reads it; nil if there is none.
+  /// The value of a number annotation as the capture reads it; nil if there is none.
   private func number(_ list: AnnotationList, _ offset: UInt32) -> UInt64? {
     var place: UInt64 = 0
     guard let reading = list.node(offset).flatMap({ unsafe $0.read(into: &place) }),
@@ -232,7 +232,7 @@ import Testing
     #expect(places.map { number(list, $0) } == [.max, .max - 1, .max - 2])
     cells[1].clear()
     #expect(places.map { number(list, $0) } == [.max, nil, .max - 2])
-    // 0, and the one number whose word is 0.
+    // The values 0, and the only number whose stored word is 0.
     for value in [0, NumberCell.mark, 1] {
       cells[1].set(value)
       #expect(number(list, places[1]) == value)
@@ -241,7 +241,7 @@ import Testing
     }
     cells[1].set(0)
     #expect(number(list, places[1]) == 0)
-    // Names and nodes are as they were; what found no room has no cell.
+    // Names and nodes are unchanged; a number without room has no cell.
     #expect(names(list).map(\.count) == [9, 8, 7])
     #expect(list.numberOffset(0) == 0 && list.number(0) == nil)
     #expect(list.number(.max) == nil)
@@ -251,7 +251,7 @@ import Testing
     let block = ClientBlock(Self.size)
     let list = block.memory.annotations
     let place = offset(list, "number", type: 3, 8)
-    // Both halves of each number are the same: a torn one would show.
+    // Both halves of each number are equal, so a torn number would show.
     let threads = (1...4).map { thread in
       TestThread {
         let list = block.memory.annotations
@@ -289,7 +289,7 @@ import Testing
       names(block.memory.annotations).sorted() == (0..<100).map { "annotation \($0)" }.sorted())
   }
 
-  /// A program may write over it: reading ends, and stays inside.
+  /// The program may overwrite the memory: reading terminates, and stays inside the memory.
   @Test func anyBytesAreRead() {
     var generator = SystemRandomNumberGenerator()
     for round in 0..<20 {
@@ -301,7 +301,7 @@ import Testing
         let value = round % 2 == 0 ? generator.next() : generator.next() % 0x10000
         unsafe block.base.storeBytes(of: value, toByteOffset: place, as: UInt64.self)
       }
-      // The words that lead to all others.
+      // The words that lead to all other data.
       for place in 0..<12 {
         unsafe block.base.storeBytes(
           of: UInt32(truncatingIfNeeded: generator.next() % UInt64(Self.size)),

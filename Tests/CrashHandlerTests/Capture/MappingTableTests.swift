@@ -5,7 +5,7 @@ import Testing
 @testable import CrashHandler
 
 @Suite struct MappingTableTests {
-  /// Fills a table from text and hands it to `body`.
+  /// Parses a text into a table, and passes it to `body`.
   private func withTable(
     _ text: String, textCapacity: Int = 1 << 20, capacity: Int = 4096,
     _ body: (MappingTable) throws -> Void
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// With little memory, the list of threads is read into the room after the mappings were read.
+  /// With little memory, the list of threads is read into the space after the mappings.
   @Test func whatIsReadIntoTheRoomLeavesThePathsAsTheyAre() throws {
     try withTable(text) { table in
       let before = paths(table)
@@ -114,7 +114,7 @@ import Testing
 
   @Test func leavesOutWhatDoesNotFit() throws {
     try withTable(text, capacity: 2) { #expect($0.count == 2) }
-    // The second line is cut in its first address, which then does not make a range.
+    // The second line is truncated within its first address, so it is no range.
     try withTable(text, textCapacity: 90) { table in
       #expect(table.textCount == 90)
       #expect(table.count == 1)

@@ -5,7 +5,7 @@ import Testing
 @testable import CrashHandler
 
 @Suite struct PageCacheTests {
-  /// Pages of the test's own, filled with their numbers.
+  /// Pages that the test allocates and fills with their numbers.
   @safe
   private struct Pages: ~Copyable {
     let base: UnsafeMutableRawPointer
@@ -74,7 +74,7 @@ import Testing
       #expect(copy(memory, pages.address(1) - 2, count: 4) == [1, 1, 2, 2])
       #expect(copy(memory, pages.address(0) + 1, count: 4096).count == 4096)
       #expect(memory.word(pages.address(2)) == 0x0303_0303_0303_0303)
-      // More than a page is not kept.
+      // The cache does not keep more than one page of a copy.
       #expect(copy(memory, pages.address(0), count: 3 * 4096).last == 3)
     }
   }
@@ -95,7 +95,7 @@ import Testing
     let pages = Pages(4)
     pages.forbid(1)
     withCache { memory, _ in
-      // Pages are read ahead behind a word, as far as they can be.
+      // The cache reads ahead the pages after a word, as far as they are readable.
       #expect(memory.word(pages.address(0)) != nil)
       #expect(memory.word(pages.address(1)) == nil)
       #expect(memory.word(pages.address(1) - 4) == nil)
@@ -117,7 +117,7 @@ import Testing
         #expect(copy(memory, pages.address(page), count: 1) == [UInt8(page + 1)])
       }
       #expect(copy(memory, pages.address(40), count: 1).isEmpty)
-      // More than there is room for: the last ones stay.
+      // There are more pages than the cache holds: the last ones stay.
       readAhead(memory, pages.addresses(Array(0..<80)))
       #expect(copy(memory, pages.address(79), count: 1) == [80])
       for page in 0..<80 where page != 40 && page != 30 && page != 39 && page != 41 && page != 50 {

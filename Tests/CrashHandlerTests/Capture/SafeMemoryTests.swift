@@ -6,7 +6,7 @@ import Testing
 @testable import CrashHandler
 
 @Suite struct SafeMemoryTests {
-  /// Three pages of which the middle one cannot be read.
+  /// Three pages, the middle one of which is unreadable.
   @safe
   private struct Pages: ~Copyable {
     let base: UnsafeMutableRawPointer
@@ -84,7 +84,8 @@ import Testing
     #expect(strings < range.end)
   }
 
-  /// As where threads abort at once, each with a message of its own.
+  /// Another thread replaces the text all the time, as when several threads abort at once, each with its own
+  /// message.
   @Test func textThatIsReplacedMeanwhileIsReadAgain() {
     let place = UnsafeMutablePointer<UInt>.allocate(capacity: 1)
     unsafe place.initialize(to: Self.newText())
@@ -110,7 +111,7 @@ import Testing
     unsafe place.deallocate()
   }
 
-  /// A page as libc makes one for its message.
+  /// Allocates a page as libc does for its message.
   private static func newText() -> UInt {
     let page = unsafe mmap(
       nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!

@@ -32,7 +32,7 @@ import Testing
     #expect(paths[102]?.hasPrefix("socket:[") == true && paths[104] == "/")
     #expect(paths[105] == "/dev/null" && paths[107] == "anon_inode:[eventfd]")
     let deleted = try Self.descriptors(root).filter { $0.unsigned(.descriptorIsDeleted) == 1 }
-    // Not those that the process has from this one, whose other tests have opened them.
+    // Ignores the descriptors that the process inherits from this one, whose other tests have opened them.
     #expect(
       deleted.compactMap { $0.unsigned(.descriptorNumber) }.filter { (100...108).contains($0) }
         == [101, 106])
@@ -185,7 +185,7 @@ private func openFiles() {
   take(pair[0], as: 103)
   take(unsafe open("/", O_RDONLY | O_DIRECTORY), as: 104)
   take(unsafe open("/dev/null", O_RDONLY), as: 105)
-  // Glibc's module has neither.
+  // Swift's Glibc module has neither memfd_create nor its flags.
   typealias Create = @convention(c) (UnsafePointer<CChar>, UInt32) -> Int32
   if let symbol = unsafe dlsym(nil, "memfd_create") {
     take(unsafe unsafeBitCast(symbol, to: Create.self)("secret", 0), as: 106)
@@ -194,7 +194,7 @@ private func openFiles() {
   if let symbol = unsafe dlsym(nil, "eventfd") {
     take(unsafe unsafeBitCast(symbol, to: CreateEvent.self)(0, 0), as: 107)
   }
-  // Four directories of 200 bytes each: names of one byte, then of two.
+  // Four directories with names of about 200 bytes: one byte, then characters of two bytes.
   for _ in 0..<4 {
     let name = "x" + String(repeating: "\u{E9}", count: 100)
     unsafe mkdir(name, 0o700)

@@ -23,7 +23,7 @@ import Testing
   @Test func findsEveryThreadAndNoOther() {
     withTable(100) { table in
       for round in 0..<3 {
-        // Half of the numbers share their slots with the other half.
+        // Each thread ID of the second half maps to the same slot as one of the first half.
         let threads = (0..<50).map { Int32($0 + round) } + (0..<50).map { Int32($0 + 1024) }
         for thread in threads { #expect(table.add(thread)?.threadID == thread) }
         #expect(table.add(4000) == nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CrashHandler
 
-/// What of a stack is not written a second time.
+/// The parts of a stack that are not written a second time.
 @Suite struct WrittenStackTests {
   private func written(_ first: Range<UInt64>, _ second: Range<UInt64> = 0..<0) -> WrittenStack {
     var written = WrittenStack()
@@ -13,7 +13,7 @@ import Testing
     return written
   }
 
-  /// What is left of a range, as the writer goes through it.
+  /// The parts of a range that remain to be written, in the order of the writer.
   private func rest(of range: Range<UInt64>, _ written: WrittenStack) -> [Range<UInt64>] {
     var rest: [Range<UInt64>] = []
     var place = range.lowerBound

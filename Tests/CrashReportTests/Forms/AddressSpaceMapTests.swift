@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashReport
 
-/// What the drawing of the address space shows, from low to high.
+/// The contents of the drawing of the address space, from low to high addresses.
 @Suite struct AddressSpaceMapTests {
   private func map(
     fault: UInt64?, code: Int32 = 1, mappings: [(UInt64, UInt64, String, String?)]
@@ -60,7 +60,7 @@ import Testing
     #expect(words.count { $0.hasPrefix("mark") } == 1)
   }
 
-  /// The rights of the very mapping matter there.
+  /// For a fault inside a mapping, the access rights of that mapping are shown.
   @Test func marksAFaultInAMapping() {
     let words = words(map(fault: 250, mappings: mappings))
     #expect(words.prefix(3) == ["gap 100", "/a 100-200 r--", "/a 200-300 r-x marked"])
@@ -98,7 +98,7 @@ import Testing
     #expect(omitted == 60_000 - 4096)
     #expect(mappings.contains { $0.start.value == UInt64(50_000) << 13 })
     #expect(mappings.first?.start == 0)
-    // A register may point into one that is not listed.
+    // A register may point into a mapping that is not listed.
     let unlisted = Address(40_000 << 13)
     #expect(!mappings.contains { $0.range.contains(unlisted) })
     #expect(snapshot.place(of: unlisted) == "anonymous memory r--")

@@ -27,7 +27,7 @@ import Testing
     thread.captureMethod = .crashed
     var other = ThreadSnapshot(id: 12)
     other.captureMethod = ThreadSnapshot.CaptureMethod.none
-    // Not first in the dump; first in the report.
+    // The crashing thread is first in the report, although it is not first in the dump.
     snapshot.threads = [other, thread]
     snapshot.modules = [
       ModuleSnapshot(address: 0x1000, size: 0x1000, path: "/none/app", buildID: [0, 0xAB])

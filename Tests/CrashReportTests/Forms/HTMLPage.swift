@@ -1,15 +1,15 @@
 import CrashTestSupport
 import Foundation
 
-/// A page as Python's HTML parser sees it.
+/// A page as parsed by Python's HTML parser.
 struct HTMLPage: Decodable {
-  /// "tag.class" in the order in which they start, with "/tag" where they end.
+  /// "tag.class" for each start tag and "/tag" for each end tag, in order.
   var tags: [String]
-  /// What is not balanced, not known, or would load something.
+  /// Tags that are unbalanced, unknown, or would load something.
   var errors: [String]
   /// The texts between tags, in order.
   var texts: [String]
-  /// What links within the page may lead to.
+  /// The targets of links within the page.
   var anchors: Set<String>
 
   static func parse(_ page: String) async throws -> HTMLPage {

@@ -7,12 +7,13 @@ import Testing
 
 @testable import CrashReport
 
-/// The page, as Python's parser sees it.
+/// The HTML page, parsed by Python's parser.
 @Suite struct HTMLReportTests {
-  /// Seen in Chromium 156: printed to PDF, all folded stacks are there, and frame 104832 is on one line.
+  /// Verified in Chromium 156: a page printed to PDF has all folded stacks, and frame number 104832 is on one
+  /// line.
   @Test func printedPagesUnfoldAndLongFrameNumbersStayWhole() {
     let style = HTMLStyle.text.description
-    // Browsers hide what is folded in this box, whatever its elements' own display is.
+    // Browsers hide the folded contents in this box, whatever the `display` of the elements in it.
     #expect(
       style.contains(
         "@media print{nav{display:none}details>*{display:block}details::details-content{content-visibility:visible}}"
@@ -21,7 +22,7 @@ import Testing
     #expect(number?.contains("white-space:nowrap") == true && number?.contains("flex:none") == true)
   }
 
-  /// Seen in Chromium 156: without its class the words touch the value.
+  /// Verified in Chromium 156: without its class, the words would touch the value.
   @Test func wordsOnARegisterStandApartFromItsValue() throws {
     var snapshot = SampleReport.report(word: "word").snapshot
     var context = X86_64Context()
@@ -46,7 +47,7 @@ import Testing
     }
   }
 
-  /// A text that would be markup changes no tag of the page, wherever the text occurs.
+  /// Text that looks like markup does not change any tag of the page, wherever it occurs.
   @Test(
     .needs(.python3),
     arguments: [
@@ -58,11 +59,11 @@ import Testing
     let page = try await HTMLPage.parse(HTMLReport.text(of: SampleReport.report(word: word)))
     #expect(page.errors.isEmpty, "\(page.errors)")
     #expect(page.tags == plain.tags)
-    // Nothing is lost either.
+    // The text itself is still on the page.
     #expect(page.texts.contains { $0.contains(word) })
   }
 
-  /// Tabs of several reports are told apart, each thread has an address.
+  /// The titles of several reports' tabs differ, and each thread has an anchor.
   @Test(.needs(.python3)) func titlesAndThreadsTellApart() async throws {
     var report = SampleReport.report(word: "release/victim", threads: 3)
     report.threads[3].trace = report.threads[1].trace
@@ -101,7 +102,7 @@ import Testing
       #expect(first.contains(words), "no \(words) in\n\(first)")
     }
     let stacks = page.tags.indices.filter { page.tags[$0] == "ol.stack" }
-    // Of the crash, of the throw, of the others.
+    // The stacks of the crash, of the throw, and of two other threads.
     #expect(stacks.count == 4)
     func isFolded(_ index: Int) -> Bool {
       let before = page.tags[..<index]
@@ -110,7 +111,7 @@ import Testing
     #expect(stacks.map(isFolded) == [false, false, true, true])
   }
 
-  /// That a file is of another build stands where its names are missing.
+  /// The place with missing names says that a file is from another build.
   @Test func saysWhyNamesAreMissing() throws {
     var report = SampleReport.report(word: "word")
     report.symbolNotes = ["word is not the same build as in the dump"]
@@ -130,12 +131,12 @@ import Testing
     let page = try await HTMLPage.parse(HTMLReport.text(of: report))
     #expect(page.tags.count { $0 == "ol.stack" } == 4)
     #expect(page.texts.contains { $0.contains("2 threads with one stack") })
-    // In the text each has its title.
+    // In the text form, each thread has its own title.
     let text = TextReport.text(of: report)
     #expect(text.contains("\nThread 103 \"w\": the stack of thread 101\n"))
   }
 
-  /// A thousand threads of 256 frames each, which would be some 60 MiB.
+  /// A thousand threads with 256 frames each, which would be some 60 MiB.
   @Test func hugeReportsAreBounded() throws {
     let report = SampleReport.report(word: "word", threads: 1000, frames: 256)
     let html = HTMLReport.text(of: report)

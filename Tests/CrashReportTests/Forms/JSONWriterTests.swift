@@ -3,7 +3,7 @@ import Testing
 
 @testable import CrashReport
 
-/// JSON as the writer makes it, read by Foundation.
+/// JSON from the writer, read by Foundation.
 @Suite struct JSONWriterTests {
   private func text(_ value: some JSONValue, isIndented: Bool = false) -> String {
     var writer = JSONWriter(isIndented: isIndented)

@@ -8,7 +8,7 @@ import Testing
 @testable import CrashReport
 @testable import ProcessSnapshot
 
-/// Docs/Reference/ReportSchema.json against what reports are encoded as.
+/// Compares Docs/Reference/ReportSchema.json with encoded reports.
 @Suite struct SchemaTests {
   static func schema() throws -> JSONSchema {
     try JSONSchema(path: BuiltProducts.packageRoot + "/Docs/Reference/ReportSchema.json")
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// A schema that allows everything would be none.
+  /// The schema must reject these changes, because a schema that allows everything is useless.
   @Test(
     arguments: [
       ("\"schemaVersion\":1", "\"schemaVersion\":2"), ("\"complete\":false", "\"complete\":0"),
@@ -68,7 +68,7 @@ import Testing
     #expect(try Self.schema().errors(in: whole.replacing(found, with: changed)) != [])
   }
 
-  /// The schema's words are the reader's.
+  /// The words in the schema are the words in the code.
   @Test func hasTheWordsOfTheCode() throws {
     let schema = try Self.schema()
     func expect<Code: DumpCode>(_ type: Code.Type, _ property: String, of definition: String) {
@@ -82,7 +82,7 @@ import Testing
 
   private static let path = BuiltProducts.packageRoot + "/Docs/Reference/ReportSchema.json"
 
-  /// Writes a fact into the definition of a place: among what is required, and as the first property.
+  /// Adds a fact to the definition of a place: to the required ones, and as the first property.
   private static func add(_ fact: ReportFact, of place: String, type: String) throws {
     var text = try String(contentsOfFile: path, encoding: .utf8)
     for (mark, line) in [
@@ -96,7 +96,7 @@ import Testing
     try text.write(toFile: path, atomically: true, encoding: .utf8)
   }
 
-  /// Facts that JSON has in another form than their kind in the dump has.
+  /// Facts whose type in JSON differs from their type in the dump.
   private static let formed: [IntermediateDumpKey: String] = [
     .contextIsCut: "boolean", .descriptorIsDeleted: "boolean", .descriptorPathIsCut: "boolean",
     .previousHandlerIsBacktracer: "boolean", .isCoreFile: "boolean", .breadcrumbMetadata: "object",
@@ -104,7 +104,7 @@ import Testing
     .runEndEvidence: "array", .sectionsAbandoned: "#/$defs/address", .threadState: "string",
   ]
 
-  /// The type of a fact in JSON, or the definition that it refers to.
+  /// The JSON type of a fact, or the definition that it refers to.
   private static func type(of key: IntermediateDumpKey) -> String {
     if let form = formed[key] { return form }
     return switch key.kind {
@@ -117,9 +117,9 @@ import Testing
     }
   }
 
-  /// A fact that reports show by its row alone stands in the schema and in the list of fields, too.
+  /// A fact that reports show only because of its table row is also in the schema and in the list of fields.
   ///
-  /// `UPDATE_DOCUMENTS=1 swift test --filter SchemaTests` writes one that is missing into the schema.
+  /// `UPDATE_DOCUMENTS=1 swift test --filter SchemaTests` writes a missing one into the schema.
   @Test func hasTheFactsOfTheRows() throws {
     let schema = try Self.schema()
     let isWriting = ProcessInfo.processInfo.environment["UPDATE_DOCUMENTS"] != nil
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  /// JSON has a fact of a dump by its row: a value of each key that has one is shown under the row's name.
+  /// JSON contains a dump's fact if the fact has a row: the value of each such key is shown under the row's name.
   @Test func everyFactIsShown() throws {
     var shown = Set(ProcessSnapshot.mapFields.shown.keys)
     shown.formUnion(ThreadSnapshot.mapFields.shown.keys)

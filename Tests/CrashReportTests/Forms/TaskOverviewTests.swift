@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashReport
 
-/// The section on all tasks.
+/// The report's section on all tasks.
 @Suite struct TaskOverviewTests {
   static func overview(frames: [StackFrame]) -> TaskOverview {
     var found = AllTasks(
@@ -74,7 +74,7 @@ import Testing
     }
     report.snapshot.client.openContextTable = OpenContextTable(entries, omitted: (0, 0)).bytes
     var group = TaskGroup(state: .awaitsContinuation, count: 8, records: [TaskRecord(id: 17)])
-    // The unit 99 is not in the table.
+    // The unit of work 99 is not in the table.
     group.works = [(17, 99), (18, 5), (19, 2), (21, 3), (22, 4)].map {
       TaskWork(task: $0.0, work: $0.1)
     }
@@ -97,7 +97,7 @@ import Testing
     #expect(try SchemaTests.schema().errors(in: report.json()) == [])
   }
 
-  /// Three tasks of two places, and one that waits for them without being waited for.
+  /// Three tasks in two places that wait for each other, and one that waits for them while nothing waits for it.
   private func circle(_ kind: DumpRequest.Kind?, isOpen: Bool = false) -> CrashReport {
     var snapshot = SampleReport.report(word: "app").snapshot
     snapshot.request = kind.map { kind in
@@ -172,7 +172,7 @@ import Testing
     let signature = Signature.text(
       of: snapshot, trace: StackTrace(), nil, hang: hidden, tasks: tasks, ownCode: ownCode)
     #expect(signature == "hang | App.Pool.lease() | App.Handler.respond()")
-    // A thread that uses the processor does not wait for tasks.
+    // A thread that uses the processor is not waiting for tasks.
     request.threadEvidence = .known
     (request.hangTime, request.processorTime) = (1_000_000_000, 10_000_000)
     snapshot.request = request
@@ -183,7 +183,7 @@ import Testing
     #expect(deadlocks.cause(of: snapshot, known, Waits()) == nil)
   }
 
-  /// A crash has its own cause, and the circle is with the tasks.
+  /// A crash has its own cause, and the cycle is shown with the tasks.
   @Test func aCrashHasItsOwnCause() {
     let report = circle(nil)
     #expect(report.cause?.kind != "deadlock" && report.taskDeadlocks.count == 1)

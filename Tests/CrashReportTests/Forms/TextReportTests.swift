@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashReport
 
-/// The text for terminals of several widths.
+/// The text form for terminals of several widths.
 @Suite struct TextReportTests {
   @Test(arguments: [1, 40, 80, 200]) func fitsTheWidth(_ width: Int) throws {
     var report = SampleReport.report(word: "word")
@@ -14,7 +14,7 @@ import Testing
     for index in report.threads.indices { report.threads[index].trace.frames[2].trust = .scan }
     let lines = TextReport.text(of: report, isFull: true, width: width).split(separator: "\n")
     let limit = max(width, 40)
-    // The message is wrapped, but not at fewer than 120 columns; what follows uses the width.
+    // The message is wrapped at 120 columns or more; the following lines use the width.
     let message = lines.prefix { $0.hasPrefix("several") || $0.hasPrefix("words") }
     #expect(message.allSatisfy { $0.count <= max(limit, 120) })
     #expect(message.contains { $0.count > max(limit, 120) - 10 })
@@ -26,11 +26,11 @@ import Testing
       }
     #expect(others.allSatisfy { $0.count <= limit })
     #expect(others.joined(separator: " ").split(separator: " ").count == 87)
-    // Frames take one line or two; no part of them is lost.
+    // A frame takes one or two lines, and is complete.
     let frames = lines.filter { $0.hasPrefix("  #") || $0.hasPrefix("       at ") }
     #expect(frames.allSatisfy { $0.count <= limit })
     #expect(frames.count == (limit == 40 ? 20 : 10))
-    // One is the throw, one the register that points there.
+    // One is the throw, and one the register that points there.
     #expect(lines.count { $0.contains("word+0x") && !$0.hasPrefix("Sig") } == 11)
     #expect(lines.count { $0.hasSuffix("[scan]") } == 3)
     #expect(!lines.contains { $0.hasSuffix(" ") })
@@ -47,7 +47,7 @@ import Testing
     #expect(
       frames.prefix(5) == [
         "  #0   word at word:0", "  #1   word at word:1  [inlined]", "  #1   word + 12  word",
-        // The throw, then the next thread.
+        // The frames of the throw, and then the next thread.
         "  #0   word at word:7", "  #0   ??  word+0x1000  0x401000",
       ], "\(text)")
     #expect(frames.count == 10)
@@ -56,7 +56,7 @@ import Testing
     #expect(full.contains("  #1   0x000000400002 word + 12  word+0x2\n"))
   }
 
-  /// The order in which the one who is woken reads; as Docs/Reference/Reports.md has it.
+  /// The most important parts come first, in the order of Docs/Reference/Reports.md.
   @Test func whatThePersonInNeedReadsComesFirst() throws {
     var report = SampleReport.report(word: "word")
     report.message = "the message"
@@ -75,7 +75,7 @@ import Testing
       let found = try #require(rest.firstRange(of: part), "no \(part) in\n\(rest)")
       rest = rest[found.upperBound...]
     }
-    // Once.
+    // The value is shown once only.
     #expect(text.ranges(of: "8C2E").count == 1)
     let page = HTMLReport.text(of: report)
     let place = try #require(page.firstRange(of: "in App.run() at main.swift:3"))
@@ -88,7 +88,7 @@ import Testing
     #expect(starts == starts.sorted())
   }
 
-  /// Of a stripped program, of a stack without own code, of a run that left no dump.
+  /// For a stripped program, for a stack without the program's code, and for a run without a dump.
   @Test func thePlaceIsTheSecondLine() {
     func secondLine(_ change: (inout CrashReport) -> Void) -> Substring? {
       var report = SampleReport.report(word: "/srv/shop")
@@ -124,7 +124,8 @@ import Testing
       } == "Shop, 1.2, /srv/shop, 123 ms after startHandler")
   }
 
-  /// A check that fails in a dependency stands there, and not in Swift's function that stops the process.
+  /// If a check in a dependency fails, the place is in the dependency, not in Swift's function that stops the
+  /// process.
   @Test func aCrashInADependencyHasItsPlaceThere() {
     var report = SampleReport.report(word: "/srv/shop")
     report.message = "one line"
@@ -140,7 +141,7 @@ import Testing
     #expect(lines[1] == "in NIO.Loop.run() at Loop.swift:12 (shop)")
   }
 
-  /// A file of Swift's library is not the reader's, and one that the place has needs no second mention.
+  /// A message's file is left out if it is in Swift's library, or if the place already names it.
   @Test(arguments: [
     ("Swift/ContiguousArrayBuffer.swift:692: Fatal error: Index out of range", true, true),
     ("_Concurrency/CheckedContinuation.swift:169: Fatal error: Index out of range", false, true),
@@ -209,7 +210,7 @@ import Testing
       HTMLReport.text(of: report).contains("Thread 101" + words.replacing("\"", with: "&quot;")))
   }
 
-  /// Folded without `--full`; JSON has all of it anyway.
+  /// The text form folds some parts without `--full`; JSON always has all of them.
   @Test func whatIsFoldedIsThereWithFull() {
     var report = SampleReport.report(word: "/srv/shop")
     report.snapshot.modules.append(
@@ -248,7 +249,7 @@ import Testing
     }
   }
 
-  /// A terminal would break them anywhere; a pipe is searched by lines.
+  /// A terminal would break long lines anywhere; lines in a pipe are searched, and are not broken.
   @Test func longFactsAreBrokenForATerminalOnly() throws {
     var report = SampleReport.report(word: "word")
     report.snapshot.process.executablePath =
@@ -269,7 +270,7 @@ import Testing
       ("shop_main", "/src/shop/main.swift", "top-level code"),
       ("closure #2 () -> () in shop", "/src/main.swift", "closure #2 in top-level code"),
       ("async_MainTY0_", nil, "top-level code"),
-      // A function of C, one of Swift's, a closure of another file's.
+      // A C function, a Swift function, and a closure in another file.
       ("worker_main", "/src/worker.c", "worker_main"),
       ("shop.run_main() -> ()", "/src/main.swift", "shop.run_main()"),
       ("closure #1 () -> () in shop.run() -> ()", "/src/main.swift", "closure #1 in shop.run()"),
@@ -285,7 +286,7 @@ import Testing
     #expect(!plain.contains("\u{1B}"))
     #expect(colored.contains("\u{1B}[1m"))
     #expect(colored.replacing(/\u{1B}\[[0-9;]*m/, with: "") == plain)
-    // The event is what a reader looks for.
+    // The event is highlighted, because readers look for it.
     #expect(colored.hasPrefix("\u{1B}[1;31mword\u{1B}[0m\n"))
   }
 
@@ -308,7 +309,7 @@ import Testing
       ? [rip, "       " + code, rsp, "       " + text]
       : [rip + "  " + code, rsp + "  " + text]
     #expect(Array(lines[(start + 1)...].prefix(expected.count)) == expected)
-    // Those that point nowhere share lines.
+    // Registers that point nowhere share lines.
     #expect(lines.contains { $0.contains("rax 0000000000000000") && $0.contains("rbx ") })
     #expect(lines.contains { $0.contains(" gs 0000000000000000") })
   }

@@ -38,7 +38,7 @@ import Testing
     withExtendedLifetime(set) {}
   }
 
-  /// Sizes on both sides of each size of the table, and with a bitmap of several words.
+  /// Sizes just below and above each size of the table, and one whose bitmap has several words.
   private static let sizes = [1, 2, 3, 4, 6, 7, 12, 13, 24, 25, 48, 49, 96, 97, 400, 1537]
 
   @Test(arguments: sizes)
@@ -105,7 +105,7 @@ import Testing
   @Test func whatIsNotInTheDumpIsNotShown() throws {
     let names = [1: "a text that is not in the object \(Self.sizes.count)"]
     let word = unsafe unsafeBitCast(names, to: UInt64.self)
-    // A dump has 64 bytes of an object that only the stack points to: the bitmap is missing.
+    // A dump has only 64 bytes of an object to which only the stack points, so the bitmap is missing.
     let cut = object(word, hiding: word + 64..<word + 4096)
     #expect(cut?.size == 1 && cut?.elements == [])
     let values =
@@ -121,7 +121,7 @@ import Testing
   @Test func aStorageWhoseFieldsContradictEachOtherShowsNothing() throws {
     let names = Dictionary(uniqueKeysWithValues: (0..<9).map { ($0, $0) })
     let word = unsafe unsafeBitCast(names, to: UInt64.self)
-    // Count, capacity, scale, keys, values, bitmap.
+    // The offsets of the count, capacity, scale, keys, values and bitmap.
     for offset in [UInt64(16), 24, 32, 48, 56, 64] {
       let reader = ObjectReader(
         ProcessReader(

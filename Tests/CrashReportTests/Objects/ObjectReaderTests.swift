@@ -27,9 +27,9 @@ private struct Failure: Error { var code = 3 }
 private enum Refusal: Error { case notToday(String) }
 private struct GenericFailure<Value: Sendable>: Error { var value: Value }
 
-/// Names of this process's own objects, with the runtime's names of their types as oracle.
+/// Compares the names of this process's objects with the runtime's names of their types.
 @Suite struct ObjectReaderTests {
-  /// The runtime's name without what it puts in for a type that only its file knows.
+  /// The runtime's name without the placeholder for a type that only its file knows.
   private func name(of type: Any.Type) -> String {
     _typeName(type, qualified: true).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
   }
@@ -89,7 +89,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     expect(GenericFailure(value: 1), GenericFailure<Int>.self)
   }
 
-  /// Keeps a closure as it is: generic functions are given it in another context.
+  /// Keeps a closure's context unchanged: a generic function would get the closure in another context.
   private struct Holder { let body: () -> Int }
 
   @Test func contextsOfClosuresAreTold() {
@@ -99,7 +99,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
       count += 1
       return values.count + count
     }
-    // A function value is its code and its context.
+    // A function value consists of its code and its context.
     let holder = Holder(body: closure)
     let words = unsafe unsafeBitCast(holder, to: (UInt64, UInt64).self)
     _ = holder.body()
@@ -172,7 +172,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
   @Test func dataAndArraysOfNumbersShowTheirFirstBytes() {
     let data = Data((0..<200).map { UInt8($0) })
     let numbers: [Int32] = [1, 2, 3].map { $0 + (data.isEmpty ? 1 : 0) }
-    // The data's second word is its storage, with two bits for its form.
+    // The second word of Data is its storage, with two bits for its representation.
     let word = unsafe unsafeBitCast(data, to: (UInt64, UInt64).self).1 & 0x3FFF_FFFF_FFFF_FFFF
     let storage = OwnProcess.reader().object(at: Address(word))
     #expect(storage?.type?.short == "__DataStorage")
@@ -214,7 +214,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     ]
     var random = SystemRandomNumberGenerator()
     for round in 0..<100_000 {
-      // Each read is whole, or damaged in one byte.
+      // Each read returns the bytes unchanged, or with one byte changed.
       let reader = ObjectReader(
         ProcessReader(
           memory: { address, count in

@@ -3,7 +3,7 @@ import ProcessSnapshot
 
 @testable import CrashReport
 
-/// The memory of this process, read as a dump's is: what is not there gives nothing.
+/// Reads the memory of this process like that of a dump: unmapped memory returns nothing.
 enum OwnProcess {
   private static let descriptor = unsafe open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
 

@@ -32,11 +32,11 @@ extension Task { fileprivate struct Part {} }
 @globalActor private actor Counter { static let shared = Counter() }
 private struct Failure: Error {}
 
-/// Names of types of every form, with the runtime's names as oracle.
+/// Compares the names of types of every form with the runtime's names.
 @Suite struct TypeNameTests {
-  /// Expects the runtime's name, without what it says of extensions and of what only files know.
+  /// Expects the runtime's name, without its text for extensions and for types that only files know.
   ///
-  /// An argument that is not in metadata, because a constraint tells it, is "_".
+  /// An argument that is missing from metadata, because a constraint determines it, is "_".
   private func expectName<Value>(
     _ type: Box<Value>.Type, unknown: String? = nil, line: Int = #line
   ) {
@@ -117,7 +117,7 @@ private struct Failure: Error {}
     expectName(Box<Data.Piece<Int>>.self)
     expectName(Box<Outer<Int>.OfNumbers>.self, unknown: "Swift.Int")
     expectName(Box<[String: Int].Register>.self, unknown: "Swift.String")
-    // The mangled names of these begin with no reference.
+    // The mangled names of these types do not start with a reference.
     expectName(Box<Task<Int, Never>.Part>.self, unknown: "Swift.Task<Swift.Int, Swift.Never>")
     expectName(Box<Int?.Part>.self, unknown: "Swift.Optional<Swift.Int>")
   }

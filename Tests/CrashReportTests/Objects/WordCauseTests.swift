@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashReport
 
-/// What the words of a fault say of its cause.
+/// Causes that the words in registers and memory show.
 @Suite struct WordCauseTests {
   private func snapshot(
     address: Address?, rdi: UInt64 = 0, code: Int32 = 1
@@ -83,11 +83,11 @@ import Testing
       }
     }
     #expect(text("_swift_release_dealloc").contains(told))
-    // A jump to data.
+    // The crash is a jump to data.
     #expect(text(rip: 0x5555_0000_2000, nil, "_swift_release_dealloc").contains(told))
-    // Another function than a deinitializer.
+    // The function is not a deinitializer.
     #expect(text("$s4shop3buyyyF", "_swift_release_dealloc").contains(toldWithoutAddress))
-    // Deinitializers, one of them without a name.
+    // The functions are deinitializers, one of them without a name.
     for name in ["$s4shop6BasketCfD", "$s4shop6BasketCfDTm", "objectdestroy", nil] {
       #expect(!text(name, "_swift_release_dealloc").contains("deinitialize"))
     }

@@ -47,7 +47,7 @@ import Testing
   @Test func anyWordIsReadWithoutATrap() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<100_000 {
-      // Every word length, every top bit.
+      // The random words have every length and every top bit.
       let word = random.next() >> (random.next() % 64)
       _ = WordPattern(word)?.words
       _ = WordPattern(~word)?.words

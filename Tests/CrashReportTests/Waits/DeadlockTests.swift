@@ -7,7 +7,7 @@ import Testing
 
 @testable import CrashReport
 
-/// Circles of waiting threads, and what reports say of them.
+/// Cycles of waiting threads, and the reports on them.
 @Suite struct DeadlockTests {
   /// Each thread waits for the mutex of the next one, the last for the first one's.
   private func circle(of threads: [UInt32], lock: UInt32 = 2) -> WaitingProcess {
@@ -62,7 +62,7 @@ import Testing
     #expect(report.json().contains(#""deadlocked":true"#))
     #expect(try SchemaTests.schema().errors(in: report.json()) == [])
     guard kind == .hang else { return }
-    // Whichever thread is known to hang.
+    // The signature is the same for any thread that hangs.
     #expect(report.signature == "hang | Shop.serve7()", "\(report.signature ?? "")")
     #expect(report.place == "Shop.serve7() at Shop.swift:7")
     #expect(circle(of: [7, 8]).report().signature == report.signature)
@@ -132,7 +132,8 @@ import Testing
     #expect(report.explanation?.contains("held by thread 100, which is not in the dump.") == true)
   }
 
-  /// Against the kernel's answer: the word has an owner of the circle, and its address is in a register.
+  /// The kernel refused the lock because of a deadlock: the lock word has an owner in the cycle, and its address
+  /// is in a register.
   @Test func whatSwiftsMutexRefusesIsNamed() throws {
     let function = "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
     for owner: UInt32 in [7, 8, 50] {
@@ -156,7 +157,7 @@ import Testing
     }
   }
 
-  /// Optimized code has locks that the thread holds in other registers and on the stack.
+  /// In optimized code, other registers and the stack may have locks that the thread holds.
   @Test func theRegisterOfSelfSaysWhichOfSeveralLocksSwiftsMutexRefused() {
     let function = "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
     for owner: UInt32 in [7, 8] {
@@ -192,7 +193,7 @@ import Testing
 
   // MARK: - Chance
 
-  /// Random owners: the circles are those that a walk from each thread comes back to.
+  /// Builds graphs of random owners: the cycles found must be those to which a walk from each thread returns.
   @Test func theCirclesAreThoseOfAnyGraph() {
     var random = SeededGenerator(seed: 42)
     for _ in 0..<500 {
@@ -218,8 +219,8 @@ import Testing
     }
   }
 
-  /// Memories, calls and stacks of chance, 100,000 with POSTMORTEM_WAITS=all: none traps, and no circle
-  /// without an owner closes.
+  /// Random memory, calls and stacks, 100,000 with POSTMORTEM_WAITS=all: no input traps, and there is no cycle
+  /// without an owner.
   @Test func noBytesTrap() {
     var random = SeededGenerator(seed: 7)
     let names: [String?] = [

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashReport
 
-/// What each kind of wait is decoded as, and when it names nothing.
+/// How each kind of wait is decoded, and when it names no lock.
 @Suite struct WaitTests {
   private func only(_ process: WaitingProcess) throws -> Wait {
     try #require(process.waits.all.first)
@@ -32,15 +32,15 @@ import Testing
     var found: UInt32?
     var isCertain = false
 
-    /// FUTEX_WAITERS.
+    /// The bit FUTEX_WAITERS.
     static let waiters: UInt32 = 1 << 31
 
     static let all = [
-      // Locked, and nobody marked that they wait: the waiter is about to.
+      // The mutex is locked and its waiters bit is not set yet: the thread is about to wait.
       MutexCase(lock: 1, found: 8), MutexCase(lock: 0, owner: 0),
-      // No lock word of a mutex, no kind.
+      // A word that is no mutex's, an unknown kind, and no owner.
       MutexCase(lock: 77), MutexCase(lock: 2, kind: 0xFFFF), MutexCase(lock: 2, owner: 0),
-      // Of priority inheritance and robust, the owner is in the word.
+      // For the kinds with priority inheritance and robustness, the word contains the owner.
       MutexCase(lock: 8 | waiters, kind: 0x20, found: 8, isCertain: true),
       MutexCase(lock: 8 | waiters, kind: 0x10, found: 8, isCertain: true),
       MutexCase(lock: 8, kind: 0x20, found: 8),
@@ -64,7 +64,7 @@ import Testing
     process.wait(9, at: 0x6000, nil, nil)
     process.run(8)
     process.putMutex(at: 0x5000, owner: 8)
-    // No thread of the process.
+    // The owner is no thread of the process.
     process.putMutex(at: 0x6000, owner: 1000)
     let waits = process.waits.all
     #expect(waits[0].subject == .mutex && waits[0].owner == 8 && !waits[0].isCertain)
@@ -89,23 +89,24 @@ import Testing
 
   struct ReadWriteCase: Sendable {
     let reads: Bool
-    /// Of the word that the thread waits at, in the lock.
+    /// The offset within the lock of the word on which the thread waits.
     let offset: UInt64
     let words: [UInt32]
     var owner: UInt32?
     var readers = 0
 
-    /// By `pthread_rwlock_common.c`: readers, writers, phase, writer's word, padding, writer.
+    /// The words of a lock according to `pthread_rwlock_common.c`: readers, writers, phase, writer's word,
+    /// padding, writer.
     static let all = [
-      // A reader waits for a writer, at the word of phases.
+      // A reader waits for a writer, on the word of the phase.
       ReadWriteCase(reads: true, offset: 8, words: [11, 0, 3, 1, 0, 0, 8, 0], owner: 8),
-      // A writer waits for another one, at that of writers.
+      // A writer waits for another writer, on the writer's word.
       ReadWriteCase(reads: false, offset: 12, words: [3, 1, 1, 3, 0, 0, 8, 0], owner: 8),
-      // For two readers, at that of phases.
+      // A writer waits for two readers, on the word of the phase.
       ReadWriteCase(reads: false, offset: 8, words: [18, 0, 2, 1, 0, 0, 0, 0], readers: 2),
-      // A reader behind a writer that waits for a reader, at that of readers.
+      // A reader waits after a writer that waits for a reader, on the word of the readers.
       ReadWriteCase(reads: true, offset: 0, words: [14, 0, 2, 1, 0, 0, 0, 0], readers: 1),
-      // A word that none waits at.
+      // A word on which no thread waits.
       ReadWriteCase(reads: false, offset: 8, words: [18, 0, 0, 1, 0, 0, 8, 0]),
     ]
   }
@@ -131,7 +132,7 @@ import Testing
     #expect(wait.subject == .thread && wait.owner == 8 && wait.isCertain)
   }
 
-  /// The queue is that of the call, or one that it targets and that another thread runs.
+  /// The thread waits for the queue of the call, or for its target queue, which another thread runs.
   @Test(arguments: [UInt32(9), 7]) func aQueue(firstOwner: UInt32) throws {
     var process = WaitingProcess()
     process.wait(
@@ -184,7 +185,7 @@ import Testing
     #expect(process.waits.all.isEmpty)
   }
 
-  /// The main thread of `postmortem capture` takes the dump, and is about to make its call again.
+  /// The main thread takes the dump for `postmortem capture`, and is about to restart its system call.
   @Test func aThreadThatASignalInterrupted() throws {
     var process = WaitingProcess()
     var context = X86_64Context()
@@ -198,7 +199,7 @@ import Testing
     #expect(try only(process).owner == 8)
   }
 
-  /// The layouts of the C library that the tests run with.
+  /// Compares with the layouts of the C library that runs the tests.
   @Test func theLayoutsAreGlibcs() throws {
     let own = try #require(UInt32(try threadID()))
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -213,7 +214,7 @@ import Testing
     defer { unsafe shared.deallocate() }
     unsafe pthread_rwlock_init(shared, nil)
     unsafe pthread_rwlock_wrlock(shared)
-    // With the mark of one that waits.
+    // Sets the mark of a waiting thread.
     let place = unsafe UnsafeMutableRawBufferPointer(start: shared, count: 56)
     #expect(unsafe place[8] == 1)
     let found = unsafe words(UnsafeRawBufferPointer(place), at: 8, marking: 8)

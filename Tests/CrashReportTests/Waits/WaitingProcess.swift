@@ -4,7 +4,7 @@ import Stackwalk
 
 @testable import CrashReport
 
-/// A process whose threads wait, with the memory of what they wait at.
+/// A process whose threads wait, with the memory of the locks for which they wait.
 struct WaitingProcess {
   private(set) var snapshot = ProcessSnapshot(architecture: .x86_64)
   private var frames: [[StackFrame]] = []
@@ -16,7 +16,7 @@ struct WaitingProcess {
     }
   }
 
-  /// Adds a thread that waits, in a function of its own, by the functions of a library, the innermost first.
+  /// Adds a waiting thread: its own function has called the given functions of a library, innermost first.
   mutating func wait(
     _ id: UInt32, at word: UInt64, _ functions: String?..., operation: Int = 128
   ) {
@@ -27,7 +27,7 @@ struct WaitingProcess {
     add(thread, functions.map { StackFrame($0, module: 1) } + [own(id)])
   }
 
-  /// Adds a thread that runs.
+  /// Adds a running thread.
   mutating func run(_ id: UInt32, threadPointer: UInt64? = nil) {
     var thread = ThreadSnapshot(id: id)
     thread.state = "R"
@@ -58,7 +58,7 @@ struct WaitingProcess {
     snapshot.memory = MemorySnapshot(joining: regions)
   }
 
-  /// A `pthread_mutex_t` of the default kind that threads wait for.
+  /// Adds a `pthread_mutex_t` of the default kind for which threads wait.
   mutating func putMutex(at address: UInt64, owner: UInt32, lock: UInt32 = 2, kind: UInt32 = 0) {
     put([lock, 0, owner, 1, kind, 0, 0, 0, 0, 0], at: address)
   }

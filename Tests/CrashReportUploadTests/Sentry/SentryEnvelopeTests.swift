@@ -6,7 +6,7 @@ import Testing
 
 @testable import CrashReportUpload
 
-/// Envelopes as another's parser reads them.
+/// Another project's parser reads our envelopes.
 @Suite(.needs(.python3))
 struct SentryEnvelopeTests {
   private let uploads: UploadDatabase

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CrashReportUpload
 
-/// The event of a crash that never was.
+/// The event of a made-up crash.
 @Suite struct SentryEventTests {
   private func event(
     fields: [String: String] = [:], _ change: (inout ProcessSnapshot) -> Void = { _ in }
@@ -46,10 +46,10 @@ import Testing
     #expect(image["debug_id"] == "a3a2a1a0-a5a4-a7a6-a8a9-aaabacadaeaf")
   }
 
-  /// The version of Swift is not that of the C compiler, and the process is older than its handler.
+  /// The versions of Swift and of the C compiler differ, and the process is older than its handler.
   @Test func versionAndAgesHaveTheirOwnNames() throws {
     let event = event {
-      // In steps of 10 ms; the rest in nanoseconds.
+      // Ticks are in steps of 10 ms, the other times in nanoseconds.
       $0.process.startTicks = 100
       ($0.process.launchUptime, $0.process.crashUptime) = (5_100_000_000, 7_259_000_000)
       $0.process.crashTime = 1_700_000_100_000_000_000
@@ -113,13 +113,13 @@ import Testing
 }
 
 extension SentryValue {
-  /// The first member of a name; nil for none, and for what is no object.
+  /// The first member with a name; nil if there is none, or if the value is not an object.
   subscript(name: String) -> SentryValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value
   }
 
-  /// The elements of an array; empty for anything else.
+  /// The elements of an array; empty for any other value.
   var elements: [SentryValue] { if case .array(let elements) = self { elements } else { [] } }
 
   var string: String? { if case .text(let text) = self { text } else { nil } }

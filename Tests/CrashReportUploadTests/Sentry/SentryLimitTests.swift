@@ -7,11 +7,11 @@ import Testing
 
 @testable import CrashReportUpload
 
-/// Whatever a report contains, its event is within the limits of the protocol.
+/// For any report, the event is within the limits of the protocol.
 @Suite struct SentryLimitTests {
   private static let long = String(repeating: "Größe ", count: 2000)
 
-  /// A report with far more of everything than the protocol takes.
+  /// A report with far more of everything than the protocol allows.
   private func event(threads: Int = 300, crumbs: Int = 150, tags: Int = 300) -> SentryEvent {
     var snapshot = SyntheticProcess.snapshot()
     snapshot.exception?.fatalMessage = Self.long

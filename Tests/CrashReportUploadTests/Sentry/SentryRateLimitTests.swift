@@ -62,7 +62,7 @@ import Testing
     #expect(judge(403, nil, nil) == .skip(reason: "HTTP 403"))
   }
 
-  /// Answers with the same, and keeps the paths' sizes.
+  /// Gives prepared answers, and records the path and size of each request.
   private final class LimitingTransport: UploadTransport {
     let limits: Mutex<[String?]>
     let sizes = Mutex<[Int64]>([])

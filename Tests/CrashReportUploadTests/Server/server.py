@@ -30,7 +30,7 @@ import sys
 import threading
 import time
 
-# By name: status, type and body.
+# The status, type and body of each answer, by name.
 PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in to Wi-Fi</title></head><body>Accept</body></html>"
 ANSWERS = {
     "page": (200, "text/html", PAGE),
@@ -121,7 +121,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
     def do_POST(self):
-        # As a proxy it is asked for a whole URL.
+        # A client of a proxy requests a whole URL.
         path = self.path.split("://", 1)[-1]
         path = path[path.index("/"):] if "://" in self.path else path
         words = path.strip("/").split("/")
@@ -136,7 +136,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if words[0] == "reset":
             return self.reset(length // 2)
         if words[0] == "stall":
-            # Nothing is read and nothing answered, until the client goes.
+            # Reads until the client disconnects, and never answers.
             while self.connection.recv(65536):
                 pass
             self.close_connection = True
@@ -145,7 +145,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(int(words[1]), b"status of the test\nsecond line")
         body = b""
         if words[0] == "slow":
-            # More than sockets buffer must wait for it.
+            # The body must be larger than the socket buffers, so that the client has to wait.
             while len(body) < length:
                 time.sleep(0.05)
                 piece = self.rfile.read(min(length - len(body), 1 << 20))
@@ -154,7 +154,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 body += piece
             form = parsed(self.headers, body)
         elif length > 1 << 26:
-            # Too large to keep: what counts is that it came.
+            # The body is too large to keep; only its arrival matters.
             while length > 0:
                 length -= len(self.rfile.read(min(length, 1 << 20)))
             form = {"fields": {}, "files": {}, "order": [], "defects": []}
@@ -243,7 +243,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         linger = struct.pack("ii", 1, 0)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.close_connection = True
-        # Not by the stream, which would shut down in order first.
+        # Closes the socket directly: closing the stream would first shut the connection down
+        # properly.
         socket.socket(fileno=self.connection.detach()).close()
 
 
@@ -255,6 +256,6 @@ if len(sys.argv) > 3:
     context.load_cert_chain(sys.argv[2], sys.argv[3])
     server.socket = context.wrap_socket(server.socket, server_side=True)
 print(server.server_address[1], flush=True)
-# The end of standard input is the end of the test.
+# The test closes standard input when it ends.
 threading.Thread(target=server.serve_forever, daemon=True).start()
 sys.stdin.read()

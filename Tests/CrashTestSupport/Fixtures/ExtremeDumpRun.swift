@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// Runs of `ExtremeDumps`, each in a process of its own.
+/// Runs `ExtremeDumps`, each time in a separate process.
 package enum ExtremeDumpRun {
-  /// Does with the dumps of some seeds whatever is done with dumps.
+  /// Generates the dumps of some seeds, and reads, shows and writes each of them.
   ///
-  /// A process that ends before the last one has died of the dump whose seed it noted; another one
-  /// goes on behind that.
+  /// If a process ends before the last dump, the dump whose seed it recorded last has crashed it; another process
+  /// continues after that seed.
   ///
   /// - Parameters:
   ///   - program: the path of `ExtremeDumps`.
-  ///   - samples: a directory of real dumps, which are changed.
-  ///   - patience: seconds for all of them.
-  /// - Returns: a line for each dump that ended a process, ten at most.
+  ///   - samples: a directory of real dumps to modify.
+  ///   - patience: the number of seconds for all of them.
+  /// - Returns: one line for each dump that crashed a process, ten at most.
   package static func failures(
     of seeds: Range<UInt64>, program: String, samples: String? = nil,
     patience: Int = ChildProcess.patience

@@ -1,27 +1,27 @@
 internal import Foundation
 package import ProcessSnapshot
 
-/// ELF files of some kilobytes that took a reader minutes or gigabytes, or would.
+/// ELF files of some kilobytes that took a reader minutes or gigabytes, or would take them.
 ///
-/// Without a build ID, so that a dump can name one of them as a module.
+/// They have no build ID, so that a dump can name one of them as a module.
 package enum HostileELF: String, CaseIterable, Sendable {
-  /// Six thousand functions of one list of eleven thousand ranges.
+  /// Six thousand functions share one list of eleven thousand ranges.
   case rangeLists
-  /// Calls inlined into one another eight thousand deep, each with a list of ranges.
+  /// Inlined calls are nested eight thousand deep, each with a list of ranges.
   case nestedCalls
   /// All sections of debug information are one stream that expands to 64 MiB.
   case sharedCompression
-  /// A debug file of 64 GiB, nearly all of it a hole, known by its checksum alone.
+  /// A debug file of 64 GiB, which is nearly all a hole, and is identified only by its checksum.
   case sparseDebugFile
-  /// Sixty thousand segments, and a hundred thousand symbols in the last of them.
+  /// Sixty thousand segments, with a hundred thousand symbols in the last one.
   case segmentsAndSymbols
 
-  /// The lowest address of code in the file's own numbering, from which on all is code.
+  /// The lowest address of code in the file; everything from there on is code.
   package static let base: Address = 0x1000
 
   /// Writes the file.
   ///
-  /// - Returns: its module, loaded where the file says.
+  /// - Returns: its module, loaded at the file's own address.
   package func write(in directory: String) throws -> ModuleSnapshot {
     let path = "\(directory)/\(rawValue).so"
     let file: ELFBytes
@@ -49,7 +49,7 @@ package enum HostileELF: String, CaseIterable, Sendable {
     var unit = word(5, 2) + [1, 8] + word(0, 4) + [1] + word(base.value, 8) + word(0x10_0000, 8)
     if isNested { unit += [3] + word(base.value, 8) + word(0x10_0000, 8) }
     for _ in 0..<functions { unit += [isNested ? 4 : 2] + word(12, 4) }
-    // DW_RLE_offset_pair, of which the last one is around the addresses that are looked up.
+    // DW_RLE_offset_pair; the last one contains the addresses that are looked up.
     var list: [UInt8] = []
     for _ in 0..<ranges { list += [4, 0x70, 0x71] }
     list += [4, 0, 0x6F, 0]
@@ -62,7 +62,7 @@ package enum HostileELF: String, CaseIterable, Sendable {
   }
 
   private static func compressed() -> ELFBytes {
-    // A literal zero, then copies of 258 bytes from one byte before, in the fixed code of RFC 1951.
+    // A literal zero, then copies of 258 bytes at distance one, in the fixed Huffman code of RFC 1951.
     let copies = (64 << 20) / 258
     var bits = BitStream()
     bits.add([1, 1, 0], [0, 0, 1, 1, 0, 0, 0, 0])
@@ -70,7 +70,7 @@ package enum HostileELF: String, CaseIterable, Sendable {
     bits.add([0, 0, 0, 0, 0, 0, 0])
     let size = 1 + 258 * copies
     let checksum = UInt32(size % 65521) << 16 | 1
-    // Elf64_Chdr of ELFCOMPRESS_ZLIB.
+    // An Elf64_Chdr with ELFCOMPRESS_ZLIB.
     let stream =
       word(1, 4) + word(0, 4) + word(UInt64(size), 8) + word(1, 8) + [0x78, 0x01] + bits.bytes
       + word(UInt64(checksum.byteSwapped), 4)
@@ -113,14 +113,14 @@ package enum HostileELF: String, CaseIterable, Sendable {
   }
 }
 
-/// Sections and segments, put together as an ELF file.
+/// Sections and segments that form an ELF file.
 private struct ELFBytes {
   private var contents: [UInt8] = []
   private var headers: [UInt8] = [UInt8](repeating: 0, count: 64)
   private var names: [UInt8] = [0]
   private var count = 1
   private var last = (offset: 0, size: 0)
-  /// Each of 4 KiB, one behind the other.
+  /// The number of segments, each of 4 KiB, one after the other.
   var segmentCount = 1
 
   var lastSegment: UInt64 { HostileELF.base.value &+ UInt64(segmentCount - 1) &* 0x1000 }
@@ -134,7 +134,7 @@ private struct ELFBytes {
     addHeader(name, type, flags, link)
   }
 
-  /// Adds a section with the same bytes as the one before.
+  /// Adds a section with the same bytes as the previous one.
   mutating func addAlias(_ name: String, flags: UInt64) { addHeader(name, 1, flags, 0) }
 
   private mutating func addHeader(_ name: String, _ type: UInt64, _ flags: UInt64, _ link: UInt64) {
@@ -148,7 +148,7 @@ private struct ELFBytes {
 
   var bytes: [UInt8] {
     var whole = self
-    // The name of the table of names is in it.
+    // The table of section names contains its own name.
     whole.names += Array(".shstrtab\0".utf8)
     let table = whole.names
     whole.names.removeLast(10)
@@ -170,7 +170,7 @@ private struct ELFBytes {
   }
 }
 
-/// Bits from the lowest of each byte on.
+/// A stream of bits, from the lowest bit of each byte.
 private struct BitStream {
   private(set) var bytes: [UInt8] = []
   private var used = 8

@@ -1,7 +1,7 @@
 import IntermediateDump
 
-/// Writes the table of open contexts as the handler does, from its description in
-/// Docs/Internals/IntermediateDumpFormat.md.
+/// Writes a table of open contexts in the handler's format, which Docs/Internals/IntermediateDumpFormat.md
+/// describes.
 public struct OpenContextTable {
   /// An open call of `withContext`.
   public struct Entry {
@@ -40,7 +40,7 @@ public struct OpenContextTable {
   }
 
   public var entries: [Entry]
-  /// The calls without an entry: outermost ones, and ones inside others.
+  /// The numbers of calls without an entry: outermost calls, and nested ones.
   public var omitted: (UInt64, UInt64) = (0, 0)
 
   public init(_ entries: [Entry], omitted: (UInt64, UInt64) = (0, 0)) {

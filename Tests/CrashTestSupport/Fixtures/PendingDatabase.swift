@@ -4,7 +4,7 @@ package import IntermediateDump
 internal import PendingDumps
 internal import Testing
 
-/// A database in a temporary directory, with the pending dumps that a test puts there.
+/// A database in a temporary directory, with the pending dumps that a test adds.
 package final class PendingDatabase: Sendable {
   package let directory: SharedDirectory
   package var path: String { directory.path }
@@ -19,7 +19,7 @@ package final class PendingDatabase: Sendable {
   /// The names in the directory of pending dumps.
   package var names: [String] { directory.names(Self.pending) }
 
-  /// The database, to look at its reports.
+  /// The reports of the database.
   package var reports: [StoredReport] {
     get throws { try CrashReportDatabase(path: path).reports() }
   }
@@ -33,7 +33,7 @@ package final class PendingDatabase: Sendable {
       [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path(of: name))
   }
 
-  /// Puts a dump, and returns its report's ID.
+  /// Adds a dump, and returns its report's ID.
   @discardableResult
   package func putDump(
     _ bytes: [UInt8] = PendingDatabase.complete, identifier: String = "app", suffix: String = "",
@@ -92,7 +92,7 @@ package final class PendingDatabase: Sendable {
 }
 
 extension StringProtocol {
-  /// True for the line that a converter prints of a dump that was whole.
+  /// True for a converter's line about a complete dump.
   package var tellsAWholeDump: Bool {
     guard hasPrefix("report "), let start = String(self).firstRange(of: ": ")?.upperBound
     else { return false }

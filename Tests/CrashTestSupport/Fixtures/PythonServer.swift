@@ -1,9 +1,9 @@
 internal import Foundation
 internal import Testing
 
-/// The server of `Server/server.py`, which shares no code with ours.
+/// Runs `Server/server.py`, which shares no code with this package.
 package final class PythonServer {
-  /// A form as Python's own parser read it.
+  /// A form as read by Python's parser.
   package struct Form: Decodable {
     package struct File: Decodable {
       package let name: String
@@ -28,11 +28,11 @@ package final class PythonServer {
   private let process = Process()
   private let input = Pipe()
   private let record: String
-  /// What it writes to, and names that begin so.
+  /// The file that it writes to; other files have names that start with this path.
   package var recordPath: String { record }
   package let port: Int
 
-  /// - Parameter certificate: paths of a certificate and its key, for TLS.
+  /// - Parameter certificate: the paths of a certificate and its key, for TLS.
   package init(in directory: SharedDirectory, certificate: (String, String)? = nil) throws {
     record = directory.path + "/record-\(UUID().uuidString)"
     let script = BuiltProducts.packageRoot + "/Tests/CrashReportUploadTests/Server/server.py"
@@ -50,16 +50,16 @@ package final class PythonServer {
   }
 
   deinit {
-    // Not by the end of its input: a child that is being spawned elsewhere may hold that pipe too.
+    // Closing its input would not end it reliably: a child that another test spawns may also hold the pipe.
     process.killAndWait()
   }
 
-  /// The address of a project for envelopes, with the same paths.
+  /// The DSN of a project for envelopes, with the same paths.
   package func dsn(_ path: String) -> String { "http://key@127.0.0.1:\(port)/\(path)/1" }
 
   package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 
-  /// Bytes of an answer that the other end took, once it has gone.
+  /// The number of bytes of an answer that the client had received when it disconnected.
   package func bytesSent() async throws -> Int {
     while true {
       if let text = try? String(contentsOfFile: record + ".sent", encoding: .utf8),
@@ -71,7 +71,7 @@ package final class PythonServer {
     }
   }
 
-  /// What arrived whole, in order.
+  /// The forms that arrived complete, in order.
   package var forms: [Form] {
     get throws {
       guard let text = try? String(contentsOfFile: record, encoding: .utf8) else { return [] }

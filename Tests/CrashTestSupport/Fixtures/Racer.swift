@@ -1,17 +1,17 @@
 internal import Foundation
 internal import Glibc
 
-/// A process of a program that was built beside the tests, which may wait for the end of its input.
+/// A process of a program that was built with the tests; it may wait for the end of its input.
 ///
-/// Not by Foundation, whose one thread for all children waits for one that has closed its
-/// descriptors, and learns of the end of no other meanwhile.
+/// Foundation's `Process` is not used: its only thread for all children may wait for a child that has closed its
+/// descriptors, and does not notice other ends in the meantime.
 package final class Racer {
   private let child: pid_t
   private var status: Int32?
   private let input = Pipe()
   private let output = Pipe()
 
-  /// Starts a converter, which waits until it is let go.
+  /// Starts a converter that waits for `letGo`.
   package convenience init(
     database: String, identifier: String = "app", through: [String] = []
   ) throws {
@@ -20,7 +20,7 @@ package final class Racer {
       through: through)
   }
 
-  /// Starts a program that converts what is there, and then does a deed.
+  /// Starts a program that converts the pending dumps, and then runs a deed.
   package convenience init(
     processingItself deed: String, database: String, inNamespace: Bool = false
   ) throws {
@@ -29,12 +29,12 @@ package final class Racer {
       through: inNamespace ? Self.namespace : [])
   }
 
-  /// What makes a program the first process of a PID namespace of its own; needs root.
+  /// The command that makes a program the first process of a new PID namespace; needs root.
   package static let namespace = [
     "/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
   ]
 
-  /// - Parameter through: a command that runs the program, as env(1) does.
+  /// - Parameter through: a command that runs the program, such as env(1).
   package init(_ program: String, _ arguments: [String], through: [String] = []) throws {
     let words = through + [try BuiltProducts.besideTests(program)] + arguments
     child = try Spawn.start(
@@ -54,7 +54,7 @@ package final class Racer {
     try input.fileHandleForWriting.close()
   }
 
-  /// Kills it, unless its end has been waited for.
+  /// Kills the process, unless its end has been waited for.
   package func kill() {
     if status == nil { _ = Glibc.kill(child, SIGKILL) }
   }
@@ -62,10 +62,10 @@ package final class Racer {
   /// The signal that ended it; nil if it exited.
   package var endSignal: Int32? { end.signal }
 
-  /// What it exited with, or the signal.
+  /// The exit code, or the signal.
   package var endStatus: Int32 { end.signal ?? end.exitCode ?? 0 }
 
-  /// Waits for its end, and does not collect it.
+  /// Waits for its end without collecting it.
   package func waitForZombie() {
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) == -1 && errno == EINTR
@@ -80,7 +80,7 @@ package final class Racer {
     return ChildEnd(status: status)
   }
 
-  /// Waits for one line.
+  /// Waits for one line, and returns it.
   package func firstLine() throws -> String {
     var line: [UInt8] = []
     while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 0x0A {
@@ -89,7 +89,7 @@ package final class Racer {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// Waits for a line that begins with a text; lines before it are lost.
+  /// Waits for a line that starts with a text; earlier lines are lost.
   package func line(with start: String) throws -> String {
     while true {
       let line = try firstLine()
@@ -97,7 +97,7 @@ package final class Racer {
     }
   }
 
-  /// Waits for the process's end, and returns the lines it printed.
+  /// Waits for the process's end, and returns the lines that it printed.
   package func lines() throws -> [String] {
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
     _ = end

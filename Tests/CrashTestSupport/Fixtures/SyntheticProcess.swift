@@ -1,7 +1,7 @@
 package import IntermediateDump
 package import ProcessSnapshot
 
-/// A crashed process that never was: every field has a value of its own, so that a swapped one shows.
+/// A made-up crashed process: every field has a different value, so that swapped fields are detected.
 package enum SyntheticProcess {
   package static let executable: Address = 0x5555_5555_4000
   package static let library: Address = 0x7F00_0000_0000
@@ -167,7 +167,7 @@ package enum SyntheticProcess {
     snapshot.process.descriptors = [descriptor]
   }
 
-  /// One thread of arm64, whose registers each differ.
+  /// One arm64 thread whose registers all differ.
   package static func arm64Snapshot() -> ProcessSnapshot {
     var snapshot = ProcessSnapshot(architecture: .arm64)
     snapshot.capture.isComplete = true
@@ -197,7 +197,7 @@ package enum SyntheticProcess {
     thread.processorTime = 1_234_567_890
     thread.stackRange = AddressRange(start: stack, byteCount: 0x3000)
     thread.stackBytesOmitted = 0x1000
-    // Its two ends: the middle was left out.
+    // The two ends of the stack; the middle was left out.
     thread.stack = [
       MemoryRegion(address: stack &+ 0x80, bytes: frames(at: stack &+ 0x80, count: 0x400)),
       MemoryRegion(address: stack &+ 0x2000, bytes: Array(repeating: 0x22, count: 0x40)),
@@ -252,7 +252,7 @@ package enum SyntheticProcess {
     thread.instructionPointer = thread.context?.instructionPointer
   }
 
-  /// Registers that each hold their own number.
+  /// Registers that each contain their own number.
   package static func context(seed: UInt64, stackPointer: Address) -> X86_64Context {
     var context = X86_64Context()
     let base = seed << 56
@@ -265,7 +265,7 @@ package enum SyntheticProcess {
     context.rip = (executable &+ 0x1040).value
     context.rflags = 0x10246
     (context.cs, context.fs, context.gs, context.ss) = (0x33, 0x63, 0x6B, 0x2B)
-    // A whole XSAVE area; bytes 24 to 27 are MXCSR.
+    // A complete XSAVE area; bytes 24 to 27 are MXCSR.
     context.floatingPointState = (0..<1088).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ Int(seed)) }
     context.floatingPointState.replaceSubrange(24..<28, with: [0x80, 0x1F, 0, 0])
     return context
@@ -287,7 +287,8 @@ package enum SyntheticProcess {
 }
 
 extension String {
-  /// A multi-line literal cannot end in blanks; the kernel's line for anonymous memory does.
+  /// Appends a space to each line that ends with inode 0: the kernel's line for anonymous memory ends with a space,
+  /// but a line of a multi-line literal cannot.
   fileprivate var replacingTrailingBlanks: String {
     split(separator: "\n", omittingEmptySubsequences: false)
       .map { $0.hasSuffix(" 0") ? $0 + " " : $0 }.joined(separator: "\n")

@@ -6,7 +6,7 @@ internal import Minidump
 package import ProcessSnapshot
 internal import Testing
 
-/// A database with reports to be uploaded.
+/// A database with reports to upload.
 package struct UploadDatabase {
   package let directory: SharedDirectory
   package let database: CrashReportDatabase
@@ -20,9 +20,9 @@ package struct UploadDatabase {
   /// Makes a pending report.
   ///
   /// - Parameters:
-  ///   - extra: bytes of zeros behind the minidump, which take no disk.
-  ///   - memory: of the stack of a thread.
-  ///   - signature: as the index of facts has it; nil for no facts.
+  ///   - extra: the number of zero bytes after the minidump, which use no disk space.
+  ///   - memory: the number of bytes of a thread's stack.
+  ///   - signature: the signature in the index of facts; nil for a report without facts.
   ///   - change: changes the process before it is written.
   @discardableResult
   package func addReport(

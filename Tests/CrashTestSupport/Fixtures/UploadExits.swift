@@ -2,8 +2,9 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import Testing
 
-/// Programs that end while their uploader sends, to a server whose certificate they do not trust: each transfer reads the
-/// system's certificates, shakes hands and fails.
+/// Programs that end while their uploader sends to a server whose certificate they do not trust.
+///
+/// Each transfer reads the system's certificates, starts a TLS handshake, and fails.
 package struct UploadExits {
   package enum Way: String, CaseIterable, Sendable {
     case `return`
@@ -38,9 +39,9 @@ package struct UploadExits {
     [uploads.database.path, url, way.rawValue, "\(microseconds)"]
   }
 
-  /// Runs one that ends so long after its uploader has started.
+  /// Runs a program that ends a given time after its uploader has started.
   ///
-  /// - Returns: nil if it ended as one without an uploader does, else what happened.
+  /// - Returns: nil if it ended like a program without an uploader, else a description of its end.
   package static func fault(
     _ way: Way, url: String, microseconds: Int
   ) async throws -> String? {

@@ -2,14 +2,14 @@ internal import Foundation
 @unsafe @preconcurrency internal import Glibc
 internal import Synchronization
 
-/// A server on loopback that keeps the forms it is sent, one connection after the other.
+/// A server on loopback that keeps the forms that it receives, one connection after the other.
 ///
-/// For tests of commands that upload. Tests of the uploads themselves use `PythonServer`, which shares
-/// no code with what they test.
+/// It is for tests of commands that upload. Tests of the uploads themselves use `PythonServer`, which shares no
+/// code with this package.
 package final class UploadReceiver {
   package struct Form: Sendable {
     package var fields: [String: String] = [:]
-    /// The contents of files by the names of their parts.
+    /// The contents of the files, by the names of their form parts.
     package var files: [String: [UInt8]] = [:]
   }
 
@@ -21,7 +21,8 @@ package final class UploadReceiver {
   private let listener: Int32
   private let port: UInt16
 
-  /// - Parameter secret: expected as `Authorization: Bearer SECRET`; other requests are answered 401.
+  /// - Parameter secret: the secret to expect in `Authorization: Bearer SECRET`; other requests are answered with
+  ///   401.
   package init(secret: String? = nil) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
@@ -40,7 +41,7 @@ package final class UploadReceiver {
     Thread.detachNewThread { [received] in
       while true {
         let client = accept(listener, nil, nil)
-        // Shut down.
+        // accept fails once `deinit` has shut the listener down.
         guard client >= 0 else { break }
         Self.send(Self.answer(to: client, secret, received), to: client)
         close(client)
@@ -53,7 +54,7 @@ package final class UploadReceiver {
 
   package var url: String { "http://127.0.0.1:\(port)/" }
 
-  /// The forms that arrived whole, in order.
+  /// The forms that arrived complete, in order.
   package var forms: [Form] { received.forms.withLock { $0 } }
 
   private static func answer(
@@ -90,24 +91,24 @@ package final class UploadReceiver {
     return response("200 OK", form.fields["report_id"] ?? "")
   }
 
-  /// Nil at the end.
+  /// Returns the received bytes; nil at the end of the connection.
   private static func receive(from client: Int32) -> [UInt8]? {
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     let count = unsafe recv(client, &piece, piece.count, 0)
     return count > 0 ? Array(piece.prefix(count)) : nil
   }
 
-  /// An answer is shorter than the socket's buffer.
+  /// Sends an answer, which always fits into the socket's buffer.
   private static func send(_ text: String, to client: Int32) {
     _ = unsafe Glibc.send(client, text, text.utf8.count, Int32(MSG_NOSIGNAL))
   }
 
-  /// Takes a form apart, as the uploader writes it.
+  /// Parses a form in the format of the uploader.
   ///
   /// Source: RFC 7578.
   private static func form(in body: Data, _ delimiter: String) -> Form? {
     var form = Form()
-    // The uploader's body begins with a delimiter; the others stand behind a line.
+    // The uploader's body starts with a delimiter; the other delimiters follow a line break.
     var rest = Data("\r\n".utf8) + body
     let delimiter = Data("\r\n\(delimiter)".utf8)
     guard let start = rest.range(of: delimiter) else { return nil }

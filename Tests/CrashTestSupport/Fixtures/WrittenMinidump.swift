@@ -14,7 +14,7 @@ extension TemporaryDirectory {
   }
 }
 
-/// The bytes the writer makes of a snapshot.
+/// The bytes that the writer makes of a snapshot.
 package func minidumpBytes(of snapshot: ProcessSnapshot) throws -> [UInt8] {
   let directory = try TemporaryDirectory()
   let file = try directory.write(snapshot)

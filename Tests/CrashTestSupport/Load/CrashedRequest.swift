@@ -5,9 +5,9 @@ internal import ProcessSnapshot
 
 /// The request that a report names as the one that crashed.
 public struct CrashedRequest: Hashable, Sendable, Comparable {
-  /// The context `request-id`; empty if the report has none.
+  /// The value of the context `request-id`; empty if the report has none.
   public let id: String
-  /// The context `request`: method and path.
+  /// The value of the context `request`: method and path.
   public let request: String
 
   public init(id: String, request: String) {
@@ -15,7 +15,7 @@ public struct CrashedRequest: Hashable, Sendable, Comparable {
     self.request = request
   }
 
-  /// Those of all reports of a database, sorted; as many as there are reports.
+  /// The requests in all reports of a database, sorted; one for each report.
   public static func all(in database: String) throws -> [CrashedRequest] {
     try CrashReportDatabase(path: database).reports().map { report in
       let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// One connection to a server on this machine, which asks and waits; for one thread.
+/// A connection to a server on this machine; it sends one request at a time, and is used on one thread.
 public final class HTTPClient {
-  /// An answer as a whole.
+  /// A complete answer.
   public struct Answer: Sendable {
     public let status: Int
     public let body: String
-    /// Whether the server said that it answers no more on this connection.
+    /// True if the server said that it will close this connection.
     public let isLast: Bool
   }
 
-  /// The end of a connection where an answer was due.
+  /// The connection ended before an expected answer.
   public struct Lost: Error, CustomStringConvertible {
     public let description: String
   }
@@ -39,7 +39,7 @@ public final class HTTPClient {
       close(descriptor)
       throw SystemCallError("connect", number)
     }
-    // A server that never answers fails the test.
+    // If a server never answers, this timeout fails the test.
     var patience = timeval(tv_sec: ChildProcess.patience, tv_usec: 0)
     unsafe setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -53,9 +53,10 @@ public final class HTTPClient {
   /// Sends a request and waits for the answer.
   ///
   /// - Parameters:
-  ///   - path: of the request, whose method is GET.
+  ///   - path: the path of the request, whose method is GET.
   ///   - id: sent as `X-Request-ID`.
-  /// - Throws: `Lost` if the connection ends before the answer does.
+  ///
+  /// - Throws: `Lost` if the connection ends before the answer is complete.
   public func ask(_ path: String, id: String) throws -> Answer {
     let request = Array("GET \(path) HTTP/1.1\r\nHost: here\r\nX-Request-ID: \(id)\r\n\r\n".utf8)
     let sent = unsafe send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
@@ -77,13 +78,13 @@ public final class HTTPClient {
     }
   }
 
-  /// The answer at the beginning of the bytes; nil until it is there as a whole.
+  /// The answer at the start of the bytes; nil until it is complete.
   ///
   /// Source: RFC 9112, sections 4 and 6.
   private static func parse(_ bytes: [UInt8]) throws -> (Answer, length: Int)? {
     var end = 0
     var matched = 0
-    // CR LF CR LF.
+    // The headers end with CR LF CR LF.
     while end < bytes.count, matched < 4 {
       let byte = bytes[end]
       matched = byte == (matched & 1 == 0 ? 13 : 10) ? matched + 1 : byte == 13 ? 1 : 0

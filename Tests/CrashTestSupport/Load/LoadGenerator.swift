@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// Clients that ask a server again and again, each on a thread and a connection of its own.
+/// Clients that constantly send requests to a server, each with its own thread and connection.
 public final class LoadGenerator: @unchecked Sendable {
-  /// The fate of all requests.
+  /// The results of all requests.
   public struct Outcome: Sendable, Equatable {
-    /// Answered as a whole, with status 200.
+    /// Requests with a complete answer of status 200.
     public var answered = 0
-    /// Sent, and not answered as a whole.
+    /// Requests without a complete answer.
     public var lost: [String] = []
-    /// Answered otherwise.
+    /// Requests with another status.
     public var refused: [String] = []
-    /// Connections on which the server said that this answer was the last one.
+    /// The number of connections that the server announced to close.
     public var ended = 0
   }
 
@@ -19,13 +19,14 @@ public final class LoadGenerator: @unchecked Sendable {
   private var isStopping = false
   private var running: Int
 
-  /// Connects, and begins.
+  /// Connects and starts.
   ///
   /// - Parameters:
   ///   - port: the server's port on this machine.
   ///   - connections: the number of simultaneous requests.
   ///   - path: the path of every request.
-  ///   - name: the beginning of the requests' IDs.
+  ///   - name: the start of the requests' IDs.
+  ///
   /// - Throws: `SystemCallError` if no server listens on the port.
   public init(port: UInt16, connections: Int, path: String = "/", name: String = "load") throws {
     running = connections
@@ -37,9 +38,9 @@ public final class LoadGenerator: @unchecked Sendable {
     }
   }
 
-  /// Waits until a number of requests has been answered.
+  /// Waits until a number of requests have been answered.
   ///
-  /// - Returns: false if the connections have ended before.
+  /// - Returns: false if the connections end earlier.
   public func waitForAnswers(_ count: Int) -> Bool {
     condition.lock()
     defer { condition.unlock() }
@@ -47,7 +48,7 @@ public final class LoadGenerator: @unchecked Sendable {
     return outcome.answered >= count
   }
 
-  /// Lets each client finish its request, and waits for that.
+  /// Lets each client finish its request, and waits until all have finished.
   public func stop() -> Outcome {
     condition.lock()
     isStopping = true
@@ -86,7 +87,7 @@ public final class LoadGenerator: @unchecked Sendable {
     }
   }
 
-  /// A client on its way to its thread.
+  /// Passes a client to its thread.
   private struct Unshared: @unchecked Sendable {
     let value: HTTPClient
     init(_ value: HTTPClient) { self.value = value }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A server of Examples that runs; killed when it is let go.
+/// A running server from Examples; deinit kills it.
 public final class RunningServer {
   private let processID: pid_t
   private let errors: FileHandle
@@ -9,7 +9,7 @@ public final class RunningServer {
 
   /// Starts a server, and waits until it listens.
   ///
-  /// - Throws: `NotListening` with what it printed if it ended instead.
+  /// - Throws: `NotListening` with the server's output if it ended instead.
   public init(_ executable: String, _ arguments: [String]) throws {
     let pipe = Pipe()
     processID = try Spawn.start(
@@ -56,7 +56,7 @@ public final class RunningServer {
     return end
   }
 
-  /// Reads what it printed since it listens; after its end.
+  /// Reads the output since the server listens; call this after its end.
   public func remainingOutput() throws -> String {
     String(decoding: try errors.readToEnd() ?? Data(), as: UTF8.self)
   }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Core files as the kernel leaves them in the directory of a dead process.
+/// Core files that the kernel writes into the working directory of a crashed process.
 public enum CoreFile {
-  /// The reason why no core file can be obtained on this machine; nil if one can.
+  /// The reason why this machine writes no core file; nil if it does.
   ///
   /// Source: core(5).
   public static var obstacle: String? {
@@ -16,7 +16,7 @@ public enum CoreFile {
     return limit.rlim_max == 0 ? "the hard limit of core files is 0" : nil
   }
 
-  /// The only file in a directory whose name begins with "core".
+  /// The path of the only file in a directory whose name starts with "core".
   public static func path(in directory: String) throws -> String {
     let names = try FileManager.default.contentsOfDirectory(atPath: directory)
       .filter { $0.hasPrefix("core") }

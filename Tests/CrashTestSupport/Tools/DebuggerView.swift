@@ -1,4 +1,4 @@
-/// What a debugger shows of a dead process, in terms that two debuggers share.
+/// A debugger's view of a crashed process, in terms that both debuggers share.
 public struct DebuggerView: Sendable {
   public struct Frame: Sendable, Equatable {
     public var address: UInt64
@@ -6,39 +6,38 @@ public struct DebuggerView: Sendable {
     public var function: String?
   }
 
-  /// A frame with its line; one for each inlined call too.
+  /// A frame with its line; each inlined call has a separate one.
   public struct SourceFrame: Sendable, Equatable {
     public var address: UInt64
     public var isInlined: Bool
-    /// True if `address` is where a call returns to.
+    /// True if `address` is a return address.
     public var isReturnAddress: Bool
-    /// The linkage name, where the debug information has one.
+    /// The linkage name, if the debug information has one.
     public var function: String
     /// Nil if the debugger knows no line.
     public var file: String?
     public var line: Int
   }
 
-  /// The kernel's IDs.
+  /// The kernel's thread IDs.
   public var threads: [UInt32] = []
   /// The thread that the debugger selected: the one that crashed.
   public var crashedThread: UInt32?
-  /// The crashing thread's, by the names of the architecture's manuals.
+  /// The crashing thread's registers, by the names in the architecture's manuals.
   public var registers: [String: UInt64] = [:]
-  /// The crashing thread's, innermost first; without inlined and tail-call frames.
+  /// The crashing thread's frames, innermost first, without inlined and tail-call frames.
   public var frames: [Frame] = []
-  /// Every thread's frames by its ID, without those of a signal's handler and what it called; from
-  /// gdb only.
+  /// Every thread's frames by its ID, without the frames of a signal handler and its callees; from gdb only.
   public var stacks: [UInt32: [Frame]] = [:]
   /// The same with tail-call frames.
   public var stacksWithTailCalls: [UInt32: [Frame]] = [:]
-  /// With lines and inlined calls, without tail-call frames.
+  /// The frames with lines and inlined calls, without tail-call frames.
   public var sources: [UInt32: [SourceFrame]] = [:]
-  /// Fields of the kernel's siginfo_t, where the debugger shows them.
+  /// Fields of the kernel's siginfo_t, if the debugger shows them.
   public var signal: Int32?
   public var signalCode: Int32?
   public var signalAddress: UInt64?
-  /// All that the debugger printed.
+  /// The complete output of the debugger.
   public var transcript = ""
 
   /// The names of the 16 general registers and the instruction pointer.

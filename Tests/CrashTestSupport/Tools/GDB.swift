@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// gdb on a core file.
+/// Runs gdb on a core file.
 public enum GDB {
-  /// Opens a core file and tells what gdb sees.
+  /// Opens a core file and returns what gdb shows.
   ///
   /// - Parameters:
-  ///   - directory: a place for the script; made by the caller, who removes it.
-  ///   - armRoot: the files of the arm64 machine that the core file is of; nil for this machine.
+  ///   - directory: a directory for the script; the caller makes and removes it.
+  ///   - armRoot: the files of the arm64 machine that wrote the core file; nil for this machine.
   public static func view(
     core: String, of executable: String, directory: String, armRoot: String? = nil
   ) async throws -> DebuggerView {
@@ -28,7 +28,7 @@ public enum GDB {
     return view
   }
 
-  /// One fact a line, each line with a word in front that gdb itself would not print.
+  /// Prints one fact in each line, after a word that gdb itself would not print.
   private static let script = """
     import gdb
     gdb.execute("set print demangle off")
@@ -94,7 +94,7 @@ public enum GDB {
     var view = DebuggerView()
     view.transcript = output
     for line in output.split(separator: "\n") {
-      // Warnings may stand before a fact on its line.
+      // Warnings may precede a fact on its line.
       guard let mark = line.range(of: "@fact ") else { continue }
       let words = line[mark.upperBound...].split(separator: " ").map(String.init)
       switch (words.first, words.count) {

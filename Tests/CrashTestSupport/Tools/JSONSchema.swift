@@ -1,13 +1,15 @@
 internal import Foundation
 
-/// A JSON schema, as far as this package's own use the language: type, const, enum, pattern, minimum, properties, required,
-/// items, additionalProperties, anyOf and references into itself.
+/// A JSON schema with the keywords that this package's schema uses.
+///
+/// These are type, const, enum, pattern, minimum, properties, required, items, additionalProperties, anyOf and
+/// references within the schema.
 public struct JSONSchema {
   private enum Value: Decodable, Equatable {
     case null
     case boolean(Bool)
     case integer(Int64)
-    /// A whole number too large for the other, or one with a fraction.
+    /// A whole number that is too large for `Int`, or a number with a fraction.
     case number(Double)
     case string(String)
     case array([Value])
@@ -65,7 +67,7 @@ public struct JSONSchema {
     root = try JSONDecoder().decode(Value.self, from: data)
   }
 
-  /// What is wrong with a document: what the schema forbids, and keys that it does not know.
+  /// The errors in a document: values that the schema forbids, and unknown keys.
   public func errors(in json: String) throws -> [String] {
     errors(try JSONDecoder().decode(Value.self, from: Data(json.utf8)), root, at: "$")
   }
@@ -83,12 +85,12 @@ public struct JSONSchema {
       + (property["anyOf"]?.list.compactMap { $0["$ref"]?.text } ?? [])
   }
 
-  /// Whether a definition has a property.
+  /// True if a definition has a property.
   public func has(_ property: String, of definition: String) -> Bool {
     self[property, of: definition] != nil
   }
 
-  /// A property of a definition, of the document itself where its name is empty.
+  /// A property of a definition; of the document itself if the definition's name is empty.
   private subscript(property: String, of definition: String) -> Value? {
     (definition.isEmpty ? root : root["$defs"]?[definition])?["properties"]?[property]
   }

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// LLDB on a minidump.
+/// Runs LLDB on a minidump.
 public enum LLDB {
-  /// Opens a minidump and tells what LLDB sees; modules are found by the paths in the dump.
+  /// Opens a minidump and returns what LLDB shows; LLDB finds modules by the paths in the dump.
   ///
-  /// - Parameter directory: a place for the script; made by the caller, who removes it.
+  /// - Parameter directory: a directory for the script; the caller makes and removes it.
   public static func view(dump minidump: String, directory: String) async throws -> DebuggerView {
     try Door.requireProofs("LLDB")
     guard let lldb = OutsideTool.lldb.path else { throw OutsideToolError("no lldb-19 in PATH") }

@@ -4,9 +4,9 @@ internal import Foundation
 public enum LLVMSymbolizer {
   /// One function at an address.
   public struct Frame: Hashable, Sendable, CustomStringConvertible {
-    /// The linkage name; "??" where none is known.
+    /// The linkage name; "??" if it is unknown.
     public var function: String
-    /// "??" where none is known.
+    /// The source file; "??" if it is unknown.
     public var file: String
     public var line: Int
     public var column: Int
@@ -21,7 +21,7 @@ public enum LLVMSymbolizer {
     public var description: String { "\(function) \(file):\(line):\(column)" }
   }
 
-  /// Beside the Swift compiler, else in PATH.
+  /// The path next to the Swift compiler, else in PATH.
   public static var path: String? {
     let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
       .map(String.init)
@@ -34,10 +34,11 @@ public enum LLVMSymbolizer {
       .first(where: isProgram)
   }
 
-  /// Asks for addresses of a file's own numbering.
+  /// Looks up addresses that are relative to a file.
   ///
-  /// - Parameter directory: a place for the list of addresses; made by the caller, who removes it.
-  /// - Returns: for each address the frames, innermost first.
+  /// - Parameter directory: a directory for the list of addresses; the caller makes and removes it.
+  ///
+  /// - Returns: the frames for each address, innermost first.
   public static func frames(
     at addresses: [UInt64], of file: String, directory: String
   ) async throws -> [[Frame]] {

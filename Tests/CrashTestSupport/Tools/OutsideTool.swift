@@ -1,45 +1,45 @@
 internal import Foundation
 public import Testing
 
-/// A program, or a library, that some tests need and the toolchain does not bring.
+/// A program or library that some tests need and the toolchain does not contain.
 public enum OutsideTool: String, Sendable {
   case gdb
   /// Reads core files of other processors.
   case multiarchGDB = "gdb-multiarch"
-  /// Of binutils.
+  /// A program of binutils.
   case objcopy
   case lldb = "lldb-19"
   case strace
   case python3
   case openssl
-  /// Of systemd; only looks at files.
+  /// A program of systemd, which only reads files here.
   case systemdAnalyze = "systemd-analyze"
   /// Runs a program of another architecture.
   case arm64Emulator = "qemu-aarch64"
   /// Runs a whole arm64 machine.
   case arm64Machine = "qemu-system-aarch64"
-  /// Makes the files that such a machine starts with.
+  /// Makes the archive of files with which such a machine boots.
   case cpio
-  /// Runs one of x86_64, on such a machine too.
+  /// Runs a program for x86_64, even on an x86_64 machine.
   case ownEmulator = "qemu-x86_64"
-  /// Of libc for arm64.
+  /// A header of libc for arm64.
   case arm64Headers = "/usr/aarch64-linux-gnu/include/ucontext.h"
   /// The compiler's own library for arm64.
   case arm64Compiler = "/usr/lib/gcc-cross/aarch64-linux-gnu/12/libgcc.a"
   /// The Python of an environment with Sentry's schema.
   case sentryRelay = ".build/tools/sentry-relay/bin/python"
-  /// The Python of an environment with a server that speaks Sentry's protocol.
+  /// The Python of an environment with a server that implements Sentry's protocol.
   case bugsink = ".build/tools/bugsink/bin/python"
-  /// A file system without FIFOs, links and modes, and what makes one.
+  /// A file system without FIFOs, links and modes, and the program that creates it.
   case exfatMount = "mount.exfat-fuse"
   case exfatMake = "mkfs.exfat"
   /// Compiles a class for the Java virtual machine into the same directory.
   case javac
-  /// Libraries to be preloaded.
+  /// Libraries to preload.
   case jemalloc = "libjemalloc.so.2"
   case tcmalloc = "libtcmalloc_minimal.so.4"
 
-  /// Its path; nil if it is not installed.
+  /// The path; nil if the tool is not installed.
   public var path: String? {
     if rawValue.hasPrefix("/") {
       return FileManager.default.fileExists(atPath: rawValue) ? rawValue : nil
@@ -54,7 +54,7 @@ public enum OutsideTool: String, Sendable {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  /// Whether it looks into other processes, which `swift test` does not do.
+  /// True if the tool inspects other processes, which `swift test` does not do.
   var isDebugger: Bool { [.gdb, .multiarchGDB, .lldb, .strace].contains(self) }
 
   private var libraryPath: String? {
@@ -63,7 +63,7 @@ public enum OutsideTool: String, Sendable {
       .first { FileManager.default.fileExists(atPath: $0) }
   }
 
-  /// The Debian package that has it.
+  /// The Debian package that contains the tool.
   var package: String {
     switch self {
     case .objcopy: "binutils"
@@ -82,7 +82,7 @@ public enum OutsideTool: String, Sendable {
     }
   }
 
-  /// True if a missing tool must fail a test, not skip it.
+  /// True if a missing tool must fail a test instead of skipping it.
   public static var mustBeThere: Bool { ProcessInfo.processInfo.environment["CI"] == "true" }
 }
 
@@ -96,7 +96,7 @@ extension Trait where Self == ConditionTrait {
   }
 }
 
-/// An outside program that is missing, or did not do what it was asked.
+/// An outside program that is missing or has failed.
 public struct OutsideToolError: Error, CustomStringConvertible {
   public let description: String
   public init(_ description: String) { self.description = description }

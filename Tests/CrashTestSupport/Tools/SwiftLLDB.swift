@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The toolchain's LLDB, which knows Swift: what it says of the objects of a process that crashes.
+/// The toolchain's LLDB, which knows Swift, and its names for the objects of a crashing process.
 public enum SwiftLLDB {
-  /// What a run under LLDB gives.
+  /// The result of a run under LLDB.
   public struct View: Sendable {
     /// The program's standard output.
     public var output: String
@@ -11,7 +11,7 @@ public enum SwiftLLDB {
     public var transcript: String
   }
 
-  /// Nil if LLDB is there and starts; otherwise what it lacks.
+  /// Nil if LLDB is installed and starts; otherwise the missing requirement.
   public static func obstacle() async -> String? {
     do {
       _ = try await environment()
@@ -19,7 +19,7 @@ public enum SwiftLLDB {
     } catch { return "\(error)" }
   }
 
-  /// Runs a program up to its crash, asks for objects, and lets the program die.
+  /// Runs a program up to its crash, lists its objects, and lets it end.
   public static func view(
     of program: String, _ arguments: [String], in directory: String
   ) async throws -> View {
@@ -49,7 +49,8 @@ public enum SwiftLLDB {
     return view
   }
 
-  /// An object is what begins with metadata of a class, whose descriptor is in a module and says so.
+  /// A word points to an object if the object starts with class metadata, whose descriptor is in a module and has
+  /// the kind of a class.
   private static let script = """
     import lldb
 
@@ -101,7 +102,7 @@ public enum SwiftLLDB {
 
   // MARK: - Its Python
 
-  /// The environment in which LLDB starts: with the Python library that it is linked to.
+  /// The environment in which LLDB starts, with the Python library with which it is linked.
   private static func environment() async throws -> [String: String] {
     var environment = ["SWIFT_BACKTRACE": "enable=no", "DEBUGINFOD_URLS": ""]
     let probe = try await ChildProcess.run("lldb", ["--version"], in: "/", environment: environment)
@@ -116,7 +117,7 @@ public enum SwiftLLDB {
     throw OutsideToolError("Swift's lldb needs \(name): pyenv install")
   }
 
-  /// Where pyenv has the libraries of its versions.
+  /// The directories in which pyenv has the libraries of its Python versions.
   private static var pythonDirectories: [String] {
     let versions = NSHomeDirectory() + "/.pyenv/versions"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: versions)) ?? []

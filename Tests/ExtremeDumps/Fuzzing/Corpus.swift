@@ -1,9 +1,9 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The inputs of a target in one file, each behind its size in four bytes, the shortest first.
+/// The inputs of a target in one file, shortest first, each after its size in four bytes.
 enum Corpus {
-  /// Bytes of a file that stays in the repository; the longest inputs are left out.
+  /// The maximum size in bytes of a file in the repository; the longest inputs are left out.
   private static let maximumSize = 256 << 10
 
   static func pack(_ directory: String, into path: String) throws {
@@ -12,7 +12,7 @@ enum Corpus {
       Array(try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)")))
     }
     var bytes: [UInt8] = []
-    // The same file for the same inputs.
+    // The order makes the file the same for the same inputs.
     for input in inputs.sorted(by: {
       $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1)
     }) {
@@ -23,7 +23,7 @@ enum Corpus {
     try Data(bytes).write(to: URL(fileURLWithPath: path))
   }
 
-  /// - Returns: how many inputs there are.
+  /// - Returns: the number of inputs.
   static func unpack(_ path: String, into directory: String) throws -> Int {
     var rest = Array(try Data(contentsOf: URL(fileURLWithPath: path)))[...]
     var count = 0

@@ -3,13 +3,13 @@ internal import Foundation
 import IntermediateDump
 internal import PendingDumps
 
-/// The inputs that a corpus begins with.
+/// The initial inputs of a corpus.
 enum FuzzSeeds {
-  /// Writes them.
+  /// Writes the inputs.
   ///
   /// - Parameters:
-  ///   - directory: for one file an input.
-  ///   - samples: a directory of real files: dumps, minidumps and ELF files, each for its targets.
+  ///   - directory: the directory for the files, one for each input.
+  ///   - samples: a directory of real files: dumps, minidumps and ELF files, which each target selects from.
   static func write(_ target: FuzzTarget, to directory: String, samples: String?) throws {
     var inputs = try made(target)
     for name in try samples.map({ try FileManager.default.contentsOfDirectory(atPath: $0) }) ?? [] {
@@ -37,7 +37,7 @@ enum FuzzSeeds {
   }
 
   static func made(_ target: FuzzTarget) throws -> [[UInt8]] {
-    // The same path in every process, since inputs are kept.
+    // The path is the same in every process, because inputs are kept and contain it.
     let module = try ModuleFile(in: "/proc/self/cwd")
     switch target {
     case .tokens: return (0..<64).map { ExtremeDump.bytes(seed: $0, module: module) }
@@ -57,7 +57,7 @@ enum FuzzSeeds {
     }
   }
 
-  /// One of each kind that `FuzzReader` knows, in its order.
+  /// One file of each kind that `FuzzReader` knows, in its order.
   private static func files() -> [[UInt8]] {
     let time = ExtremeBytes.word(1_700_000_000)
     let id = (1...16).map { UInt8($0) }
@@ -71,7 +71,7 @@ enum FuzzSeeds {
         + Array("id\0note".utf8),
       ExtremeBytes.word(0x4350_6473, 4) + ExtremeBytes.word(1, 4) + ExtremeBytes.word(1) + time
         + id,
-      // A record of the index.
+      // A record of the report index.
       time + [1] + (0..<8).flatMap { _ in text },
       Array("program@01020304-0506-0708-090a-0b0c0d0e0f10.locked".utf8),
     ]

@@ -10,7 +10,7 @@ internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// A reader of files that others may have written, or the whole way from bytes to reports.
+/// A reader of files that others may have written, or the whole conversion from bytes to reports.
 enum FuzzTarget: String, CaseIterable {
   /// Intermediate dumps.
   case tokens
@@ -22,7 +22,7 @@ enum FuzzTarget: String, CaseIterable {
   case summary
   /// The headers, symbols and notes of ELF files.
   case elf
-  /// Stacks and lines by the CFI and DWARF of an ELF file.
+  /// Stacks and lines from the CFI and DWARF of an ELF file.
   case dwarf
   /// Core files.
   case core
@@ -31,7 +31,7 @@ enum FuzzTarget: String, CaseIterable {
   /// Dumps and core files to text, JSON, HTML and minidumps.
   case whole
 
-  /// Bytes of the longest input that is worth trying.
+  /// The size in bytes of the longest input that is worth trying.
   var maximumSize: Int {
     switch self {
     case .files: 512
@@ -44,17 +44,17 @@ enum FuzzTarget: String, CaseIterable {
   }
 }
 
-/// Reads inputs of one target.
+/// Reads the inputs of one target.
 ///
-/// Nothing is expected of what comes out, but that it comes.
+/// The results are not checked; reading must only terminate without a crash.
 struct FuzzReader {
   private let target: FuzzTarget
   private var way: WholeWay
   private let module: HeldFile
-  /// Counts the bytes that came out, so that nothing can be left out by an optimiser.
+  /// Counts the bytes of the results, so that the optimizer cannot remove the work.
   private(set) var size = 0
 
-  /// - Parameter directory: for a minidump.
+  /// - Parameter directory: the directory for a minidump.
   init(_ target: FuzzTarget, directory: String) throws {
     self.target = target
     way = WholeWay(directory: directory)
@@ -66,7 +66,7 @@ struct FuzzReader {
     case .tokens:
       guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return }
       size &+= document.root.entries.count
-      // Takes ten times as long.
+      // Printing the tree takes ten times as long as reading.
       if bytes.count < 1024 { size &+= "\(IntermediateDumpTree(document))".utf8.count }
     case .minidump: size &+= (try? MinidumpReader.snapshot(of: bytes))?.threads.count ?? 0
     case .core:
@@ -88,7 +88,7 @@ struct FuzzReader {
     }
   }
 
-  /// The first byte says which file the rest is.
+  /// Reads one of several kinds of files, which the first byte selects.
   private mutating func readFile(_ bytes: [UInt8]) {
     let rest = bytes.dropFirst()
     switch bytes.first {
@@ -108,14 +108,14 @@ struct FuzzReader {
 
   // MARK: - ELF files
 
-  /// Places in the code of the modules of `FuzzSeeds`, and some around.
+  /// Offsets in the code of the modules of `FuzzSeeds`, and around it.
   private static let offsets: [UInt64] = [
     0, 0x40, 0x200, 0x300, 0x3A8, 0x3C0, 0x3D4, 0x3F0, 0x400, 0x1000, 0x1010, 0x1040, 0x1080,
     0x1100, 0x1180, 0x1200, 0x2000,
     0x3000,
   ]
 
-  /// Work for one input: some tens of milliseconds.
+  /// The limit of work for one input: some tens of milliseconds.
   private var limit: WorkLimit { WorkLimit(steps: 1 << 20, bytes: 16 << 20) }
 
   private func snapshot(of bytes: [UInt8]) throws -> ModuleSnapshot? {
@@ -132,7 +132,7 @@ struct FuzzReader {
     return (symbols, module)
   }
 
-  /// Walks stacks that begin in the module and are full of addresses in it.
+  /// Walks stacks that start in the module and are full of addresses in it.
   private mutating func walk(_ bytes: [UInt8]) throws {
     guard let module = try snapshot(of: bytes) else { return }
     var process = ProcessSnapshot(architecture: .x86_64)
@@ -162,7 +162,7 @@ struct FuzzReader {
   }
 }
 
-/// A file in memory with a path, which each input replaces.
+/// A file in memory that has a path; each input replaces its contents.
 @safe
 final class HeldFile {
   private let descriptor: Int32

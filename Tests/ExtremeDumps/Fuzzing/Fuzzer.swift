@@ -4,12 +4,13 @@ internal import Foundation
   internal import CLibFuzzer
 #endif
 
-/// Tries a target: on files, or in a build with libFuzzer on what that makes of them.
+/// Runs a target on files; in a build with libFuzzer, on the inputs that libFuzzer generates.
 enum Fuzzer {
-  /// Reads each file once, as a build without libFuzzer can too.
+  /// Reads each file once, which does not need libFuzzer.
   ///
   /// - Parameter paths: files, or directories of files.
-  /// - Returns: how many were read.
+  ///
+  /// - Returns: the number of files.
   static func read(_ paths: [String], target: FuzzTarget, directory: String) throws -> Int {
     var reader = try FuzzReader(target, directory: directory)
     var count = 0
@@ -28,9 +29,9 @@ enum Fuzzer {
     return count
   }
 
-  /// Reads the inputs that a corpus begins with, changed as `Mutation` does, for campaigns without libFuzzer.
+  /// Reads the initial inputs of a corpus with the changes of `Mutation`, for campaigns without libFuzzer.
   ///
-  /// - Returns: how many bytes came out.
+  /// - Returns: the total size of the results in bytes.
   static func mutate(
     _ target: FuzzTarget, seeds: Range<UInt64>, directory: String
   ) throws -> Int {
@@ -44,7 +45,7 @@ enum Fuzzer {
 }
 
 #if FUZZING
-  /// The target that the environment names.
+  /// The reader of the target that the environment variable names.
   nonisolated(unsafe) private var reader: FuzzReader = {
     let name = ProcessInfo.processInfo.environment["POSTMORTEM_FUZZ_TARGET"] ?? ""
     guard let target = FuzzTarget(rawValue: name),
@@ -53,7 +54,7 @@ enum Fuzzer {
     return reader
   }()
 
-  /// Reads an input, for libFuzzer.
+  /// The function that libFuzzer calls with each input.
   @c(LLVMFuzzerTestOneInput)
   func fuzzerInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: size))
@@ -65,7 +66,7 @@ enum Fuzzer {
     return 0
   }
 
-  /// Changes an input by the fields of its format, or as libFuzzer does without knowing it.
+  /// Changes the fields of an input according to its format, or arbitrary bytes as libFuzzer does.
   @c(LLVMFuzzerCustomMutator)
   func fuzzerMutation(
     _ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ capacity: Int, _ seed: UInt32

@@ -3,11 +3,12 @@ internal import Foundation
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Memory of objects and of their types, as an input: blocks of an address and 32 bytes, that of an object first.
+/// The memory of objects and their types as an input: blocks of an address and 32 bytes, the object's block
+/// first.
 enum ObjectImage {
   private static let blockSize = 32
 
-  /// Names what begins at the first eight blocks; returns the number of bytes that come of it.
+  /// Names the objects at the first eight blocks; returns the total size of the names in bytes.
   static func read(_ input: [UInt8]) -> Int {
     let starts = stride(from: 0, to: input.count - blockSize - 7, by: blockSize + 8)
     let blocks = starts.map { start in
@@ -36,7 +37,7 @@ enum ObjectImage {
   private final class Fixed<let count: Int, each Value> {}
   private struct Failure: Error { var code = 3 }
 
-  /// Images of this process's own objects, one for each.
+  /// Images of this process's own objects, one for each object.
   static func own() throws -> [[UInt8]] {
     let failure: any Error = Failure()
     let text = String(repeating: "text ", count: 9) + "\(getpid())"
@@ -57,7 +58,7 @@ enum ObjectImage {
     return words.map { image(of: Address($0), memory) }
   }
 
-  /// The blocks that are read to name an object.
+  /// The blocks that the reader reads to name an object.
   private static func image(of object: Address, _ memory: FileHandle) -> [UInt8] {
     var blocks: [Address] = []
     func bytes(_ address: Address, _ count: Int) -> ArraySlice<UInt8>? {
@@ -78,7 +79,7 @@ enum ObjectImage {
     let reader = ObjectReader(
       ProcessReader(memory: noted, constants: noted), showsContents: true)
     _ = reader.object(at: object)
-    // Objects begin at multiples of 16, blocks at multiples of 32.
+    // Objects are aligned to 16 bytes, blocks to 32.
     let start = blocks.first.map { _ in [object] } ?? []
     return (start + blocks).flatMap { block in
       ExtremeBytes.word(block.value) + (bytes(block, blockSize) ?? [])

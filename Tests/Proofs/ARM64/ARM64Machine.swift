@@ -2,16 +2,18 @@ import CrashCatalogue
 import CrashTestSupport
 import Foundation
 
-/// An emulated arm64 machine with a real kernel, which starts, runs crash-lab case by case, and hands out what that left.
+/// An emulated arm64 machine with a real kernel: it boots, runs crash-lab once for each case, and copies the
+/// results to the host.
 struct ARM64Machine: Sendable {
   struct Case: Sendable {
     let testCase: CatalogueCase
-    /// False if the signal of the end is known, and the time is not there.
+    /// False if the test already knows which signal ends the program, and skips the run without the handler to
+    /// save time.
     let runsAlone: Bool
     let wantsCore: Bool
   }
 
-  /// What one case left.
+  /// The results of one case.
   struct Result: Sendable {
     let testCase: CatalogueCase
     let directory: String
@@ -32,12 +34,12 @@ struct ARM64Machine: Sendable {
   let kernel: String
   /// The name of a processor, and its options, as qemu knows them.
   var processor = "cortex-a76"
-  /// Numbers of threads of crashes whose system calls are counted.
+  /// The thread counts of the crashes whose system calls are counted.
   var counts: [Int] = []
-  /// Other runs of crash-lab: by the name of a directory below `scenes`, the arguments.
+  /// Other runs of crash-lab: its arguments, by the name of a directory below `scenes`.
   var scenes: [String: [String]] = [:]
 
-  /// - Parameter directory: where the results go.
+  /// - Parameter directory: the directory for the results.
   func run(_ cases: [Case], in directory: String) async throws -> [Result] {
     let list = cases.enumerated().map { index, testCase in
       let arguments = testCase.testCase.arguments.joined(separator: " ")
@@ -49,7 +51,7 @@ struct ARM64Machine: Sendable {
     try scenes.map { "\($0) \($1.joined(separator: " "))\n" }.sorted().joined().write(
       toFile: directory + "/scenes", atomically: false, encoding: .utf8)
     let image = directory + "/image.cpio"
-    // Two archives, one after the other, form one image.
+    // The kernel accepts two concatenated archives as one image.
     try await shell(
       """
       cd '\(programs.tree)' && find . | cpio -o -H newc --quiet > '\(image)' && cd '\(directory)' &&

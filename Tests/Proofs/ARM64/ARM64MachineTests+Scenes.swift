@@ -10,7 +10,7 @@
   import Stackwalk
   import Testing
 
-  /// What the catalogue has not: throws, contexts, dumps on request, and storms of signals.
+  /// Scenes that the catalogue lacks: thrown errors, contexts, requested dumps, and storms of signals.
   extension ARM64MachineTests {
     private static let throwing = [
       "uncaught-error": ["uncaught-error"],
@@ -20,7 +20,7 @@
       "try-bang-task": ["try-bang", "--on", "task"],
     ]
 
-    /// The kinds whose dumps the emulated machine converts too.
+    /// The kinds whose dumps the emulated machine also converts.
     private static let converted = ["null-read", "fatal-error", "stack-overflow"]
 
     private static let storms = 16
@@ -48,7 +48,7 @@
         let report = CrashReport(
           snapshot: snapshot, symbolicating: true, symbolDirectories: [programs.tree])
         let thrower = report.thrown?.frames.first?.symbol?.name ?? "nothing"
-        // Which try! calls, too.
+        // The function that calls try! is found, too.
         #expect(thrower.contains("crash_uncaught_error"), "\(name): thrown by \(thrower)")
         #expect(report.thrown?.record.threadID == snapshot.exception?.threadID, "\(name)")
       }
@@ -65,7 +65,7 @@
     /// Compares the report that the emulated machine made of a dump with the host's report of the same dump, byte for
     /// byte.
     private func converted(_ place: String, _ kind: Comment) throws {
-      // The database's own identifier, which is random, is in each of its reports.
+      // Each report contains the database's random identifier, so both databases need the same one.
       try FileManager.default.copyItem(
         atPath: place + "/converted/settings.dat", toPath: place + "/database/settings.dat")
       let processed = try processIntermediateDumps(
@@ -81,7 +81,8 @@
       #expect(try report("database") == there, kind)
     }
 
-    /// The end is by one of the signals, with one report of it; what was requested before is a report too.
+    /// One of the storm's signals ends the process and leaves one report; dumps that were requested before are
+    /// reports too.
     private func storm(_ place: String, _ seed: Comment) throws {
       let lines = ARM64Machine.Result.text(place + "/out").split(separator: "\n")
       let errors = ARM64Machine.Result.text(place + "/err").suffix(500)
@@ -92,7 +93,7 @@
       let crashes = reports.filter { $0.request == nil }
       #expect(crashes.map { $0.exception?.signal } == [end], seed)
       #expect(reports.contains { $0.request?.kind == .tool }, seed)
-      // A dump of the process's own is given up for the crash of the thread that takes it.
+      // A thread that crashes while it takes a dump of its own process abandons that dump.
       let torn = reports.filter { !$0.capture.isComplete }
       #expect(torn.count <= 1 && torn.allSatisfy { $0.request?.kind == .program }, seed)
     }

@@ -10,12 +10,13 @@
   import Stackwalk
   import Testing
 
-  /// arm64, on an emulated machine with a real kernel: the catalogue's crashes, and gdb's view of their core files.
+  /// Runs the catalogue's crashes on an emulated arm64 machine with a real kernel, and compares reports with what
+  /// gdb reads in the core files.
   @Suite(
     .serialized, .needs(.arm64Machine), .needs(.multiarchGDB), .needs(.cpio), .needs(.python3),
     .needs(.strace))
   struct ARM64MachineTests {
-    /// One way to build and to run the same.
+    /// A build configuration and an emulated processor that runs it.
     struct Machine: Sendable, CustomTestStringConvertible {
       let testDescription: String
       var part = Part.conditions
@@ -24,11 +25,11 @@
       var processor = "cortex-a76"
       var extent = CatalogueSelection.Extent.everyCondition
 
-      /// Pointers that are signed, vectors and matrices of any length.
+      /// A processor with signed pointers, and with vectors and matrices of any length.
       private static let withAllFeatures = "max,pauth-impdef=on"
-      /// libc signs its return addresses on such a processor, as on the usual servers.
+      /// On such a processor, as on current servers, libc signs its return addresses.
       ///
-      /// To emulate it takes no more time than an older one.
+      /// Emulating this processor takes no more time than an older one.
       static let everyday = [
         Machine(
           testDescription: "all that qemu knows", processor: withAllFeatures, extent: .everyChange)
@@ -53,13 +54,13 @@
       }
     }
 
-    /// A part of `--full`: the value of POSTMORTEM_ARM64 is `all`, or names parts between commas.
+    /// A part of `--full`: POSTMORTEM_ARM64 is `all`, or a list of parts separated by commas.
     enum Part: String, CaseIterable {
       case conditions, release, pages, processor, scenes
 
-      /// The chosen parts; nil without the variable.
+      /// The chosen parts; nil if the variable is not set.
       ///
-      /// An unknown name would otherwise choose no test, and the proof would pass.
+      /// An unknown name must fail: it would choose no test, and the proof would pass.
       private static let chosen: [Part]? =
         ProcessInfo.processInfo.environment["POSTMORTEM_ARM64"].map { value in
           if value == "all" { return allCases }
@@ -114,14 +115,15 @@
       try audit.walk(from: roots)
       #expect(audit.violations.isEmpty, "\(audit.violations.map(\.description).sorted())")
       #expect(audit.reached.count > 30)
-      // What must be found is found: an indirect call, one through the linkage table, and the thread's own memory.
+      // The audit must find planted violations: a symbol that the crash would bind, and an access to thread-local
+      // memory.
       var planted = CallGraphAudit(disassembly, allowed: try .keptForARM64(), binder: "pm_getpid")
       try planted.walk(from: ["pm_bind_now", "pm_new_work", "pm_work_value"])
       let found = Set(planted.violations.map { $0.what.prefix { $0 != ":" } })
       #expect(found.isSuperset(of: ["binds memset in a crash", "thread-local"]), "\(found)")
     }
 
-    /// What the shell saw of it.
+    /// The faults that the shell's results show: exit codes and messages.
     private static func failures(_ result: ARM64Machine.Result) -> [String] {
       var failures: [String] = []
       if case .crash(let crash) = result.testCase.death, !result.testCase.condition.endsOtherwise {
@@ -137,7 +139,7 @@
       return failures
     }
 
-    /// Registers and the crashing stack, against gdb on the core file of the same crash.
+    /// Compares registers and the crashing stack with what gdb reads in the core file of the same crash.
     private func compare(
       _ result: ARM64Machine.Result, _ programs: ARM64System.Programs, in directory: String
     ) async throws {
@@ -165,10 +167,10 @@
         #expect(address.value == gdb.signalAddress, "\(result.testCase)")
       }
       #expect(Set(snapshot.threads.map(\.id)) == Set(gdb.threads))
-      // gdb finds no caller of an address at which no function is.
+      // gdb finds no caller for an address outside every function.
       guard result.testCase.death.kind != "execute-data" else { return }
       var comparison = StackComparison()
-      // The other libraries have names of what they export alone, and gdb takes the nearest one.
+      // The other libraries have names for exported functions only, and gdb uses the nearest name.
       comparison.comparesNames = { $0.path.hasSuffix("/crash-lab") }
       comparison.add(
         thread, of: snapshot,
@@ -185,7 +187,7 @@
       if snapshot.exception?.signal == SIGABRT { try summary(result, snapshot, gdb.frames) }
     }
 
-    /// The lines on standard error have the frames of libc, whose return addresses are signed.
+    /// The summary on standard error has the frames of libc, whose return addresses are signed.
     private func summary(
       _ result: ARM64Machine.Result, _ snapshot: ProcessSnapshot, _ frames: [DebuggerView.Frame]
     ) throws {
@@ -201,10 +203,10 @@
       }
     }
 
-    /// The example that links the handler alone has crashed too.
+    /// The example that links only the handler has crashed too.
     private func handlerOnly(_ directory: String) throws {
       let end = ARM64Machine.Result.text(directory + "/end")
-      // SIGTRAP, by which Swift's runtime ends there.
+      // 128 + SIGTRAP: Swift's runtime ends the program by SIGTRAP on arm64.
       #expect(end == "133\n", "\(ARM64Machine.Result.text(directory + "/err"))")
       _ = try processIntermediateDumps(database: directory + "/database", storingSymbols: false)
       let snapshots = try Self.snapshots(in: directory + "/database")
@@ -215,7 +217,7 @@
       #expect(snapshots.first?.system.processorModel?.isEmpty == false)
     }
 
-    /// The system calls of a crash are no more than on x86_64, where `SystemCallTests` bounds them.
+    /// A crash makes no more system calls than on x86_64, where `SystemCallTests` bounds them.
     private func counted(
       _ directory: String, _ programs: ARM64System.Programs, build: BuildConfiguration
     ) async throws {
@@ -228,7 +230,7 @@
         return CountedCrash(KernelTrace(trace, names: names).events)
       }
       let (few, many) = (try calls(15), try calls(79))
-      // The handler has the same time limit as on the emulated machine.
+      // Both handlers have the same time limit.
       let more = ["--milliseconds", "15000"]
       let fewHere = try await CountedCrash(sleepers: 15, more, build: build)
       let manyHere = try await CountedCrash(sleepers: 79, more, build: build)
@@ -238,8 +240,8 @@
       #expect(perThread <= perThreadHere + 0.5, "\(many.calls) \(manyHere.calls)")
       let (alone, aloneHere) = (try calls(0), try await CountedCrash(more, build: build))
       #expect(alone.total > 100)
-      // The crashing thread has 16 more registers that may be pointers (`RegisterMemory`), each perhaps to a page that
-      // no other one is in, and /proc has other mappings and modules.
+      // The crashing thread has 16 more registers that may be pointers (`RegisterMemory`), and each may need one more
+      // read. /proc lists other mappings and modules.
       #expect(alone.total <= aloneHere.total + 16 + 10, "\(alone.calls) \(aloneHere.calls)")
       print(
         "system calls per thread: \(perThread) on arm64, \(perThreadHere) here;",
@@ -253,7 +255,8 @@
       }
     }
 
-    /// The programs and the kernel of a machine; skips the test if a package cannot be had, but for `--full`.
+    /// Returns the programs and the kernel of a machine; skips the test if a package cannot be downloaded, except
+    /// with `--full`.
     func system(_ machine: Machine) async throws -> (ARM64System.Programs, String) {
       do {
         return (

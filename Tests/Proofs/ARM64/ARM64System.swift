@@ -3,12 +3,12 @@ import Foundation
 
 /// Debian's Swift libraries and kernel for arm64, and this package's programs built against them.
 ///
-/// This machine's own compiler builds them: it compiles the libraries' textual interfaces, which Debian has of all but
-/// Foundation and XCTest. All lies below `.build/arm64` and is kept there.
+/// The host's own compiler builds them. It compiles the textual interfaces of Debian's libraries; Foundation and
+/// XCTest have none. All files are kept below `.build/arm64`.
 actor ARM64System {
   static let shared = ARM64System()
 
-  /// What a build of the programs left: a directory with the emulated machine's files, as it sees them.
+  /// The result of a build of the programs: a directory with the emulated machine's files.
   struct Programs: Sendable {
     let tree: String
     let root: String
@@ -24,9 +24,9 @@ actor ARM64System {
   private static let swift = "usr/libexec/swift/lib/swift"
   private static let libraries = "usr/lib/aarch64-linux-gnu"
   private static let triple = "aarch64-unknown-linux-gnu"
-  /// The cache of the modules that the compiler makes of the interfaces of Swift's libraries.
+  /// The cache of the modules that the compiler builds from the interfaces of Swift's libraries.
   ///
-  /// To make them takes half a minute, and all builds share them.
+  /// Building them takes half a minute, and all builds share them.
   private static let moduleCache = place + "/modules"
 
   private var root: Task<String, any Error>?
@@ -52,7 +52,7 @@ actor ARM64System {
     return try Self.kernel(in: kernel == .pages4K ? root : try await Self.unpacked("16k"))
   }
 
-  /// Downloads and unpacks packages that are no part of the root, once.
+  /// Downloads and unpacks packages outside the root, once.
   private static func unpacked(_ name: String) async throws -> String {
     let packages = try DebianPackage.all(of: name, in: "ARM64/Packages.txt")
     let directory = "\(place)/\(name)-\(DebianPackage.mark(of: packages))"
@@ -85,7 +85,7 @@ actor ARM64System {
     let root = "\(place)/root-\(DebianPackage.mark(of: packages))"
     let mark = root + "/made"
     if FileManager.default.fileExists(atPath: mark) { return root }
-    // Of another list, or of a run that was ended.
+    // The directory is from another list of packages, or from an interrupted run.
     try? FileManager.default.removeItem(atPath: place)
     let downloads = place + "/packages"
     try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: true)
@@ -122,7 +122,8 @@ actor ARM64System {
 
   /// The compiler's flags.
   ///
-  /// A debug build compiles each module as a whole. That takes less processor time, and nothing is compiled twice here.
+  /// A debug build compiles each module as a whole, which takes less processor time; no module is compiled twice
+  /// here.
   private static func flags(_ configuration: String) -> [String] {
     let ofDebug = [
       "-whole-module-optimization", "-no-emit-module-separately-wmo", "-num-threads", "2",
@@ -165,7 +166,7 @@ actor ARM64System {
     "lib_InternalSwiftStaticMirror",
   ]
 
-  /// Puts together the machine's files: programs, the modules that crash-lab loads, and what they need.
+  /// Assembles the machine's files: programs, the modules that crash-lab loads, and the libraries that they need.
   private static func tree(
     _ configuration: String, root: String, built: String
   ) async throws -> Programs {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The system calls and signals of a crash on the emulated machine, as its kernel lists them (tracefs).
+/// The system calls and signals of a crash on the emulated machine, as its kernel's tracefs lists them.
 ///
-/// Under strace a call there takes longer than the interval of the handler's ticks.
+/// strace cannot be used there: under it, a call takes longer than the interval of the handler's timer.
 struct KernelTrace {
   let events: [CountedCrash.Event]
 
-  /// - Parameter names: of system calls, by number.
+  /// - Parameter names: the names of system calls, by number.
   init(_ text: String, names: [Int: String]) {
     events = text.split(separator: "\n").compactMap { Self.event($0, names) }
   }
 
-  /// The names that a machine's headers give system calls.
+  /// The names of the system calls in a machine's headers.
   static func names(root: String) throws -> [Int: String] {
     let header = root + "/usr/include/aarch64-linux-gnu/asm/unistd_64.h"
     let text = try String(contentsOfFile: header, encoding: .utf8)
@@ -21,14 +21,14 @@ struct KernelTrace {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// Such as `crash-lab-107 [001] ..... 9.06: sys_enter: NR 134 (b, ffff81366820, 0, 8, 0, 0)`.
+  /// Parses a line such as `crash-lab-107 [001] ..... 9.06: sys_enter: NR 134 (b, ffff81366820, 0, 8, 0, 0)`.
   private static func event(_ line: Substring, _ names: [Int: String]) -> CountedCrash.Event? {
     guard
       let match = line.firstMatch(
         of: /-(\d+) +\[\d+\] .*?: (sys_enter|signal_deliver): (.*)/)
     else { return nil }
     if match.2 == "signal_deliver" {
-      // SI_TIMER.
+      // SI_TIMER: a tick of the handler's timer.
       if match.3.contains(" code=-2 ") { return .tick(thread: match.1) }
       return match.3.hasPrefix("sig=11 ") ? .fault : nil
     }
@@ -37,9 +37,9 @@ struct KernelTrace {
     let arguments = call.2.split(separator: ", ")
     let name = names[number] ?? "\(number)"
     switch name {
-    // A look at a thread that has not answered for 10 ms.
+    // Signal 0 checks whether a thread that has not answered for 10 ms still exists; how often depends on time.
     case "tgkill" where arguments.dropFirst(2).first == "0": return nil
-    // By which libc's pause() sleeps.
+    // libc's pause() sleeps in this call.
     case "ppoll" where arguments.first == "0": return nil
     // F_GETFL.
     case "fcntl" where arguments.dropFirst().first == "3": return .call("F_GETFL", thread: match.1)

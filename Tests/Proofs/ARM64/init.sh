@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first process of the emulated machine: runs the cases that it is given, and hands out what they left.
+# The first process of the emulated machine: runs the given cases, and copies out the results.
 /bin/busybox --install -s /bin
 export PATH=/bin:/prog LD_LIBRARY_PATH=/usr/libexec/swift/lib/swift/linux SWIFT_BACKTRACE=enable=no
 export CRASHLAB_MODULE=/prog/module.so CRASHLAB_RESOLVER_MODULE=/prog/resolver.so
@@ -16,8 +16,8 @@ cp /proc/cpuinfo cpuinfo
 # On a loaded host the emulated machine is slow. The handler gets five times its usual time, so that it abandons no section.
 patient="--milliseconds 15000"
 
-# Each second line of the cases: a number, 1 where it is run without a handler too, 1 where a core file is wanted, and
-# crash-lab's arguments.
+# Runs every second line of the cases. A line has a number, 1 to also run the case without a handler, 1 for a core file,
+# and crash-lab's arguments.
 run() {
   count=0
   while read -r number alone core arguments; do
@@ -37,12 +37,13 @@ run() {
     echo $? > "$number/handled/end"
   done < /cases
 }
-# Both at once. As a pipeline: a job in the background would ignore SIGQUIT, and so would crash-lab.
+# Runs both halves at once. They form a pipeline, because a background job would ignore SIGQUIT, and
+# so would crash-lab.
 run 0 | run 1
 mkdir -p handler-only/database
 printf '1\nboom\n' | HandlerOnly /tmp/out/handler-only/database > handler-only/out 2> handler-only/err
 echo $? > handler-only/end
-# A name and crash-lab's arguments.
+# Each line: a name and crash-lab's arguments.
 while read -r name arguments; do
   mkdir -p "scenes/$name"
   # shellcheck disable=SC2086
@@ -55,7 +56,7 @@ while read -r name arguments; do
       crash-lab process --no-symbols --database "/tmp/out/scenes/$name/converted" > "scenes/$name/processed" 2>&1 ;;
   esac
 done < /scenes
-# Crashes whose system calls the kernel lists, by their numbers of threads.
+# Crashes whose system calls the kernel lists, one for each number of threads.
 mount -t tracefs tracefs /sys/kernel/tracing
 tracing=/sys/kernel/tracing
 echo 16384 > $tracing/buffer_size_kb

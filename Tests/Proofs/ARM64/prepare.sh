@@ -1,5 +1,7 @@
 #!/bin/bash
-# Unpacks the packages of Packages.txt, and compiles Dispatch's interface for this machine's compiler: Debian has that of its own alone.
+# Unpacks the packages of Packages.txt, and compiles Dispatch's interface for this machine's compiler: Debian has the
+# compiled module for its own compiler only.
+#
 #   prepare.sh PACKAGES ROOT TOOLCHAIN MODULE-CACHE
 set -euo pipefail
 packages=$1 root=$2 toolchain=$3 cache=$4
@@ -10,7 +12,7 @@ ln -sfn usr/bin "$root/bin"
 ln -sfn ../libexec/swift/lib/swift "$root/usr/lib/swift"
 for package in "$packages"/*.deb; do
   case $package in
-    # All but the compiler, which is for another processor.
+    # Unpacks only the libraries of the compiler's package, because the compiler is for another processor.
     */swiftlang_*) python3 "$(dirname "$0")/unpack.py" "$package" "$root" "$swift"/{linux,shims,dispatch,Block,os,apinotes} ;;
     *) dpkg-deb --fsys-tarfile "$package" | tar -xC "$root" --keep-directory-symlink ;;
   esac

@@ -59,7 +59,7 @@ class Blocks(io.RawIOBase):
         if number != self.number:
             position, length = self.blocks[number]
             self.file.seek(position)
-            # A stream that ends behind this block.
+            # The stream ends after this block.
             self.data = lzma.LZMADecompressor().decompress(self.header + self.file.read(length))
             self.number = number
         offset = self.place - self.starts[number]
@@ -84,7 +84,7 @@ package, target, *prefixes = sys.argv[1:]
 with open(package, "rb") as file:
     blocks = io.BufferedReader(Blocks(file, *stream(file)))
     with tarfile.open(fileobj=blocks, mode="r:") as archive:
-        # apt has compared the package's digest.
+        # apt has already verified the package's digest.
         archive.extraction_filter = lambda member, path: member
         for member in archive:
             if member.name.removeprefix("./").startswith(tuple(prefixes)):

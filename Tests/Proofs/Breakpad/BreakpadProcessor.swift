@@ -1,12 +1,14 @@
 import CrashTestSupport
 import Foundation
 
-/// Breakpad's processor, and two readers of its text, from PyPI's `symbolic`.
+/// Breakpad's processor, and two readers of its symbol text, from PyPI's `symbolic`.
 ///
-/// 8.8.0 is the last with Breakpad's C++ processor, and reads no records of inlined calls; 12.12.0 reads all
-/// records, and has no processor.
+/// 8.8.0 is the last version with Breakpad's C++ processor, and it reads no records of inlined calls; 12.12.0
+/// reads all records, and has no processor.
 enum BreakpadProcessor {
-  /// A function at an address, innermost first; lines of 0 and empty files are unknown.
+  /// A function at an address; lists have the innermost call first.
+  ///
+  /// A line of 0 and an empty file are unknown.
   struct Call: Codable, Equatable {
     var function: String
     var file: String
@@ -25,11 +27,11 @@ enum BreakpadProcessor {
     var frames: [Frame]
   }
 
-  /// The place where `.ci/run` installs 12.12.0.
+  /// The directory into which `.ci/run` installs 12.12.0.
   private static let reader = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../../.build/python/symbolic-12.12.0").standardized.path
 
-  /// True if both are there, and in CI, where a missing one must fail.
+  /// True if both versions are installed; also true in CI, where a missing one must fail.
   static func isWanted() async throws -> Bool {
     if OutsideTool.mustBeThere { return true }
     guard try await PythonModule.isWanted("symbolic.minidump") else { return false }
@@ -39,8 +41,8 @@ enum BreakpadProcessor {
   /// Walks the threads of a minidump.
   ///
   /// - Parameters:
-  ///   - texts: paths of Breakpad's text of some modules.
-  ///   - binaries: other modules, of which the processor takes call frame information from the files.
+  ///   - texts: paths of the Breakpad symbol files of some modules.
+  ///   - binaries: other modules, whose call frame information the processor reads from the files.
   static func threads(
     of minidump: String, texts: [String], binaries: [String], in directory: String
   ) async throws -> [Thread] {
@@ -67,9 +69,9 @@ enum BreakpadProcessor {
     return try JSONDecoder().decode([Thread].self, from: Data(output.utf8))
   }
 
-  /// Looks up addresses of a module's own numbering in its text.
+  /// Looks up addresses in a symbol file; they are relative to the module.
   ///
-  /// - Parameter withInlines: false for 8.8.0, which is given the text without INLINE records.
+  /// - Parameter withInlines: false for 8.8.0, which gets the text without INLINE records.
   static func calls(
     at addresses: [UInt64], in text: String, withInlines: Bool, directory: String
   ) async throws -> [[Call]] {
@@ -94,8 +96,8 @@ enum BreakpadProcessor {
     return try JSONDecoder().decode([[Call]].self, from: Data(output.utf8))
   }
 
-  /// Reads the names that a text has without lines: functions without debug information of their own, as those
-  /// of assembly.
+  /// Reads the names of functions that a text lists without lines, such as assembly functions without debug
+  /// information.
   static func namesWithoutLines(in text: String) throws -> Set<String> {
     var names: Set<String> = []
     var last: String?
@@ -131,10 +133,10 @@ enum BreakpadProcessor {
 }
 
 extension [BreakpadProcessor.Call] {
-  /// The calls as the format can tell them.
+  /// The calls without the facts that the format cannot express.
   ///
-  /// There is no file without a line, and of code without a line no inlined call around it. Files that the
-  /// compiler makes up lie in no directory.
+  /// The format has no file without a line, and no inlined call around code without a line. Files that the
+  /// compiler makes up have no directory.
   ///
   /// - Parameter names: functions that have no lines.
   func comparable(withoutLines names: Set<String> = []) -> Self {

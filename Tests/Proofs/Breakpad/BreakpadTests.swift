@@ -6,7 +6,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// The symbols that `postmortem symbols` writes in Breakpad's text, as its processor uses them.
+/// Breakpad's processor reads the symbols that `postmortem symbols` writes.
 @Suite(
   .serialized,
   .enabled("PyPI's symbolic 8.8.0 and 12.12.0, as .ci/run installs them") {
@@ -16,7 +16,7 @@ struct BreakpadTests {
   struct Crash: Sendable, CustomTestStringConvertible {
     let kind: String
     var place = CrashPlace.main
-    /// Stands in for `abort`, without frame pointers and with inlined calls.
+    /// True to replace `abort` with a library function that has no frame pointers and has inlined calls.
     var hasLibrary = false
     var testDescription: String { kind + (hasLibrary ? ", without frame pointers" : "") }
   }
@@ -51,7 +51,7 @@ struct BreakpadTests {
     __attribute__((noreturn)) void abort(void) { exit(middle(0)); }
     """
 
-  /// A frame that is not inlined, and what is inlined into it.
+  /// A frame that is not inlined, and the calls that are inlined into it.
   private struct Place: Equatable, CustomStringConvertible {
     let address: UInt64
     var calls: [BreakpadProcessor.Call]
@@ -148,7 +148,9 @@ struct BreakpadTests {
     snapshot.module(containing: Address(address)).flatMap { own.contains($0.path) ? $0 : nil }
   }
 
-  /// Our frames in modules that have symbols; a tail call has none of its own.
+  /// Our frames in modules that have symbols.
+  ///
+  /// A frame that stands for a tail call is left out, because Breakpad has none.
   private static func places(
     of frames: [StackFrame], _ snapshot: ProcessSnapshot, _ own: [String]
   ) -> [Place] {
@@ -170,7 +172,7 @@ struct BreakpadTests {
     return places
   }
 
-  /// The same of Breakpad's frames, named by its text.
+  /// The same for Breakpad's frames, with the names from its text.
   private static func places(
     of thread: BreakpadProcessor.Thread, _ snapshot: ProcessSnapshot, _ own: [String],
     _ store: [String: String], _ directory: String
@@ -193,7 +195,7 @@ struct BreakpadTests {
       for (index, calls) in zip(indices, calls) {
         places[index].calls = calls.comparable()
       }
-      // The processor's own reader knows the outermost function only.
+      // The processor's own reader knows only the outermost function.
       let outer = try await BreakpadProcessor.calls(
         at: addresses, in: text, withInlines: false, directory: directory)
       #expect(outer.map(\.last?.function) == calls.map(\.last?.function))

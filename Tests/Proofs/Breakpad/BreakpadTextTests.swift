@@ -4,7 +4,8 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Breakpad's text of whole programs, address by address: against our own reader, and llvm-symbolizer.
+/// Compares the Breakpad text of whole programs, address by address, with our own reader and with
+/// llvm-symbolizer.
 @Suite(
   .serialized,
   .enabled("PyPI's symbolic 8.8.0 and 12.12.0, as .ci/run installs them") {
@@ -25,7 +26,7 @@ struct BreakpadTextTests {
     try await Self.compareWithLLVM(read, addresses, path, names, directory.path)
   }
 
-  /// An address of the file's own numbering, and from the module's start.
+  /// An address in the file's own numbering, and its offset from the module's start.
   private struct Sample {
     let address: UInt64
     let place: UInt64
@@ -67,7 +68,8 @@ struct BreakpadTextTests {
       lines += ours.filter { $0.line > 0 }.count
       inlined += ours.count - 1
       let expected = ours.comparable(withoutLines: names)
-      // Of code without a line the text has the line before it, or no inlined call: the function counts.
+      // For code without a line, the text has the line before it, or no inlined call: only the function is
+      // compared.
       let isEqual =
         ours.first?.line == 0
         ? theirs.last?.function == ours.last?.function
@@ -86,7 +88,7 @@ struct BreakpadTextTests {
     #expect(lines > 1000 && inlined > 20)
   }
 
-  /// Compares files and lines where all are known; llvm-symbolizer tells none for code without a line.
+  /// Compares files and lines if both sides know them; llvm-symbolizer prints none for code without a line.
   private static func compareWithLLVM(
     _ read: [[BreakpadProcessor.Call]], _ samples: [Sample], _ path: String, _ names: Set<String>,
     _ directory: String

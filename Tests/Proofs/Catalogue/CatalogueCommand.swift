@@ -2,7 +2,7 @@ internal import CrashCatalogue
 internal import CrashTestSupport
 internal import Foundation
 
-/// What the command line asks for.
+/// The options of `swift run proofs catalogue`.
 struct CatalogueCommand {
   static let usage = """
     usage: swift run proofs catalogue --full [--repeat N [--in-turn]] [--at-once N] [--page FILE] [FILTER]...
@@ -56,9 +56,9 @@ struct CatalogueCommand {
   var isFull: Bool { options["--full"] != nil }
   var page: String? { options["--page"]?.last }
   var rounds: Int { number("--repeat").map(Int.init) ?? 1 }
-  /// How many are run at a time; nil for as many as suit the machine.
+  /// How many crashes run at a time; nil for a number that suits the machine.
   var width: Int? { number("--at-once").map { max(1, Int(clamping: $0)) } }
-  /// As typed.
+  /// The command as typed.
   var text: String { (["swift run proofs catalogue"] + arguments).joined(separator: " ") }
 
   /// How many captures are killed; nil for none.
@@ -78,7 +78,7 @@ struct CatalogueCommand {
       return CatalogueSelection.soak(Int(count), seed: seed, builds: builds)
     }
     let places = options["--on"]
-    // A place that is asked for is had in one of four rounds.
+    // A given crash place comes up in one of four rounds, so all rounds are searched for it.
     let rounds = places == nil ? round...round : 0...CrashPlace.allCases.count - 1
     var seen: Set<String> = []
     let isInTurn = options["--in-turn"] != nil

@@ -2,7 +2,8 @@ import CrashCatalogue
 import CrashTestSupport
 import Testing
 
-/// What of the catalogue every change is tested with; `swift run proofs catalogue --full` runs all of it.
+/// The part of the catalogue that is tested with every change; `swift run proofs catalogue --full` runs all of
+/// it.
 @Suite struct CatalogueTests {
   @Test func everyKindAndConditionEndsAsAloneAndLeavesItsReports() async throws {
     try await check(CatalogueSelection.everyChange())
@@ -19,7 +20,8 @@ import Testing
     #expect(Set(kinds) == Set(KnownCrash.all.map(\.kind) + QuietEnd.all.map(\.kind)))
     let conditions = try await names(victim, "--list-conditions")
     let known = Set(CrashCondition.all.map(\.name))
-    // Filters that kill change the end unless the handler is told to forgo the call: `ForgoneCallTests` has both.
+    // Filters that kill change the end, unless the handler is told to forgo the call; `ForgoneCallTests` tests
+    // both cases.
     let unknown = Set(conditions).subtracting(known).filter { !$0.hasSuffix("-killed") }
     #expect(unknown == Self.elsewhere)
   }

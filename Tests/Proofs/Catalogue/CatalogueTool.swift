@@ -4,13 +4,13 @@ internal import Foundation
 
 /// Runs the catalogue of crashes, whole or in part, and prints its table.
 struct CatalogueTool {
-  /// How many crashes were run, and how many of them were not as they must be.
+  /// The number of crashes that were run, and the number that failed.
   struct Tally {
     var runs = 0
     var failed = 0
   }
 
-  /// - Throws: `CatalogueUsageError` where the options make no sense.
+  /// - Throws: `CatalogueUsageError` if the options are not valid.
   static func run(_ arguments: [String]) async throws -> Tally {
     let command = try CatalogueCommand(arguments)
     if command.asksForHelp {
@@ -46,7 +46,7 @@ struct CatalogueTool {
     return Tally(runs: results.runs, failed: results.failed)
   }
 
-  /// Kills captures, and says what was left of them.
+  /// Kills captures, and prints which files were left.
   private static func soak(kills: Int, _ command: CatalogueCommand) async throws -> Tally {
     let seed = command.seed
     say("seed \(seed)")
@@ -62,7 +62,7 @@ struct CatalogueTool {
     return Tally(runs: soak.tally.runs, failed: soak.tally.failures.count + (isKept ? 0 : 1))
   }
 
-  /// Written at once: a run of an hour is watched as it goes.
+  /// Writes a line at once, so that a run of an hour can be watched.
   private static func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }

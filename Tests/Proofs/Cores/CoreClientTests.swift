@@ -5,10 +5,11 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-/// What a program with the handler has set is in the report from the core file as in the report from the dump.
+/// Annotations and other values that a program has set are the same in the report from the core file and in the
+/// report from the dump.
 @Suite(.serialized)
 struct CoreClientTests {
-  /// Lets crash-lab end with a dump and a core file.
+  /// Runs crash-lab so that it ends with a dump and a core file.
   private func snapshots(
     _ subcommand: (borrowing TemporaryDirectory) throws -> (arguments: [String], database: String)
   ) async throws -> (dump: ProcessSnapshot, core: ProcessSnapshot)? {
@@ -47,7 +48,7 @@ struct CoreClientTests {
     #expect(core.client.attachments.isEmpty && !dump.client.attachments.isEmpty)
     let range = try #require(core.client.extraMemory.last)
     #expect(range == dump.client.extraMemory.last)
-    // The excerpt, of which `postmortem process` makes reports, keeps the memory.
+    // The excerpt from which `postmortem process` makes reports keeps the memory.
     let count = Int(range.size)
     let excerpt = CoreComparison.excerpt(of: core).memory.bytes(at: range.address, count: count)
     #expect(excerpt != nil && excerpt == dump.memory.bytes(at: range.address, count: count))
@@ -68,12 +69,13 @@ struct CoreClientTests {
     guard let (dump, core) = found else { return }
     let thread = try #require(dump.exception?.threadID)
     #expect(dump.client.contextsByThread[thread]?.isEmpty == false)
-    // Of a thread that the handler has not stopped, the dump has no contexts.
+    // The dump has no contexts of a thread that the handler could not stop.
     #expect(core.client.contextsByThread[thread] == dump.client.contextsByThread[thread])
     for (thread, contexts) in dump.client.contextsByThread {
       #expect(core.client.contextsByThread[thread] == contexts, "\(thread)")
     }
-    // Threads that were not stopped may have opened and ended others before the core file was written.
+    // Threads that were not stopped may have opened and closed other contexts before the kernel wrote the core
+    // file.
     let (kept, later) = (
       dump.client.openContexts?.works ?? [], core.client.openContexts?.works ?? []
     )

@@ -5,15 +5,15 @@ import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
 
-/// The report from a core file against the report from the handler's dump of the same crash.
+/// Compares the report from a core file with the report from the handler's dump of the same crash.
 struct CoreComparison {
-  /// One text for each thing that differs.
+  /// One text for each difference.
   private(set) var differences: [String] = []
   private(set) var frameCount = 0
 
   /// Opens a core file as `postmortem show` does.
   ///
-  /// - Parameter directories: where the modules' files are, too.
+  /// - Parameter directories: additional directories in which to look for the modules' files.
   static func snapshot(
     ofCore path: String, directories: [String] = []
   ) throws -> ProcessSnapshot {
@@ -25,7 +25,7 @@ struct CoreComparison {
     return try CoreReader.snapshot(of: bytes, symbolDirectories: directories)
   }
 
-  /// What `postmortem process` makes a report of.
+  /// The part of a core file from which `postmortem process` makes a report.
   static func excerpt(of core: ProcessSnapshot) -> ProcessSnapshot { core.excerpt }
 
   init(dump: ProcessSnapshot, core: ProcessSnapshot) {
@@ -69,7 +69,8 @@ struct CoreComparison {
       core.crashedThread?.context?.generalRegisters.map(\.value))
   }
 
-  /// Without attachments, which a core file must not make the tool read.
+  /// Compares everything that the program has set except attachments: a core file must not make the tool read
+  /// other files.
   private mutating func compareClient(_ ours: ClientInformation, _ theirs: ClientInformation) {
     compare("simple annotations", ours.simpleAnnotations, theirs.simpleAnnotations)
     compare("typed annotations", ours.annotations, theirs.annotations)

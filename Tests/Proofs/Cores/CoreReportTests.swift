@@ -9,15 +9,16 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// The kernel's core file and the handler's dump of one crash make the same report, with the frames of gdb.
+/// The kernel's core file and the handler's dump of one crash make the same report, with the frames that gdb
+/// finds.
 @Suite(.serialized)
 struct CoreReportTests {
   static let isFull =
     ProcessInfo.processInfo.environment["POSTMORTEM_CORES"] == "all"
 
-  /// Of each family one; with `--full` all that leave a core file.
+  /// One kind from each family; with `--full`, all kinds that leave a core file.
   ///
-  /// SIGPIPE leaves none, and the limit of the size of files cuts off the core file, too.
+  /// SIGPIPE leaves no core file, and the limit on file sizes truncates the core file too.
   private static let kinds: [String] =
     isFull
     ? KnownCrash.all.map(\.kind).filter { !["pipe", "file-size-limit"].contains($0) }
@@ -26,7 +27,7 @@ struct CoreReportTests {
   private static let configurations: [BuildConfiguration] =
     isFull ? BuildConfiguration.dynamic : [.asTested]
 
-  /// Where a kind crashes, in each run the same.
+  /// The crash place of a kind, the same in each run.
   private static func place(of kind: String) -> CrashPlace {
     switch kind {
     case "await-chain": .task
@@ -100,7 +101,7 @@ struct CoreReportTests {
     }
     let missing = try await run("zstd -q -c \"$1\" | PATH=/nowhere \"$0\" show -")
     #expect(missing.end.exitCode == 1 && missing.standardError.contains("install the program zstd"))
-    // Nothing is left of the temporary files.
+    // No temporary files are left.
     #expect(try FileManager.default.contentsOfDirectory(atPath: place).count == 1)
     let cut = try await run("head -c 3000000 \"$1\" | \"$0\" show -")
     #expect(cut.standardOutput.contains("the core file is cut off"), "\(cut)")

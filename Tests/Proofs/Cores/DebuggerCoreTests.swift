@@ -6,7 +6,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Core files that gdb writes of a process that it has stopped.
+/// Core files that gdb writes from a process that it has stopped.
 @Suite struct DebuggerCoreTests {
   #if arch(arm64)
     private static let trap = "brk #1"
@@ -26,7 +26,7 @@ import Testing
     }
     """
 
-  /// Compiles a program, and lets gdb write a core file of it.
+  /// Compiles a program, and makes gdb write a core file of it.
   private func core(_ commands: [String], in place: String) async throws -> ProcessSnapshot {
     try Self.source.write(toFile: place + "/stopped.c", atomically: false, encoding: .utf8)
     let child = try await ChildProcess.run(

@@ -5,16 +5,16 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Core files of programs that know nothing of this package.
+/// Core files of programs that do not use this package.
 @Suite(.serialized)
 struct ForeignCoreTests {
-  /// Lets a program run until a line of the shell is true, ends it by a signal, and returns its core file.
+  /// Runs a program until a shell command succeeds, ends it by a signal, and returns its core file.
   ///
-  /// A program in Rust returns from the first SIGSEGV that is sent to it and ends by the second one.
+  /// A Rust program returns from the first SIGSEGV that is sent to it, and ends by the second one.
   ///
   /// - Parameters:
-  ///   - start: starts `$0` in the background, with its output in the file `out`.
-  ///   - ready: a command that succeeds once the program does what is expected of it.
+  ///   - start: a command that starts `$0` in the background, with its output in the file `out`.
+  ///   - ready: a command that succeeds once the program does what the test expects.
   private func core(
     of program: String, _ start: String, until ready: String, _ signal: Int32, in place: String
   ) async throws -> String? {
@@ -44,7 +44,7 @@ struct ForeignCoreTests {
     return present
   }
 
-  /// In C, in C++ and in Rust.
+  /// Programs in C, in C++ and in Rust.
   private static let programs = those(["/usr/bin/sleep", "/usr/bin/troff", "/usr/bin/rg"])
 
   @Test(.needs(.gdb), arguments: programs, [6, 11])
@@ -56,7 +56,7 @@ struct ForeignCoreTests {
       case "/usr/bin/rg": "text -"
       default: "-"
       }
-    // It sleeps, or waits for input.
+    // The program sleeps, or waits for input.
     let ready = """
       grep -q '^State:.S' /proc/$p/status && [ "$(readlink /proc/$p/exe)" = "$0" ]
       """
@@ -80,13 +80,13 @@ struct ForeignCoreTests {
     #expect(stacks.differences.isEmpty, "\(stacks.differences.joined(separator: "\n"))")
   }
 
-  /// A program with a runtime: how it starts, and the report that each signal makes.
+  /// A program with a language runtime: how it starts, and the report that each signal makes.
   struct Runtime: Sendable, CustomTestStringConvertible {
     let program: String
     let start: String
-    /// The cause and the signal that end it, by the signal that is sent.
+    /// The cause and the signal that end the program, by the signal that is sent.
     let ends: [Int32: (signal: Int32, cause: String)]
-    /// A function that the stack of the crashed thread has.
+    /// A function in the stack of the crashed thread.
     let function: String
     var testDescription: String { program }
   }
@@ -96,7 +96,7 @@ struct ForeignCoreTests {
       program: "/usr/bin/node",
       start: "\"$0\" -e 'console.log(1); setInterval(() => {}, 1000)'",
       ends: [6: (6, "sent-signal"), 11: (11, "sent-signal")], function: "node::Start"),
-    // The Java machine has a handler of SIGSEGV, which calls abort().
+    // The Java machine handles SIGSEGV, and its handler calls abort().
     Runtime(
       program: "/usr/bin/java",
       start: """

@@ -3,7 +3,8 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Programs that know how many tasks they have, by crash-lab's `tasks`: in core files, hangs, dumps and captures.
+/// Compares the tasks that a search finds with the number that crash-lab's `tasks` created, in core files, hangs,
+/// dumps and captures.
 @Suite(.serialized) struct TaskSearchTests {
   private static let isFull = CoreReportTests.isFull
 
@@ -11,7 +12,7 @@ import Testing
     case core, hang, dump, capture
   }
 
-  /// What is read of `postmortem show --json`.
+  /// The fields of `postmortem show --json` that the tests read.
   private struct Shown: Decodable {
     struct Tasks: Decodable {
       let found: Int
@@ -80,7 +81,8 @@ import Testing
     let (shown, text) = try await shown("leaked", count, way, configuration)
     let tasks = try #require(shown.allTasks, "\(text)")
     if count == 10_000, way == .dump, [.asTested, .staticDebug].contains(configuration) {
-      // A program that is not optimized reads fewer tasks in the time that dumpWithoutCrash has for its search.
+      // In a program without optimization, the search of dumpWithoutCrash reads fewer tasks before its time is
+      // up.
       #expect(tasks.found == count || tasks.bytesUnseen > 0, "\(tasks.found)")
       return
     }
@@ -148,10 +150,10 @@ import Testing
     #expect(tasks.map(\.awaits) == tasks[1...].map(\.id) + [tasks[0].id], "\(tasks)")
     #expect(tasks.allSatisfy { $0.place?.contains("waitForNext") == true && !$0.group }, "\(tasks)")
     #expect(text.contains("Deadlock: \(count) tasks wait for each other."), "\(text)")
-    // The place of each of two tasks.
+    // The head shows where each of the two tasks waits.
     let head = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(10)
     #expect(head.joined(separator: " ").components(separatedBy: "waitForNext").count > 2, "\(head)")
-    // The thread that hangs has a place, and it may wait for something else.
+    // The signature names the function that hangs; the thread may wait for something else.
     if way == .hang { #expect(shown.signature?.contains("waitForEver") == true, "\(text)") }
   }
 

@@ -3,24 +3,25 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-/// A crash, and the system calls from its signal on, as strace(1) or the kernel lists them.
+/// A crash, and the system calls after its signal, as strace(1) or the kernel lists them.
 struct CountedCrash {
-  /// The number of each, by name.
+  /// The number of calls, by the name of the system call.
   let calls: [String: Int]
 
-  /// All but those for listed descriptors.
+  /// The number of all calls except those for listed descriptors.
   var total: Int { calls.values.reduce(0, +) - ofDescriptors }
 
-  /// Those for the listed descriptors: the link of each, and the flags of those that have a path.
+  /// The number of calls for the listed descriptors: one to read each link, and one to read the flags of each
+  /// descriptor with a path.
   ///
-  /// Two links are no descriptors': `/etc/localtime` and the working directory.
+  /// Two links belong to no descriptor: `/etc/localtime` and the working directory.
   var ofDescriptors: Int { calls["readlinkat", default: 0] - 2 + calls["F_GETFL", default: 0] }
 
   /// Runs crash-lab through a null read under strace.
   ///
   /// - Parameters:
-  ///   - sleepers: threads beside the one that crashes.
-  ///   - launcher: what runs it, before its path.
+  ///   - sleepers: the number of threads in addition to the one that crashes.
+  ///   - launcher: a command that runs crash-lab, written before its path.
   init(
     sleepers: Int = 0, _ more: [String] = [], environment: [String: String] = [:],
     launcher: [String] = [], build: BuildConfiguration = .release
@@ -45,20 +46,20 @@ struct CountedCrash {
     #expect(threads.allSatisfy { $0.context != nil && !$0.stack.isEmpty })
   }
 
-  /// Counts those of a trace.
+  /// Counts the calls of a trace.
   init(_ events: [Event]) { calls = Self.count(events) }
 
-  /// What a thread did, and the trace tells.
+  /// An event of a thread in the trace.
   enum Event {
-    /// The crash.
+    /// The signal of the crash.
     case fault
     /// A signal of a timer.
     case tick(thread: Substring)
     case call(String, thread: Substring)
   }
 
-  /// Leaves out what depends on how long the crash takes, which under strace is a hundred times as
-  /// long: the ticks of the handler's timer.
+  /// Leaves out the ticks of the handler's timer, whose number depends on how long the crash takes: under strace,
+  /// a hundred times as long.
   private static func count(_ events: [Event]) -> [String: Int] {
     var calls: [String: Int] = [:]
     var ticking: Set<Substring> = []
@@ -81,8 +82,8 @@ struct CountedCrash {
 }
 
 extension CountedCrash.Event {
-  /// - Returns: nil for a line that tells no event, and for two calls that depend on the time too: a look at a thread
-  ///   that has not answered for 10 ms, and the sleep of a thread that was about to sleep.
+  /// - Returns: nil for a line without an event, and for two calls that also depend on time: the check of a
+  ///   thread that has not answered for 10 ms, and the sleep of a thread that was about to sleep.
   init?(strace line: Substring) {
     let words = line.split(separator: " ", maxSplits: 1)
     guard let thread = words.first, let rest = words.last else { return nil }

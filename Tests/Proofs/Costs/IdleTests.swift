@@ -4,25 +4,25 @@ import Foundation
 import Glibc
 import Testing
 
-/// The cost of everything that waits, measured at one time.
+/// The cost of everything that waits, measured at the same time.
 @Suite(.needs(.python3))
 struct IdleTests {
-  /// A process that waits, and what it may use in 20 seconds.
+  /// A waiting process, and what it may use in 20 seconds.
   private struct Waiting {
-    /// A program has one of each kind at most.
+    /// The kind of process; a program has at most one of each kind.
     let kind: String
     let name: String
     let process: Racer
-    /// Milliseconds of processor time, and wake-ups, that the process may use.
+    /// The milliseconds of processor time, and the number of wake-ups, that the process may use.
     let time: Int
     let wakes: Int
-    /// True if Dispatch's pool of threads has run something: its own timer wakes the process each
-    /// second, with or without us.
+    /// True if Dispatch's thread pool has run something: the pool's own timer wakes the process each second, with
+    /// or without this package.
     var usesPool = true
   }
 
   private static let seconds = 20
-  /// The kind of the program whose use is taken off that of others.
+  /// The kind of the program whose use is subtracted from that of the others.
   private static let pool = "pool"
 
   /// A program with a handler and an uploader.
@@ -62,7 +62,7 @@ struct IdleTests {
   }
 
   @Test func allThatWaitsTakesLessThanAThousandthOfAProcessorTogether() async throws {
-    // The databases, each with what its uploader meets.
+    // One database for each state in which an uploader waits.
     let (handled, empty, waits) = (try UploadDatabase(), try UploadDatabase(), try UploadDatabase())
     let (disabled, down, stalled) = (
       try UploadDatabase(enabled: false), try UploadDatabase(), try UploadDatabase()
@@ -78,7 +78,8 @@ struct IdleTests {
       Waiting(
         kind: Self.pool, name: "a program without us, whose pool has run something",
         process: poolAlone, time: .max, wakes: .max, usesPool: false),
-      // The monitors look twice a second, and write a heartbeat every two seconds: the rest of the bound.
+      // The monitors check twice a second, and write a heartbeat every two seconds: they may use the rest of the
+      // bound.
       Waiting(
         kind: "handler", name: "handler, with all options, monitors and heartbeats",
         process: try Racer(
@@ -91,7 +92,7 @@ struct IdleTests {
       try uploader("server down", down, url: "http://127.0.0.1:1/"),
       try uploader("a server that does not answer", stalled, url: server.url("stall")),
       try uploader("a portal in the server's place", portal, url: server.url("answer/page")),
-      // The handler's dump file is there, and its owner lives.
+      // The handler's dump file exists, and its owner is alive.
       try tool("watch", ["watch", handled.database.path]),
       try tool(
         "watch --upload",
@@ -103,14 +104,14 @@ struct IdleTests {
     for waiting in all where waiting.name != "run" && !waiting.name.hasPrefix("watch") {
       _ = try waiting.process.line(with: "ready")
     }
-    // An event after the first attempt, as a crash of another process is.
+    // An event after the first attempt, like a crash of another process.
     try await Task.sleep(for: .seconds(2))
     for uploads in [empty, waits, disabled, down, watched, portal] {
       try uploads.directory.put([1], "db/event")
     }
     try await Task.sleep(for: .seconds(3))
-    // A window beside a loaded machine's other work may cost more: waking up is dearer there. A process
-    // that burns its processor does so in each window.
+    // On a busy machine, a window may cost more, because waking up costs more there. A process that spins does so
+    // in each window.
     var excesses: [String] = []
     for _ in 0..<3 {
       excesses = try await Self.measure(all)
@@ -119,14 +120,14 @@ struct IdleTests {
     #expect(excesses.isEmpty)
   }
 
-  /// Measures one window of 20 seconds and returns what went over its bound.
+  /// Measures one window of 20 seconds and returns what exceeded its bound.
   private static func measure(_ all: [Waiting]) async throws -> [String] {
     let before = try all.map {
       let process = pid_t($0.process.processID)
       return (try processorTime(of: process), try wakes(of: process))
     }
     try await Task.sleep(for: .seconds(seconds))
-    // Of the states of an uploader the dearest.
+    // Of the uploader's states, only the most expensive one counts.
     var times: [String: Int] = [:]
     var excesses: [String] = []
     var (poolTime, poolWakes) = (0, 0)
@@ -140,8 +141,8 @@ struct IdleTests {
         (poolTime, poolWakes) = (time, wakes)
         continue
       }
-      // What libdispatch takes is taken off, measured in the same seconds. Two processes that wake at one
-      // moment do not wake at one price, nor alike often: half as many again are no excess.
+      // The cost of libdispatch, measured in the same seconds, is subtracted. Two processes that wake at the same
+      // moment differ in the cost and number of their wake-ups, so half as many again are allowed.
       if waiting.usesPool {
         time -= poolTime
         wakes -= poolWakes + poolWakes / 2

@@ -5,14 +5,15 @@ import Glibc
 import ProcessSnapshot
 import Testing
 
-/// The system calls that a crash makes, in an optimised program with shared libraries: figures that
-/// other load on the machine does not change.
+/// The number of system calls of a crash, in an optimized program with shared libraries.
+///
+/// Unlike times, these numbers do not depend on the load of the machine.
 @Suite(.needs(.strace), .serialized)
 struct SystemCallTests {
-  /// The most for each thread that answers its stop signal: two files of /proc with three calls each, a
-  /// question of pagemap, and four by which it stops.
+  /// The upper bound for each thread that answers its stop signal: two files of /proc with three calls each, one
+  /// query of pagemap, and four calls with which the thread stops.
   static let perThread = 11.5
-  /// The most in a crash of one thread, with the summary on standard error.
+  /// The upper bound for a crash of one thread, with the summary on standard error.
   private static let fixed = 200
 
   @Test func eachThreadThatAnswersCosts11_5AtMost() async throws {
@@ -57,7 +58,7 @@ struct SystemCallTests {
     #expect(perDescriptor <= 0.02)
     let perListed = Double(descriptors.ofDescriptors) / 256
     Self.say("per listed descriptor", perListed)
-    // No more than 256 are listed.
+    // The handler lists at most 256 descriptors.
     #expect(perListed > 1 && perListed <= 2)
   }
 

@@ -7,26 +7,27 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// Programs that had signal handlers of their own: each sees and does what it does without us, and
+/// Programs with signal handlers of their own: each handler sees and does the same as without this package, and
 /// each crash is a report.
 ///
 /// The scenes are in Examples/CrashLab/C/chain.c.
 @Suite struct ChainingTests {
   struct Scene: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Reports that it leaves.
+    /// The number of reports.
     let reports: Int
-    /// What the reports say of the process's fate, by how many crashes came before.
+    /// The outcome that each report contains, in the order of the crashes.
     let outcomes: [Survival.Outcome?]
 
     var testDescription: String { name }
   }
 
   static let scenes = [
-    // Returns having fixed the cause, twice; the second time nothing follows that would show it.
+    // The handler fixes the cause and returns, twice. After the second crash nothing happens that would show that
+    // the process continued.
     Scene(name: "fix", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
     Scene(name: "longjmp", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
-    // The same instruction each time, which a handler that leaves does not come back to.
+    // The same instruction faults each time; a handler that leaves by longjmp never returns to it.
     Scene(
       name: "longjmp-again", reports: 5,
       outcomes: [.wentOn, .wentOn, .wentOn, .wentOn, .previousHandlerRan]),
@@ -34,19 +35,21 @@ import Testing
       name: "return-then-leave", reports: 5,
       outcomes: [.wentOn, .wentOn, .wentOn, .wentOn, .previousHandlerRan]),
     Scene(name: "signal", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
-    // Sees siginfo, mask and stack as the kernel gives them, and has its own stack back afterwards.
+    // The handler gets siginfo, mask and stack as the kernel passes them, and the program has its own stack again
+    // afterwards.
     Scene(name: "look", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
-    // On an alternate stack of 12 KiB.
+    // The same on an alternate stack of 12 KiB.
     Scene(name: "small-look", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
     Scene(
       name: "small-nodefer", reports: 2, outcomes: [.previousHandlerRan, .previousHandlerRan]),
     Scene(name: "sent", reports: 2, outcomes: [.wentOn, .wentOn]),
-    // A call that a signal interrupts goes on if the program's SA_RESTART says so.
+    // An interrupted system call is restarted if the program's handler has SA_RESTART.
     Scene(name: "restart", reports: 1, outcomes: [.wentOn]),
     Scene(name: "interrupt", reports: 1, outcomes: [.wentOn]),
-    // Whose handler was still running says nothing of whether it was survived.
+    // The second crash comes while the handler of the first one still runs: no outcome shows that the process
+    // survived.
     Scene(name: "nodefer", reports: 2, outcomes: [.previousHandlerRan, .previousHandlerRan]),
-    // One crash, whose handler ends the process by a signal of its own.
+    // One crash, whose handler ends the process by its own signal.
     Scene(name: "abort", reports: 1, outcomes: [.endedByHandler]),
     Scene(name: "abort-chained", reports: 1, outcomes: [.endedByHandler]),
     Scene(name: "other-signal", reports: 1, outcomes: [.endedByHandler]),
@@ -55,21 +58,21 @@ import Testing
     Scene(name: "immediate-exit", reports: 1, outcomes: [.endedByHandler]),
     Scene(name: "quick-exit", reports: 1, outcomes: [.endedByHandler]),
     Scene(name: "longjmp-then-exit", reports: 1, outcomes: [.previousHandlerRan]),
-    // A crash of its own.
+    // The abort is a second crash.
     Scene(name: "longjmp-then-abort", reports: 2, outcomes: [.previousHandlerRan, nil]),
-    // The kernel ends it at the second fault, whose signal is blocked.
+    // The kernel ends the process at the second fault, because its signal is blocked.
     Scene(name: "nested", reports: 1, outcomes: [.previousHandlerRan]),
     Scene(name: "reset", reports: 1, outcomes: [.previousHandlerRan]),
     Scene(name: "raise", reports: 1, outcomes: [.previousHandlerRan]),
-    // The same fault five times, the last of which ends in _exit.
+    // The same fault five times; the handler calls _exit at the last one.
     Scene(name: "stubborn", reports: 1, outcomes: [.endedByHandler]),
     Scene(name: "sent-then-fault", reports: 1, outcomes: [nil]),
-    // A handler that was installed after ours, calls it, has a thread of the program do something,
-    // and works for longer than our own bound.
+    // A handler that was installed after ours calls ours, makes another thread of the program do something, and
+    // then works for longer than our own time limit.
     Scene(name: "later-fault", reports: 1, outcomes: [.previousHandlerRan]),
     Scene(name: "later-abort", reports: 1, outcomes: [.previousHandlerRan]),
     Scene(name: "later-sent", reports: 1, outcomes: [.previousHandlerRan]),
-    // One that leaves after it has called ours, and dies of another signal.
+    // A handler calls ours and leaves by longjmp; then the program dies of another signal.
     Scene(name: "later-leaves", reports: 2, outcomes: [.wentOn, nil]),
     Scene(name: "later-leaves-abort", reports: 2, outcomes: [.wentOn, nil]),
   ]
@@ -109,7 +112,7 @@ import Testing
     #expect(Set(play.snapshots.map { $0.exception?.threadID }).count == 2)
   }
 
-  /// Each of two faults comes again four times, always after the other one.
+  /// Each of two faults is repeated four times, alternating with the other.
   @Test(arguments: BuildConfiguration.dynamic)
   func twoThreadsWhoseHandlersReturn(_ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
@@ -120,7 +123,7 @@ import Testing
     #expect(Set(play.snapshots.map { $0.exception?.threadID }).count == 2)
   }
 
-  /// Two crash by each of SEGV, ILL, FPE and ABRT.
+  /// Two threads crash by each of SEGV, ILL, FPE and ABRT.
   @Test func ofThreadsThatCrashAtOnceTheOneThatEndsTheProcessIsInTheReport() async throws {
     let victim = try await Victim(.release)
     for run in 1...100 {
@@ -147,7 +150,7 @@ import Testing
     #expect(play.handled.standardOutput == "20 calls\n")
     #expect(play.handled.standardOutput == play.alone.standardOutput)
     #expect(play.snapshots.count == 16)
-    // Nothing is left open of a crash that is over.
+    // A crash that is over leaves no descriptor open.
     #expect(Set(play.snapshots.map(\.process.descriptorCount)).count == 1)
     #expect(try victim.pendingFiles() == [])
   }
@@ -176,7 +179,8 @@ import Testing
     #expect(left.snapshots.map { $0.exception?.address } == [0])
   }
 
-  /// Another thread may have mapped the page meanwhile: the fault does not come again, and all others stand still.
+  /// Another thread may map the page in the meantime: then the fault is not repeated, and all other threads stay
+  /// stopped.
   @Test(
     arguments: ["first-chance-mends-read", "first-chance-mends-write"], BuildConfiguration.dynamic)
   func aFaultWhoseCauseIsGoneWhenTheDumpIsDoneEndsTheProcessAllTheSame(
@@ -189,7 +193,8 @@ import Testing
     #expect(play.snapshots.map { $0.exception?.signal } == [SIGSEGV])
   }
 
-  /// Whether the cause is gone is looked at with a load there, which faults while our handlers are in.
+  /// The handler loads from the address to check whether the cause is gone; this load faults while our handlers
+  /// are installed.
   @Test(
     .needs(.gdb),
     .enabled(if: CoreFile.obstacle == nil || OutsideTool.mustBeThere))
@@ -207,7 +212,7 @@ import Testing
     #expect(gdb.registers["rip"] ?? gdb.registers["pc"] == address.value, "\(gdb.transcript)")
   }
 
-  /// Swift's backtracer puts the defaults back and returns; a signal that was sent is survived by that.
+  /// Swift's backtracer restores the default actions and returns, so the process survives a signal that was sent.
   @Test(arguments: BuildConfiguration.dynamic)
   func aSentSignalUnderSwiftsBacktracerThenAFault(_ configuration: BuildConfiguration) async throws
   {
@@ -243,7 +248,8 @@ import Testing
     let parents = try #require(records.first { $0.0 != dump.reportID }?.1)
     #expect(parents.unsigned(.ownerProcessID) == UInt64(handled.processID))
     #expect(own.unsigned(.ownerProcessID) != UInt64(handled.processID))
-    // Of the same program in the same place, started later or in the same tick.
+    // The child runs the same program on the same machine and in the same namespace, and started later or in the
+    // same clock tick.
     #expect(own.text(.ownerBootID) == parents.text(.ownerBootID))
     #expect(own.unsigned(.ownerProcessNamespace) == parents.unsigned(.ownerProcessNamespace))
     #expect(own.unsigned(.ownerStackStart) == parents.unsigned(.ownerStackStart))
@@ -252,7 +258,7 @@ import Testing
     #expect(try #require(own.unsigned(.ownerStartTime)) >= started)
     #expect(started > 0)
     #expect(own.data(.continuesReport) == nil)
-    // The child's crash, and how the parent ended.
+    // The reports are the child's crash, and the end of the parent.
     #expect(try await victim.process().count == 2)
     let report = try #require(try victim.reports().first { $0.id == dump.reportID })
     let snapshot = try Victim.snapshot(of: report)
@@ -275,19 +281,19 @@ import Testing
       try IntermediateDumpDocument(parsing: [UInt8](bytes)).root.map(.owner))
     let continues = try #require(owner.data(.continuesReport).flatMap { ReportID(bytes: $0) })
     #expect(dumps.contains(continues))
-    // The process has ended since without another crash, and nothing is said of that: the leftover
-    // is no report.
+    // The process has since ended without another crash, so the conversion removes the leftover file and makes no
+    // report of it.
     #expect(try await victim.process().count == 2)
     #expect(try victim.pendingFiles() == [])
   }
 }
 
-/// A scene of crash-lab, with and without our handler, and what the next start makes of it.
+/// A scene of crash-lab, with and without our handler, and the reports that the next start makes.
 struct Play {
   let alone: ChildProcess
   let handled: ChildProcess
   let lines: [String]
-  /// In the order of the crashes.
+  /// The snapshots, in the order of the crashes.
   let snapshots: [ProcessSnapshot]
 
   init(
@@ -306,7 +312,7 @@ struct Play {
       ($0.process.crashUptime ?? 0) < ($1.process.crashUptime ?? 0)
     }
   }
-  /// A program whose first-chance handler takes both of its faults goes on, and leaves nothing.
+  /// A program whose first-chance handler handles both faults continues, and leaves no report.
   @discardableResult
   static func takesItsCrashes(_ victim: Victim) async throws -> ChildProcess {
     let taken = try await Play("first-chance", by: victim, withoutUs: false)

@@ -6,10 +6,12 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// Threads on which the frame of a signal of ours finds no room: the kernel would end the process by SIGSEGV.
+/// Threads whose stacks have no room for a signal frame: if our signal were sent to them, the kernel would end
+/// the process by SIGSEGV.
 @Suite(.serialized)
 struct CrampedThreadTests {
-  /// Made after the handler has started, and before: then it offers them alternate stacks.
+  /// Threads that are created after the handler starts, and before; the handler offers alternate stacks to the
+  /// latter.
   static let conditions = ["cramped-threads", "cramped-threads-before"]
   static let names = [
     "2k", "2k-spins", "3000", "unmapped", "handler", "handler-spins", "used",
@@ -30,11 +32,11 @@ struct CrampedThreadTests {
     let threads = try Victim.snapshot(of: report).threads
     let found = threads.compactMap(\.name)
     #expect(Self.names.allSatisfy(found.contains), "\(found)")
-    // The threads whose stacks have room are stopped.
+    // The threads with enough room on their stacks are stopped.
     let sleepers = threads.filter { $0.name?.hasPrefix("sleeper") == true }
     #expect(
       sleepers.count == Victim.sleepers && sleepers.allSatisfy { $0.captureMethod == .stopped })
-    // The kernel tells where one waits, and nothing of one that runs.
+    // For a thread that waits, the kernel says where; for a thread that runs, it says nothing.
     let spinning = threads.filter { $0.name?.hasSuffix("-spins") == true }
     #expect(spinning.count == 2 && spinning.allSatisfy { $0.captureMethod != .stopped })
     let inHandler = threads.first { $0.name == "handler" }
@@ -67,7 +69,7 @@ struct CrampedThreadTests {
     #expect(lines.count == 3 && lines.allSatisfy { $0.contains("report ") }, "\(lines)")
   }
 
-  /// The kernel's choice would be the first thread.
+  /// The kernel would deliver a signal of the process to the first thread.
   @Test(arguments: [("first-on-2k", 10), ("first-2k", 2), ("first-handler", 2)])
   func itLivesThroughRequestedDumpsWhileItsFirstThreadHasNoRoom(_ scene: String, _ runs: Int)
     async throws

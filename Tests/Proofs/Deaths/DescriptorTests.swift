@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Threads that no signal stops, and that open, duplicate and close descriptors while the dump is written.
+/// Threads that no signal can stop open, duplicate and close descriptors while the dump is written.
 @Suite struct DescriptorTests {
   @Test(arguments: ["stealing-thread", "theft"], BuildConfiguration.dynamic)
   func whereTheProcessEndsNoByteOfTheDumpGetsIntoAFileOfThePrograms(
@@ -23,7 +23,7 @@ import Testing
     #expect(lines.allSatisfy { $0.tellsAWholeDump }, "\(lines)")
   }
 
-  /// The table of descriptors is kept then, and the dump is written again.
+  /// In this case, the process keeps its descriptor table, and the dump is written again.
   @Test func whereAHandlerWasThereBeforeADumpThatHasLostItsFileIsWrittenAgain() async throws {
     let victim = try await Victim(.asTested)
     let runs = 12

@@ -7,8 +7,8 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Every kind of crash on every kind of thread, debug and release: the program ends as it would have ended alone, and
-/// leaves one report that tells what the kernel and the debuggers tell.
+/// Every kind of crash on every kind of thread, in debug and release builds: the program ends as it would without
+/// the handler, and leaves one report with the same facts as the kernel and the debuggers show.
 @Suite struct FaithfulDeathTests {
   struct Scene: Sendable, CustomTestStringConvertible {
     let place: CrashPlace
@@ -68,7 +68,7 @@ import Testing
     if let address = snapshot.exception?.address { #expect(address.value == gdb.signalAddress) }
   }
 
-  /// Compares what this package's reader finds with what is known about the victim.
+  /// Compares the snapshot with the known facts about the victim.
   private func checkSnapshot(
     _ snapshot: ProcessSnapshot, _ crash: KnownCrash, processID: Int32, executable: String
   ) throws {
@@ -89,7 +89,7 @@ import Testing
       let texts = [exception.fatalMessage, exception.abortMessage].compactMap { $0 }
       #expect(texts.contains { $0.contains(message) }, "\(texts)")
     }
-    // Every thread was stopped and read; the sleepers are among them by name.
+    // Every thread was stopped and read, including the sleepers, which have names.
     let unread = snapshot.threads.filter { $0.context == nil || $0.stack.isEmpty }
     #expect(
       unread.isEmpty,
@@ -109,7 +109,7 @@ import Testing
     if let crashed, let below { #expect(crashed <= below) }
   }
 
-  /// LLDB on the minidump and gdb on the core file of the same crash show the same.
+  /// LLDB on the minidump and gdb on the core file of the same crash show the same threads and frames.
   private func checkSameProcess(_ lldb: DebuggerView, _ gdb: DebuggerView) {
     #expect(Set(lldb.threads) == Set(gdb.threads))
     #expect(lldb.threads.count == gdb.threads.count)

@@ -2,9 +2,10 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// `handlerStatus()` inside a process and `postmortem doctor` outside of it, before and after its handler was spoiled.
+/// `handlerStatus()` inside a process and `postmortem doctor` outside it, before and after another handler
+/// replaced ours.
 @Suite struct HandlerStatusTests {
-  /// crash-lab's probe `status`, which stops twice.
+  /// A run of crash-lab's probe `status`, which waits for input twice.
   private final class Patient {
     let process = Process()
     private let input = Pipe()
@@ -20,11 +21,11 @@ import Testing
     }
 
     deinit {
-      // Not by the end of its input: a child that is being spawned elsewhere may hold that pipe too.
+      // Closing its input would not end it reliably: a child that another test spawns may also hold the pipe.
       process.killAndWait()
     }
 
-    /// Lines up to "ready".
+    /// Returns the lines up to "ready".
     func lines() -> [String] {
       var text = Data()
       while !text.starts(with: Data("ready\n".utf8)), text.range(of: Data("\nready\n".utf8)) == nil
@@ -66,7 +67,7 @@ import Testing
     let outside = try await doctor(processID)
     #expect(outside.end.exitCode == 1)
     let lines = outside.standardOutput.split(separator: "\n").map(String.init)
-    // Two more say what a kill would leave, which stands in nobody's way.
+    // Notes are left out: they say what a kill would leave, and are no problems.
     let seen = lines.filter { !$0.hasPrefix("note: ") }
     #expect(lines.first?.hasPrefix("PROBLEM: process \(processID) (") == true)
     #expect(lines.count == seen.count + 2)
@@ -78,7 +79,7 @@ import Testing
       #expect(has("SIGBUS is not ", "it is ignored"), "\(lines)")
       #expect(has("thread \(processID) ", "blocks SIGILL"), "\(lines)")
     }
-    // Whose handler it is can only be seen from inside.
+    // Only the process itself can see whose handler it is.
     func isTaken(_ line: String) -> Bool { line.contains("it has a handler in ") }
     #expect(inside.contains { $0.hasPrefix("SIGFPE is not ours") && isTaken($0) })
     #expect(inside.filter { $0.contains("in a crash, was taken") && isTaken($0) }.count == 2)
@@ -103,7 +104,7 @@ import Testing
     let own = try await doctor(getpid())
     #expect(own.end.exitCode == 1)
     #expect(own.standardOutput.contains("no crash handler is installed"))
-    // Beyond the largest process ID that the kernel gives.
+    // A number above the largest process ID of the kernel.
     let none = try await doctor(1 << 22 + 1)
     #expect(none.end.exitCode == 1)
     #expect(none.standardError.contains("does not exist"))

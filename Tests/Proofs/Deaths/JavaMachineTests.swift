@@ -5,7 +5,8 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// A Java virtual machine in the process, installed and asked as Docs/Reference/Handler.md says.
+/// A Java virtual machine in the process, whose handlers are installed and called as Docs/Reference/Handler.md
+/// says.
 ///
 /// The class `Play` is in Java/Play.java, the program in Examples/CrashLab/Subcommands/JavaMachine.swift.
 @Suite(.needs(.javac))
@@ -41,7 +42,7 @@ struct JavaMachineTests {
         environment: ["SWIFT_BACKTRACE": "enable=no", "JAVA_TOOL_OPTIONS": options])
     }
 
-    /// The machine's own report, once.
+    /// True if the machine wrote its own report; removes the report.
     func takesItsReport() -> Bool { unsafe unlink(classes + "/hs_err.log") == 0 }
 
     func snapshots() async throws -> [ProcessSnapshot] {
@@ -62,13 +63,13 @@ struct JavaMachineTests {
     #expect(handled.end == alone.end && handled.end.exitCode == 0, "\(handled.standardError)")
     let snapshots = try await host.snapshots()
     #expect(snapshots.isEmpty)
-    // Compiled code does not ask, and faults.
+    // Compiled code does not check for null: it faults.
     let faults = handled.standardError.matches(of: /(\d+) faults were Java's/).first
     let count = faults.flatMap { Int($0.1) } ?? 0
     #expect(order == "machine-first" ? count >= 1000 : count == 0, "\(handled.standardError)")
   }
 
-  /// It aborts, or exits where it is to leave no core file.
+  /// The machine aborts, or exits if it must leave no core file.
   @Test(
     arguments: ["native", "native-on-thread", "java-on-thread"],
     ["", "-XX:-CreateCoredumpOnCrash"])
@@ -86,7 +87,7 @@ struct JavaMachineTests {
     #expect(snapshots.allSatisfy { $0.capture.isComplete })
   }
 
-  /// The machine passes what is not its own on to the handlers from before, and leaves it to them.
+  /// The machine passes signals that are not its own to the handlers that were installed before it.
   @Test func withTheHandlerBeforeTheMachineACrashIsOneReportAndEndsByItsSignal() async throws {
     let host = try await Host()
     let handled = try await host.play("native-on-thread", "handler-first")

@@ -3,9 +3,9 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-/// The handler in programs that are linked otherwise than SwiftPM links an executable.
+/// The handler in programs that are not linked as SwiftPM links an executable.
 @Suite struct LinkingTests {
-  /// A host that closes its plugin leaves the handlers that the plugin has installed.
+  /// If the host closes the plugin that started the handler, the handler stays installed.
   @Test func aPluginThatStartsTheHandlerStaysWhenItsHostClosesIt() async throws {
     let victim = try await Victim(.asTested)
     let directory = try TemporaryDirectory()
@@ -48,9 +48,9 @@ import Testing
     #expect(snapshots.allSatisfy { $0.modules.contains { $0.path == program } })
   }
 
-  /// The cost of a program that links the handler and does not crash.
+  /// The size that the handler adds to a static program.
   ///
-  /// The product brings hang detection, and with it Dispatch and Concurrency, which a server has anyway.
+  /// The product includes hang detection, and with it Dispatch and Concurrency, which a server has anyway.
   @Test(
     .enabled("needs the toolchain's static libraries") { isStaticPossible },
     arguments: [
@@ -82,7 +82,8 @@ import Testing
       let attributes = try FileManager.default.attributesOfItem(atPath: program)
       sizes.append(try #require(attributes[.size] as? Int))
     }
-    // The toolchain exports every public and package symbol of a static program, with what it calls.
+    // The toolchain exports every public and package symbol of a static program, so the linker keeps them and all
+    // code that they call.
     #expect(sizes[1] - sizes[0] < 3 << 19, "\(imported): \(sizes)")
   }
 
@@ -92,7 +93,7 @@ import Testing
       let swift = directories.map({ "\($0)/swiftc" })
         .first(where: FileManager.default.isExecutableFile(atPath:))
     else { return false }
-    // Beside the directory of programs.
+    // The libraries are next to the directory of programs.
     let root = URL(fileURLWithPath: swift).resolvingSymlinksInPath().deletingLastPathComponent()
       .deletingLastPathComponent()
     return FileManager.default.fileExists(atPath: root.path + "/lib/swift_static")
@@ -126,7 +127,7 @@ import Testing
       if FileManager.default.fileExists(atPath: map) {
         arguments += ["-Xcc", "-fmodule-map-file=" + map]
       }
-      // An object stays behind when its source is moved or deleted.
+      // An object file remains when its source is moved or deleted.
       let sources = (try? String(contentsOfFile: objects + "/sources", encoding: .utf8)) ?? ""
       let kept = Set(sources.split(separator: "\n").compactMap { $0.split(separator: "/").last })
       arguments += try FileManager.default.subpathsOfDirectory(atPath: objects)

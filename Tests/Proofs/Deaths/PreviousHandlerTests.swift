@@ -7,7 +7,8 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// Swift's own backtracer was there first: it still prints, and the end is still the same.
+/// Swift's own backtracer was installed before our handler: it still prints, and the process ends in the same
+/// way.
 @Suite struct PreviousHandlerTests {
   @Test(arguments: ["null-read", "abort", "fatal-error", "divide-by-zero"], CrashPlace.kinds)
   func theBacktracerStillPrintsAndTheProcessStillEndsAlike(_ kind: String, _ place: CrashPlace)
@@ -20,7 +21,7 @@ import Testing
     #expect(handled.end == alone.end)
     for child in [alone, handled] {
       #expect(child.standardError.contains(" crashed:"), "the backtracer did not run")
-      // It follows frame pointers, which end in libc for abort.
+      // The backtracer follows frame pointers, which end in libc for abort.
       if kind != "abort" { #expect(child.standardError.contains(crash.function)) }
     }
     let lines = try await victim.process()
@@ -29,14 +30,15 @@ import Testing
     let snapshot = try Victim.snapshot(of: report)
     let exception = try #require(snapshot.exception)
     #expect(exception.signal == crash.signal && exception.code == crash.code)
-    // It ran, and nothing else can come of it.
+    // The backtracer ran. The process always ends after it, so the report has no outcome.
     #expect(snapshot.survival?.outcome == nil)
     #expect(snapshot.survival?.previousHandler != nil)
     #expect(handled.leftBehind == [])
     Self.checkLine(handled, report.id)
   }
 
-  /// A line of ours and the command that reads the report, before all that the backtracer prints, with the report and its dump.
+  /// Checks that our line with the report, its dump and the command that reads it comes before all lines of the
+  /// backtracer.
   private static func checkLine(_ child: ChildProcess, _ report: ReportID) {
     let lines = child.standardError.split(separator: "\n")
     let mark = "postmortem[\(child.processID)]: "
@@ -59,7 +61,7 @@ import Testing
       #expect(lines.count == 1 && lines.last?.tellsAWholeDump == true, "\(lines)")
       #expect(child.end.signal == (kind == "abort" ? SIGABRT : SIGSEGV))
       #expect(child.standardError.contains("Program crashed"))
-      // All stood still for it, and it found them as if they ran.
+      // Our handler had stopped all other threads, and the backtracer could still suspend and read them.
       #expect(!child.standardError.contains("failed to suspend"), "\(child.standardError)")
       #expect(child.leftBehind == [])
     }
@@ -80,7 +82,7 @@ import Testing
     }
   }
 
-  /// Threads that are stopped in our handler are shown as they would be without the handler.
+  /// The backtracer shows threads that are stopped in our handler as it would show them without the handler.
   @Test func theBacktracerShowsTheOtherThreadsStacksAsWithoutUs() async throws {
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone("null-read", on: .pthread, backtracer: true)
@@ -89,13 +91,14 @@ import Testing
       Self.stacks(in: handled.standardError), Self.stacks(in: alone.standardError)
     )
     #expect(stacks.count > Victim.sleepers)
-    // Alone it misses one of them now and then, on a busy machine; ours has them all, and no other.
+    // On a busy machine, the backtracer alone sometimes misses a thread; with our handler it has all of them, and
+    // no other.
     let sleepers = (1...Victim.sleepers).map { "sleeper-\($0)" }
     #expect(Set(stacks.keys) == Set(expected.keys).union(sleepers))
     for (thread, functions) in stacks {
       let ours = ["pm_handle", "pm_enter", "pm_run", "standIn", "FutexWord"]
       #expect(!functions.contains { name in ours.contains { name.contains($0) } }, "\(functions)")
-      // A thread may be on its way to sleep still; where it began is the same, but for what gave it
+      // A thread may not be asleep yet. Its outermost function is the same, except for the function that gave it
       // an alternate stack.
       #expect(
         expected[thread]?.last.map(functions.contains) == true, "\(thread): \(functions)")
@@ -118,7 +121,7 @@ import Testing
     return stacks
   }
 
-  /// Without us the kernel ends the process at once, for it has no place to call a handler on.
+  /// Without our handler, the kernel ends the process at once, because it has no stack to call a handler on.
   @Test(arguments: [CrashPlace.pthread, .dispatch, .earlierThread])
   func itDoesNotRunForAnOverflowThatItCouldNotHaveSeen(_ place: CrashPlace) async throws {
     let victim = try await Victim(.asTested)
@@ -127,14 +130,14 @@ import Testing
     #expect(handled.end == alone.end)
     #expect(!alone.standardError.contains("crashed:"))
     #expect(!handled.standardError.contains("crashed:"))
-    // So ours says all that it has to say.
+    // The backtracer does not run, so our summary prints everything.
     #expect(handled.standardError.contains("]: crash-summary 2 "))
     #expect(try await victim.process().count == 1)
     let report = try #require(try victim.reports().first)
     #expect(try Victim.snapshot(of: report).survival == nil)
   }
 
-  /// The main thread has an alternate stack of the backtracer's.
+  /// The backtracer has given the main thread an alternate stack.
   @Test func itRunsForAnOverflowThatItHasAStackFor() async throws {
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone("stack-overflow", on: .main, backtracer: true)
@@ -145,7 +148,7 @@ import Testing
     #expect(try await victim.process().count == 1)
   }
 
-  /// Its handler lies in the program then, as the program's own do.
+  /// With static linking, the backtracer's handler is in the program's own file, like the program's handlers.
   @Test(
     arguments: ["null-read", "stack-overflow"], [BuildConfiguration.staticDebug, .staticRelease])
   func withSwiftsLibrariesInsideItIsNamedAsWell(_ kind: String, _ configuration: BuildConfiguration)
@@ -183,7 +186,7 @@ import Testing
     #expect(texts.first?.contains("Swift's backtracer") == true, "\(texts)")
   }
 
-  /// raise(3) comes back from the backtracer, and abort(3) does not.
+  /// raise(3) returns from the backtracer, and abort(3) does not.
   @Test func anAbortAfterASignalOfTheSameNumberThatWasSurvived() async throws {
     let victim = try await Victim(.asTested)
     let play = try await Play("raise-then-abort", by: victim, backtracer: true)

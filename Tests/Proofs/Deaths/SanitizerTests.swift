@@ -16,7 +16,7 @@ import Testing
       let alone = try await victim.dieAlone(kind, on: place)
       let handled = try await victim.die(kind, on: place)
       #expect(handled.end == alone.end, "\(place)")
-      // It leaves SIGABRT and SIGILL to the kernel.
+      // AddressSanitizer does not handle SIGABRT and SIGILL.
       for child in [alone, handled] {
         #expect(child.reports(.address) == (kind == "null-read"), "\(child.standardError)")
       }
@@ -60,8 +60,7 @@ import Testing
     #expect(!handled.standardError.contains("AddressSanitizer"), "\(handled.standardError)")
   }
 
-  /// Without memory that cannot be written, and memory that is freed twice, which the sanitizer finds by
-  /// itself.
+  /// Leaves out writes to read-only memory and double frees, which the sanitizer finds itself.
   @Test(
     arguments: MaskPlay.all.filter {
       !["no-memory", "signalfd-double-free"].contains($0.scene)
@@ -71,7 +70,9 @@ import Testing
     #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
   }
 
-  /// The race shows that the sanitizer's `pthread_create` made the threads: it knows nothing of others.
+  /// The program has a data race.
+  ///
+  /// The sanitizer reports it, which shows that its own `pthread_create` made the threads: it knows no others.
   @Test func withThreadSanitizerTheHandlerSaysThatItIsNotInstalledAndChangesNothing() async throws {
     let victim = try await Victim(.thread)
     let alone = try await victim.run(["data-race", "--no-handler"], in: "alone")

@@ -5,10 +5,11 @@ import CrashTestSupport
 import ProcessSnapshot
 import Testing
 
-/// Stacks that overflow, on every kind of thread: the same end, and a report that says so with both ends of the stack.
+/// Stack overflows on every kind of thread: the process ends as without the handler, and the report has the cause
+/// and both ends of the stack.
 @Suite struct StackOverflowTests {
   static let kinds = ["stack-overflow", "huge-frame", "alloca"]
-  /// The system's default stack, and a small one; only pthreads have the latter.
+  /// The system's default stack, and a small one, which only pthreads can have.
   static let stackOptions = [[], ["--stack", "65536"]]
 
   @Test(
@@ -34,7 +35,8 @@ import Testing
     try await check("stack-overflow", place, [], try await Victim(configuration))
   }
 
-  /// Its handler runs on the same alternate stack, after ours, and only where it would have run without us.
+  /// The backtracer's handler runs on the same alternate stack, after ours, and only if it would have run without
+  /// ours.
   @Test(arguments: CrashPlace.allCases, kinds)
   func withSwiftsBacktracer(_ place: CrashPlace, _ kind: String) async throws {
     try await check(kind, place, [], try await Victim(.asTested), backtracer: true)
@@ -65,16 +67,17 @@ import Testing
     let pointer = try #require(thread.stackPointer, scene)
     let first = try #require(thread.stack.first, scene)
     let last = try #require(thread.stack.last, scene)
-    // From where it crashed: the red zone below the pointer, or where the stack begins above it.
+    // The dump starts where the thread crashed: in the red zone below the pointer, or at the start of the stack
+    // above it.
     #expect(first.address <= max(pointer, range.start), scene)
     #expect(first.address >= max(pointer, range.start &+ 128) &- 128, scene)
     if place == .main {
-      // The arguments and the environment, at the very end, are left out.
+      // The dump leaves out the arguments and the environment, at the very end of the stack.
       #expect(snapshot.mapping(containing: first.address)?.path == "[stack]", scene)
       let end = range.clampedEnd.distance(above: last.range.clampedEnd)
       #expect(try #require(end) < 256 << 10, scene)
     } else {
-      // libc keeps the thread's control block at the end of its own stack.
+      // libc keeps the thread control block at the end of the thread's stack.
       #expect(range.contains(try #require(thread.threadPointer)), scene)
       #expect(last.range.end == range.end, scene)
     }

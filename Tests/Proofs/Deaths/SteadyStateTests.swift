@@ -5,7 +5,7 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-/// A process whose handler is in and that does not crash.
+/// A process with the handler that does not crash.
 @Suite struct SteadyStateTests {
   @Test(arguments: BuildConfiguration.dynamic)
   func theHandlerRunsNoThreadNoTimerAndNoChild(_ configuration: BuildConfiguration) async throws {
@@ -59,7 +59,7 @@ import Testing
     async let one = victim.run(["process", "--database", victim.database], in: "one")
     async let other = victim.run(["process", "--database", victim.database], in: "other")
     let lines = try await (one.standardOutput + other.standardOutput).split(separator: "\n")
-    // One of the two may see what the other has at work.
+    // One of the two processes may find that the other is converting.
     #expect(lines.count { $0.tellsAWholeDump } == 2, "\(lines)")
     #expect(
       lines.allSatisfy { $0.tellsAWholeDump || $0.contains("left for now") }, "\(lines)")

@@ -9,7 +9,7 @@ import Testing
 
 /// Runs crash-lab in a directory of its own.
 final class Victim: Sendable {
-  /// More threads than the crashing one, so that stopping them is part of every run.
+  /// The number of additional threads, so that each run also stops other threads.
   static let sleepers = 3
 
   let executable: String
@@ -25,22 +25,24 @@ final class Victim: Sendable {
 
   var database: String { directory.path + "/database" }
 
-  /// The program that Swift's backtracer starts.
+  /// The path of the program that Swift's backtracer starts.
   private static var backtracer: String {
     get throws { try Toolchain.path(of: "../libexec/swift/linux/swift-backtrace") }
   }
 
-  /// Makes a directory for one run; a core file lands there.
+  /// Makes the directory for one run; a core file is written there.
   func directory(_ name: String) throws -> String { try directory.subdirectory(name) }
 
   /// Runs crash-lab with any arguments.
   ///
-  /// - Parameter backtracer: whether Swift's own is on; nothing that it has started is left then.
+  /// - Parameter backtracer: true to turn on Swift's own backtracer; then no process that it started is left at
+  ///   the end.
   func run(
     _ arguments: [String], in name: String, backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
   ) async throws -> ChildProcess {
-    // Swift's libraries inside a program find the other program beside themselves alone.
+    // Swift's libraries that are linked statically look for the backtracer's program only next to the program
+    // itself.
     let settings =
       backtracer ? "enable=yes,color=no,swift-backtrace=\(try Self.backtracer)" : "enable=no"
     return try await ChildProcess.run(
@@ -48,7 +50,7 @@ final class Victim: Sendable {
       coreFile: coreFile, leadsGroup: backtracer)
   }
 
-  /// Dies without a handler of ours.
+  /// Crashes without our handler.
   func dieAlone(
     _ kind: String, on place: CrashPlace, options: [String] = [], backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
@@ -58,7 +60,7 @@ final class Victim: Sendable {
       in: "alone", backtracer: backtracer, coreFile: coreFile)
   }
 
-  /// Dies with the handler; the run's directory is `handled`.
+  /// Crashes with the handler; the run's directory is `handled`.
   func die(
     _ kind: String, on place: CrashPlace, options: [String] = [], backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
@@ -69,9 +71,10 @@ final class Victim: Sendable {
       ] + options, in: "handled", backtracer: backtracer, coreFile: coreFile)
   }
 
-  /// The next start: converts what is pending.
+  /// Converts the pending dumps, like the next start.
   ///
-  /// - Parameter storingSymbols: whether names and lines are kept with the report, which takes seconds.
+  /// - Parameter storingSymbols: true to store function names and lines with the report, which takes seconds.
+  ///
   /// - Returns: the printed lines, one for each dump.
   func process(storingSymbols: Bool = false) async throws -> [String] {
     let child = try await run(

@@ -1,9 +1,10 @@
 import CrashTestSupport
 import Foundation
 
-/// The modules that were built with this program, for tools that read them.
+/// The modules that were built with this program, for tools that read modules.
 enum BuiltModules {
-  /// Options by which `swiftc` and `swift symbolgraph-extract` find them, and the C modules below.
+  /// The options with which `swiftc` and `swift symbolgraph-extract` find the modules and the C modules that they
+  /// import.
   ///
   /// - Throws: an error if the directory of the build cannot be read.
   static func searchOptions() throws -> [String] {

@@ -4,8 +4,8 @@ import Testing
 
 /// A block of Swift in a document.
 ///
-/// It is a program of its own, behind `import Postmortem` and `import PostmortemUpload`. A comment
-/// `<!-- preamble: ... -->` in front of it has the declarations that it leaves out.
+/// Each block is a program, after `import Postmortem` and `import PostmortemUpload`. A comment `<!-- preamble:
+/// ... -->` before the block contains the declarations that it leaves out.
 struct CodeBlock: Sendable, CustomTestStringConvertible {
   let document: String
   let line: Int
@@ -50,20 +50,20 @@ struct CodeBlock: Sendable, CustomTestStringConvertible {
         preamble.append(
           line.replacing("<!-- preamble:", with: "").replacing("-->", with: ""))
       } else if !line.isEmpty {
-        // Of the next block, not of one further down.
+        // The preamble belongs to the next block only.
         preamble = []
       }
     }
     return blocks
   }
 
-  /// A part of a manifest: dependencies of a package or of a target.
+  /// True if the block is part of a manifest: dependencies of a package or of a target.
   var isManifest: Bool {
     code.hasPrefix(".package(") || code.hasPrefix(".product(")
       || code.contains("import PackageDescription")
   }
 
-  /// A whole file.
+  /// The whole source file of the block.
   var source: String {
     if code.hasPrefix(".package(") {
       return "import PackageDescription\nlet list: [Package.Dependency] = [\n\(code)\n]\n"

@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The compiler takes every block of Swift in the README and the documents.
+/// Every block of Swift in the README and the documents compiles.
 @Suite struct CodeBlockTests {
   @Test(arguments: CodeBlock.all)
   func eachCompiles(block: CodeBlock) async throws {
@@ -32,7 +32,7 @@ import Testing
     #expect(try await Self.check(block).status != 0)
   }
 
-  /// Checks types only, against the modules of this build: a second or two.
+  /// Checks types only, against the modules of this build; this takes a second or two.
   private static func check(_ block: CodeBlock) async throws -> (status: Int32?, output: String) {
     let directory = try TemporaryDirectory()
     let file = directory.path + "/main.swift"

@@ -6,7 +6,7 @@ import Testing
 ///
 /// The commands of `Journeys.md` are run by the proof `journeys`, which also checks their output.
 @Suite struct CommandBlockTests {
-  /// A block without a language; lines of output follow a line that begins with `$`.
+  /// A block without a language; the lines after one that begins with `$` are output.
   struct Block: Sendable, CustomTestStringConvertible {
     let document: String
     let line: Int
@@ -21,7 +21,7 @@ import Testing
     return blocks(of: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "", in: document)
   }
 
-  /// The blocks with a command of the package.
+  /// The blocks that contain a command of the package.
   static func blocks(of text: String, in document: String) -> [Block] {
     var blocks: [Block] = []
     var fence: String?
@@ -88,7 +88,7 @@ import Testing
     #expect(child.standardOutput.isEmpty, "\(child.standardOutput)\(script)\(output ?? "")")
   }
 
-  /// A command with names of this test in place of the guide's.
+  /// Replaces the guide's names in a command with the names of this test.
   private static func adapted(_ command: String) -> String {
     let names = [
       ("/var/lib/shop/crashes", "$PWD/db"), ("/data/crashes", "$PWD/db"),

@@ -1,15 +1,15 @@
 import CrashTestSupport
 import Foundation
 
-/// The documentation of the modules of `.spi.yml`, as one archive of the toolchain's docc.
+/// The documentation of the modules in `.spi.yml`, built as one archive by the toolchain's docc.
 struct DocumentationArchive {
-  /// Lines of docc that are no plain progress.
+  /// Lines of docc's output that do not report progress.
   let warnings: [String]
-  /// The pages of symbols, as `Module Type.member`: without parameters, and as often as there are overloads.
+  /// The pages of symbols, as `Module Type.member` without parameters; overloads have the same name, once each.
   let symbols: Set<String>
   /// Titles of articles.
   let articles: Set<String>
-  /// Per page of a module the symbols that it leads to, in the same form.
+  /// For each page of a module, the symbols that it links to, in the same form.
   let landings: [String: Set<String>]
 
   static let built = Task { try await build() }
@@ -23,7 +23,7 @@ struct DocumentationArchive {
 
   // MARK: - Building
 
-  /// A target of the package and those that it depends on directly, as the plugin for docc has it.
+  /// A target of the package and its direct dependencies, in the format of docc's plugin.
   private struct Description: Decodable {
     struct Target: Decodable {
       let name: String
@@ -81,7 +81,7 @@ struct DocumentationArchive {
     private static let target = "x86_64-unknown-linux-gnu"
   #endif
 
-  /// The modules with their direct dependencies, each behind these.
+  /// The modules with their direct dependencies, each after the modules that it depends on.
   private static func inOrder(
     _ modules: [String], _ directory: String
   ) async throws -> [(module: String, dependencies: [String])] {
@@ -160,14 +160,14 @@ struct DocumentationArchive {
     self.landings = landings
   }
 
-  /// `Module Type.member` of a page's address; operators have their name in the title alone.
+  /// Converts a page's address to `Module Type.member`; operators have their names in the title only.
   static func name(_ url: String, title: String?) -> String {
     var parts =
       url.components(separatedBy: "/documentation/").last?
       .split(separator: "/").map(String.init) ?? []
     guard let module = parts.first else { return url }
     parts.removeFirst()
-    // Extensions of another module's type stand below that module.
+    // Extensions of another module's type have that module's name in their paths.
     if parts.count > 1, parts[0] != module, BuiltModules.names.contains(parts[0]) {
       parts.removeFirst()
     }

@@ -2,12 +2,12 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The documentation that is published: that of all modules of `.spi.yml`, built and merged by the toolchain's docc.
+/// The published documentation of all modules in `.spi.yml`, built and merged by the toolchain's docc.
 @Suite struct DocumentationTests {
   @Test func doccHasNoWarning() async throws {
     let archive = try await DocumentationArchive.built.value
     #expect(archive.warnings == [])
-    // Nothing would be said of an archive of nothing.
+    // An empty archive has no warnings either.
     #expect(archive.symbols.count > 300)
   }
 
@@ -35,7 +35,7 @@ import Testing
     }
     #expect(names.count > 40)
     for match in names {
-      // The names of the handler's product are those of `Postmortem` too.
+      // `Postmortem` re-exports the names of the handler's product.
       let product = match.1 == "PostmortemHandler" ? "Postmortem" : String(match.1)
       let isThere = archive.landings[product]?.contains("\(match.2) \(match.3)") == true
       #expect(isThere, "\(product) does not lead to \(match.2).\(match.3)")
@@ -55,7 +55,7 @@ import Testing
     #expect(Set(titles).subtracting(archive.articles) == [])
   }
 
-  /// The names of `PublicInterface.txt`, as the archive has them.
+  /// The names in `PublicInterface.txt`, in the form of the archive.
   ///
   /// A conformance has no page.
   private static func declared() throws -> Set<String> {

@@ -9,7 +9,7 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// What the next start says of real processes that ended without a dump.
+/// The reports that the next start makes of real processes that ended without a dump.
 @Suite struct EndTests {
   private let directory: EndDirectory
 
@@ -25,14 +25,14 @@ import Testing
     return victim
   }
 
-  /// The only verdict, after a conversion that leaves nothing pending.
+  /// Converts, checks that no file is pending, and returns the only report of an end.
   private func verdict() throws -> RunEnd {
     let processed = try directory.process()
     #expect(processed.count == 1, "\(processed)")
     #expect(directory.pending == [])
     let ends = try directory.ends()
     try #require(ends.count == 1)
-    // Such a report is never uploaded unless an upload is requested.
+    // Such a report is uploaded only on request.
     #expect(ends[0].state == .completed)
     #expect(ends[0].snapshot.process.product == "CrashLab")
     #expect(ends[0].snapshot.process.executablePath?.hasSuffix("/crash-lab") == true)
@@ -125,7 +125,7 @@ import Testing
     kill(daemon, SIGKILL)
     try #require(EndingVictim.waitForEnd(of: daemon))
     let end = try verdict()
-    // The process that adopts orphans may have waited for it already.
+    // The process that adopts orphans may already have waited for it.
     #expect([.killed, .unexplained].contains(end.kind))
     #expect(try directory.ends()[0].snapshot.process.processID == UInt32(daemon))
   }
@@ -135,7 +135,7 @@ import Testing
     victim.end()
     let daemon = try #require(victim.daemonProcessID())
     try #require(EndingVictim.waitForEnd(of: daemon))
-    // Its parent's: daemon(3) ends by _exit.
+    // The locked file is the parent's: daemon(3) ends the parent with _exit.
     #expect(directory.pending.count { $0.hasSuffix(".locked") } == 1)
     let records = directory.pending.filter { $0.hasSuffix(".run") }
     #expect(records.count == 1)
@@ -154,7 +154,7 @@ import Testing
     try #require(held.count == 1)
     var status = stat()
     try #require(unsafe stat(directory.pendingPath + "/" + held[0], &status) == 0)
-    // Of 512 bytes each, of the 256 KiB that `DumpFile.preallocated` holds.
+    // st_blocks counts 512-byte blocks; `DumpFile.preallocated` reserves 256 KiB.
     #expect(status.st_size == 0 && status.st_blocks >= 512)
   }
 
@@ -253,7 +253,7 @@ import Testing
     let victim = try EndingVictim(
       directory.database, "wait", through: Racer.namespace)
     try #require(victim.waitForLine("waiting"))
-    // unshare's child.
+    // The child of unshare(1).
     let children = "/proc/\(victim.processID)/task/\(victim.processID)/children"
     let text = try String(contentsOfFile: children, encoding: .utf8)
     let inner = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -307,7 +307,7 @@ import Testing
   private static let canMakeGroup = (try? MemoryLimit(megabytes: 64)) != nil
 }
 
-/// A memory cgroup of its own, version 1 or 2; removed at the end.
+/// A memory cgroup for this test, version 1 or 2; deinit removes it.
 private final class MemoryLimit {
   let path: String
 
@@ -321,7 +321,7 @@ private final class MemoryLimit {
   }
 
   deinit {
-    // The last process may still be leaving.
+    // The last process may still be exiting.
     for _ in 0..<100 {
       if unsafe rmdir(path) == 0 { return }
       usleep(10_000)

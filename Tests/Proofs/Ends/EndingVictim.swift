@@ -10,12 +10,12 @@ import ProcessSnapshot
 
 /// A run of `crash-lab end`, with its raw wait status.
 final class EndingVictim {
-  /// Which handler of ours it has.
+  /// The handler in the victim.
   enum Mode {
     case handled
-    /// One that does not follow the run's end.
+    /// A handler that does not record how the run ends.
     case withoutUncleanEnds
-    /// None.
+    /// No handler.
     case alone
   }
 
@@ -23,7 +23,7 @@ final class EndingVictim {
   private let output: String
   private var status: Int32?
 
-  /// - Parameter through: a command that runs the program, as env(1) does.
+  /// - Parameter through: a command that runs the program, such as env(1).
   init(
     _ database: String, _ way: String, mode: Mode = .handled, through: [String] = []
   ) throws {
@@ -55,7 +55,7 @@ final class EndingVictim {
     return String(decoding: text, as: UTF8.self).split(separator: "\n")
   }
 
-  /// The process that continues after daemon(3); nil if none reported itself within a minute.
+  /// The process that continues after daemon(3); nil if none printed its ID within a minute.
   func daemonProcessID() -> pid_t? {
     for _ in 0..<6000 {
       let line = lines.first { $0.hasPrefix("daemon ") }
@@ -78,7 +78,7 @@ final class EndingVictim {
     return false
   }
 
-  /// Waits until it has printed a line; false if it ended or a minute passed before.
+  /// Waits until the victim has printed a line; returns false if it ended before, or after a minute.
   func waitForLine(_ line: String) -> Bool {
     for _ in 0..<6000 {
       if lines.contains(Substring(line)) { return true }
@@ -92,7 +92,7 @@ final class EndingVictim {
 
   func signal(_ number: Int32) { _ = kill(processID, number) }
 
-  /// Waits for its end, and collects it.
+  /// Waits for the victim's end, and collects its wait status.
   @discardableResult
   func end() -> ChildEnd {
     var status: Int32 = 0
@@ -101,14 +101,14 @@ final class EndingVictim {
     return ChildEnd(status: status)
   }
 
-  /// Waits for its end, and leaves it a zombie.
+  /// Waits for the victim's end, and leaves it a zombie.
   func waitForZombie() {
     var information = unsafe siginfo_t()
     unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
   }
 }
 
-/// A database and what is said there of the ends of runs.
+/// A database and its reports on the ends of runs.
 struct EndDirectory {
   private let directory: SharedDirectory
   var database: String { directory.path + "/db" }
@@ -122,7 +122,7 @@ struct EndDirectory {
       database: database, identifier: "crash-lab", storingSymbols: false)
   }
 
-  /// All reports on ends, oldest first, with where they lie.
+  /// All reports on ends, oldest first, with their states.
   func ends() throws -> [(state: StoredReport.State, snapshot: ProcessSnapshot, end: RunEnd)] {
     try CrashReportDatabase(path: database).reports().compactMap { report in
       let bytes = FileManager.default.contents(atPath: report.path) ?? Data()
@@ -131,7 +131,7 @@ struct EndDirectory {
     }
   }
 
-  /// The run records, with their names; without those that are being written.
+  /// The run records with their names, except temporary ones that are being written.
   private var records: [(name: String, record: RunRecord)] {
     pending.filter { $0.hasSuffix(".run") }.compactMap { name in
       let path = "db/pending-serialized-dumps/" + name
@@ -139,13 +139,13 @@ struct EndDirectory {
     }
   }
 
-  /// The run record of a locked file.
+  /// The run record that belongs to a locked file.
   func record(beside name: String) -> RunRecord? {
     guard let record = PendingDumpName(fileName: name)?.with(role: .runRecord) else { return nil }
     return directory.bytes("db/pending-serialized-dumps/\(record)").flatMap(RunRecord.init(bytes:))
   }
 
-  /// Changes the only run record there is, as another time or machine would have left it.
+  /// Changes the only run record to what another time or machine would have written.
   func changeRecord(_ change: (inout RunRecord) -> Void) throws {
     guard let first = records.first else { throw CocoaError(.fileReadUnknown) }
     let name = first.name
@@ -154,7 +154,7 @@ struct EndDirectory {
     try directory.put(record.encoded() ?? [], name)
   }
 
-  /// Waits until a run record says something; false after a minute.
+  /// Waits until a run record fulfills a condition; returns false after a minute.
   func waitForRecord(_ says: (RunCourse) -> Bool) -> Bool {
     for _ in 0..<6000 {
       if records.contains(where: { $0.record.course.map(says) == true }) { return true }

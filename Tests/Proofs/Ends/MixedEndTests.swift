@@ -6,17 +6,17 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// Many runs that end in every way, in one database: each verdict is true, and nobody gets one who
-/// should not.
+/// Many runs that end in every way, in one database: each verdict is true, and runs that ended normally have
+/// none.
 ///
-/// A few runs, or as many as `POSTMORTEM_END_RUNS` says.
+/// The number of runs is small, or POSTMORTEM_END_RUNS.
 @Suite struct MixedEndTests {
   private struct Way {
     let name: String
-    /// Sent once it waits, with this pause before each.
+    /// The signals to send once the victim waits, and the pause before each.
     var signals: [Int32] = []
     var pause: UInt32 = 0
-    /// What may be said of it; empty for nothing.
+    /// The verdicts that are correct for it; empty if no report is correct.
     var verdicts: [RunEnd.Kind] = []
   }
 
@@ -53,7 +53,7 @@ import Testing
       }
       victim.end()
       expected += way.verdicts.map { "\(victim.processID) \($0)" }
-      // At different distances from the ends.
+      // Converts at irregular intervals, so that conversions meet runs in different states.
       if number % 7 == 6 || number == count - 1 {
         _ = try directory.process()
         last = number

@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// A program whose uploader is inside OpenSSL when it exits ends as it would without one.
+/// A program that exits while its uploader is inside OpenSSL ends as it would without an uploader.
 @Suite(.needs(.python3), .needs(.openssl))
 struct UploadExitTests {
   @Test func anExitAtARandomMomentHasTheProgramsOwnStatus() async throws {
@@ -23,8 +23,10 @@ struct UploadExitTests {
     withExtendedLifetime(exits) {}
   }
 
-  /// Holds the transfer inside OpenSSL, lets the main thread exit until the last handler of the program's own has run,
-  /// and only then lets the transfer go on: in libraries that clean up it crashes.
+  /// Stops the transfer inside OpenSSL, lets the main thread exit until the program's last exit handler has run,
+  /// and only then resumes the transfer.
+  ///
+  /// Libraries that clean up at exit would make the transfer crash.
   private static let script = """
     set pagination off
     set complaints 0
@@ -70,12 +72,12 @@ struct UploadExitTests {
       let output = child.standardOutput + child.standardError
       #expect(output.contains("@held RAND_bytes_ex"), "\(output)")
       #expect(output.contains(/@exiting .*lastHandler/), "\(output)")
-      // In a library that has cleaned up it ends by SIGSEGV instead, and the process with it.
+      // In a library that has cleaned up, the transfer would end the process by SIGSEGV.
       #expect(output.contains("@returned True") && !output.contains("SIGSEGV,"), "\(output)")
       let time = try #require(output.firstMatch(of: /exit took (\d+) ms/), "\(output)")
       times.append(try #require(Int(time.1)))
     }
-    // The lesser of two: a busy machine adds what it likes.
+    // Uses the lesser of two times, because a busy machine can lengthen any one.
     #expect(times.min() ?? .max <= 100, "\(times)")
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 
 /// The statements of `Docs/Reference/Export.md`.
 struct ExportDocument {
-  /// A block behind a comment `<!-- sql: ENGINE [NAME] -->`.
+  /// A block after a comment `<!-- sql: ENGINE [NAME] -->`.
   struct Statement: Sendable {
     /// "duckdb", "clickhouse" or "both".
     let engine: String
@@ -24,7 +24,7 @@ struct ExportDocument {
     }
   }
 
-  /// Those of one engine in their order, the questions last.
+  /// The statements for one engine, in their order, with the questions last.
   func statements(of engine: String) -> [Statement] {
     statements.filter { $0.engine == engine || $0.engine == "both" }
   }

@@ -4,8 +4,8 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// Databases and collectors read what `postmortem export` prints, and the questions of `Docs/Reference/Export.md` have
-/// the right answers.
+/// Databases and collectors read the output of `postmortem export`, and the questions of
+/// `Docs/Reference/Export.md` get the right answers.
 @Suite struct ExportTests {
   /// A database of known reports, and its export.
   private struct Exported {
@@ -14,9 +14,9 @@ import Testing
     let seconds: Double
   }
 
-  /// Made once for all tests.
+  /// The shared database; it is made once for all tests.
   private static let shared = Task { () throws -> Exported in
-    // Hard links need one file system.
+    // Hard links work only within one file system.
     let directory = try SharedDirectory()
     let count = ProcessInfo.processInfo.environment["POSTMORTEM_EXPORT_REPORTS"].flatMap { Int($0) }
     let real = directory.path + "/real"
@@ -37,7 +37,7 @@ import Testing
     _ words: [String], to name: String, in directory: SharedDirectory, status: Int32 = 0
   ) async throws {
     let tool = try BuiltProducts.besideTests("postmortem")
-    // To a file, as users have it.
+    // The output goes to a file, as it would for users.
     let child = try await ChildProcess.run(
       "/bin/sh", ["-c", "out=$1; shift; exec \"$@\" > $out", "sh", name, tool, "export"] + words,
       in: directory.path, patience: 600)
@@ -58,7 +58,7 @@ import Testing
       let expected = try #require(known.answer(to: question), "\(question)")
       var found = answers.answers[question] ?? []
       if question == "days" {
-        // The time of day is written in various ways.
+        // The engines write the time of day in different ways.
         for index in found.indices {
           if case .text(let day) = found[index][0] { found[index][0] = .text("\(day.prefix(10))") }
         }
@@ -115,7 +115,7 @@ import Testing
       for (key, value) in attributes {
         #expect(record.attributes[key] == AnswerCell(value), "\(key)")
       }
-      // Not there, and not an empty text, where there is none.
+      // If there is no message, the attribute is missing; it is not an empty text.
       #expect(record.attributes["exception.message"] == facts.message.map { AnswerCell($0) })
     }
   }

@@ -3,7 +3,7 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 
-/// `swift run proofs make-reports`: makes a database of many reports, to measure exports and overviews with.
+/// `swift run proofs make-reports`: makes a database of many reports, for measuring exports and overviews.
 struct FleetCommand {
   private let directory: String
   private let count: Int
@@ -29,7 +29,7 @@ struct FleetCommand {
     print("\(directory)/fleet: \(count) reports of \(fleet.bodies.count) bodies")
   }
 
-  /// Ways to crash that take no time.
+  /// Kinds of crashes that take no time.
   static let kinds = [
     "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "execute-data",
     "write-to-code", "freed-page", "illegal-instruction", "builtin-trap", "breakpoint",
@@ -38,7 +38,7 @@ struct FleetCommand {
     "unowned-after-free", "try-bang", "uncaught-error",
   ]
 
-  /// Leaves reports of real crashes in a database, and their facts in its index.
+  /// Writes reports of real crashes into a database, and their facts into its index.
   static func crash(_ kinds: [String], in path: String) async throws -> CrashReportDatabase {
     for kind in kinds {
       let child = try await ChildProcess.run(

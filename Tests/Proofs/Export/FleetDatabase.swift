@@ -25,13 +25,13 @@ struct FleetDatabase {
   static let versions = ["2.0.0", "2.1.0", "2.2.0"]
   static let programs = ["shop", "mailer"]
   static let tenants = ["acme", "globex", "initech"]
-  /// 2026-06-01T00:00:00Z, and the days of all reports.
+  /// The first day, 2026-06-01T00:00:00Z, and the number of days that the reports cover.
   static let start: Int64 = 1_780_272_000
   static let days: Int64 = 30
 
   /// - Parameters:
-  ///   - real: a database of real reports, whose facts its index has.
-  ///   - path: where to make the other; on the same file system.
+  ///   - real: a database of real reports, with their facts in its index.
+  ///   - path: the path of the new database, on the same file system.
   init(of real: CrashReportDatabase, at path: String, count: Int, hosts: Int) throws {
     self.path = path
     self.count = count
@@ -48,7 +48,6 @@ struct FleetDatabase {
     self.bodies = bodies.sorted { ($0.facts.signature ?? "") < ($1.facts.signature ?? "") }
   }
 
-  /// Makes the files.
   func make() throws {
     let database = try CrashReportDatabase(path: path)
     _ = try database.clientID()
@@ -71,7 +70,7 @@ struct FleetDatabase {
   }
 
   private static func id(_ number: Int) -> ReportID {
-    // Spread, as random ones are.
+    // Distributes the identifiers evenly, like random ones.
     let seed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: seed >> (56 - 8 * $0)) }
     let low = (0..<8).map { UInt8(truncatingIfNeeded: UInt64(number) >> (56 - 8 * $0)) }
@@ -100,7 +99,7 @@ struct FleetDatabase {
 }
 
 extension FleetDatabase {
-  /// Nanoseconds since 1970: evenly over the days, to the microsecond.
+  /// Nanoseconds since 1970; the reports are spread evenly over the days, in whole microseconds.
   func time(_ number: Int) -> Int64 {
     let microseconds = Self.days * 86_400_000_000 * Int64(number) / Int64(count)
     return (Self.start * 1_000_000 + microseconds) * 1000
@@ -109,14 +108,14 @@ extension FleetDatabase {
   func version(_ number: Int) -> String { Self.versions[number * Self.versions.count / count] }
   func program(_ number: Int) -> String { Self.programs[number % 7 == 0 ? 1 : 0] }
   func host(_ number: Int) -> String {
-    // The first one crashes twice as often.
+    // The first host crashes twice as often.
     "host-\(number % (hosts + 1) % hosts)"
   }
   func tenant(_ number: Int) -> String? {
     number % 4 == 3 ? nil : Self.tenants[number % 4]
   }
 
-  /// The place of a report's body; those of the last signature came with the last version.
+  /// The index of a report's body; the last signature occurs in the last version only.
   func body(_ number: Int) -> Int {
     let body = number % bodies.count
     let isNew = bodies[body].facts.signature == bodies.last?.facts.signature

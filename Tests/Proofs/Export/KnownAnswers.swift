@@ -1,7 +1,7 @@
 import CrashReportDatabase
 import Foundation
 
-/// A cell of an answer: of a database as JSON, or one that is known.
+/// A cell of an answer: from a database's JSON output, or a known one.
 enum AnswerCell: Decodable, Equatable {
   case null
   case boolean(Bool)
@@ -21,14 +21,14 @@ enum AnswerCell: Decodable, Equatable {
     }
   }
 
-  /// Some engines have 1 for true.
+  /// True for true, which some engines write as 1.
   var isTrue: Bool { self == .boolean(true) || self == .number(1) }
 
   init(_ text: String?) { self = text.map { .text($0) } ?? .null }
   init(_ number: Int) { self = .number(Double(number)) }
 }
 
-/// The answers to the questions of `Docs/Reference/Export.md` for a database that was made, counted here.
+/// The answers to the questions of `Docs/Reference/Export.md`, counted here for a database of known reports.
 struct KnownAnswers {
   private struct Row {
     let program, version, signature, host: String
@@ -54,7 +54,7 @@ struct KnownAnswers {
     }
   }
 
-  /// By name; nil for a question that is not known.
+  /// The answer by the name of the question; nil for an unknown question.
   func answer(to question: String) -> [[AnswerCell]]? {
     switch question {
     case "frequent": frequent

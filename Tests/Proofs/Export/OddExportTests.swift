@@ -4,12 +4,12 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// Lines that are not those of a crash, and lines of hostile dumps, load like others.
+/// Lines of reports that are not crashes, and of hostile dumps, load like others.
 @Suite struct OddExportTests {
   private static let hostile = "\"\\\u{0}\n\t\u{1B}[31m\u{202E}é😀\u{9B}'; DROP TABLE crashes; --"
 
-  /// A crash, a dump of a process that lives on, a hang that was killed, the end of that run, and what
-  /// nobody can read.
+  /// A database with a crash, a dump of a process that continues, a hang that was killed, the end of that run,
+  /// and an unreadable dump.
   private static let shared = Task { () throws -> SharedDirectory in
     let victim = try await LiveVictim()
     _ = try await victim.lines("live-dump", "now")

@@ -1,5 +1,6 @@
-# Runs statements with DuckDB or chdb in the directory of crashes.ndjson, and prints a JSON object: by name
-# of each question its rows, and the seconds of all; or parses lines of OTLP.
+# Runs statements with DuckDB or chdb in the directory of crashes.ndjson, and prints a JSON object with the rows of each
+# question, by its name, and the total seconds; or parses lines of OTLP.
+#
 #   python3 Queries.py duckdb|chdb STATEMENTS.json
 #   python3 Queries.py otlp FILE
 import json
@@ -39,7 +40,7 @@ def otlp(path):
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
     records = []
     for line in open(path, encoding='utf-8'):
-        # Refuses unknown fields.
+        # Parse fails for unknown fields.
         request = json_format.Parse(line, ExportLogsServiceRequest())
         for resource in request.resource_logs:
             for scope in resource.scope_logs:

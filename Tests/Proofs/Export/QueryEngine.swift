@@ -2,21 +2,21 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// A database that runs inside a process of Python; the raw value is its word in `Docs/Reference/Export.md`.
+/// A database engine that runs inside a Python process; the raw value is its name in `Docs/Reference/Export.md`.
 enum QueryEngine: String, Sendable, CaseIterable {
   case duckDB = "duckdb"
   case clickHouse = "clickhouse"
 
   struct Answers: Decodable {
-    /// Rows by the name of their question.
+    /// The rows of each answer, by the name of the question.
     let answers: [String: [[AnswerCell]]]
     let seconds: [String: Double]
   }
 
-  /// The module's name, as on PyPI.
+  /// The module's name on PyPI.
   private var module: String { self == .duckDB ? "duckdb" : "chdb" }
 
-  /// Skips a test if the engine is missing; with CI=true it runs and fails.
+  /// Skips a test if the engine is missing; with CI=true, the test runs and fails.
   var isNeeded: ConditionTrait {
     let isThere = self == .duckDB ? DumpReaders.hasDuckDB : DumpReaders.hasClickHouse
     return .enabled(if: DumpReaders.isWanted(isThere), "needs PyPI's \(module)")
@@ -33,7 +33,7 @@ enum QueryEngine: String, Sendable, CaseIterable {
       Answers.self, from: try await Self.python([module, "\(rawValue).json"], in: directory))
   }
 
-  /// Runs `Queries.py`, and gives its output.
+  /// Runs `Queries.py`, and returns its output.
   static func python(_ words: [String], in directory: SharedDirectory) async throws -> Data {
     let script = BuiltProducts.packageRoot + "/Tests/Proofs/Export/Queries.py"
     let child = try await ChildProcess.run(

@@ -7,19 +7,20 @@ import Testing
   /// `Docs/Internals/SystemCalls.md` lists exactly the system calls that a crash makes.
   @Suite
   struct CallListTests {
-    /// What brings out the calls that a crash in good order does not make.
+    /// Cases that cause the calls that an undisturbed crash does not make.
     private static let rareCases: [(Scene, Disturbance)] = [
-      // The descriptors are not ours any more: directories and file are made again.
+      // fstat fails with EBADF, as if the descriptors were no longer ours: the handler opens the directories and
+      // the file again.
       (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 9)),
-      // fstat is kept from us by a filter.
+      // fstat fails with EPERM, as under a filter.
       (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 1)),
       // No file of /proc can be opened.
       (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [257], errno: 13)),
-      // A write is broken off.
+      // A fault interrupts a write.
       (Scene(kind: "null-read"), .faults([("IntermediateDump0aB6WriterV5flush", 110)])),
-      // Standard error cannot be written either.
+      // Writing to standard error fails, too.
       (Scene(kind: "abort"), .failures(.crashing, from: 1, numbers: [1], errno: 32)),
-      // No signal can be sent again.
+      // No signal can be re-raised.
       (Scene(kind: "abort"), .failures(.crashing, from: 1, numbers: [297, 234, 62], errno: 38)),
     ]
 
@@ -34,17 +35,18 @@ import Testing
         #expect(run.report.failures + run.report.hits.count > 0)
         made.formUnion(run.report.calls.map(\.number))
       }
-      // A crash that is survived, and the next.
+      // A crash that the process survives, and the next crash.
       let survived = try await InjectedRun(["chain", "longjmp"], .none)
       made.formUnion(survived.report.calls.map(\.number))
-      // Made by the kernel to continue a wait that a stop of the injector's interrupted: in some runs only. The
-      // document has it outside its table.
+      // The kernel makes this call to continue a wait that a stop by the injector interrupted; it occurs in some
+      // runs only. The document mentions it outside its table.
       let names = Set(made.map { SystemCallNames.name($0) ?? "\($0)" }).subtracting([
         "restart_syscall"
       ])
       let listed = try Self.listed()
       #expect(names.subtracting(listed) == [], "made but not listed")
-      // These map a run record, which on overlayfs shows nobody that a process lives.
+      // These map a run record. On overlayfs the handler does not map it, because the mapping cannot prove there
+      // that a process lives.
       let unmade: Set = try await Self.isOnOverlay ? ["mmap", "madvise", "munmap"] : []
       #expect(listed.subtracting(names) == unmade, "listed but never made")
     }

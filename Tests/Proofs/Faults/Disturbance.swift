@@ -1,21 +1,21 @@
-/// What is done to a handler: FaultInjector's options.
+/// A disturbance of the handler, as options of FaultInjector.
 enum Disturbance: Sendable, CustomStringConvertible {
   case none
   /// One call fails.
   case failure(InjectorReport.Role, Int, errno: Int32)
-  /// Every call of some system calls fails, from one on.
+  /// Every call of some system calls fails, from a given index on.
   case failures(InjectorReport.Role, from: Int, numbers: [Int], errno: Int32)
   /// The process is killed when a call returns, or before it is made.
   case kill(InjectorReport.Role, Int, isBefore: Bool = false)
-  /// A shell's command is run before a call; `DATABASE` in it is the database's directory.
+  /// A shell command runs before a call; `DATABASE` in it is replaced with the database's directory.
   case command(InjectorReport.Role, Int, String)
-  /// The process is killed before the first call of one system call.
+  /// The process is killed before the first call of a given system call.
   case killFirst(InjectorReport.Role, number: Int)
-  /// The process is stopped at a call, and continues after this number of milliseconds.
+  /// The process is stopped at a call, and continues after a number of milliseconds.
   case stop(InjectorReport.Role, Int, milliseconds: Int)
-  /// A function faults after so many instructions, and then another one, and so on.
+  /// A function faults after a number of instructions, then the next function in the list, and so on.
   case faults([(symbol: String, steps: Int)])
-  /// A function never ends, and then another one does not.
+  /// A function never returns, then the next function in the list.
   case hangs([String])
 
   var options: [String] {

@@ -4,9 +4,9 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// Real seccomp filters take from the handler what it can do without.
+/// Real seccomp filters deny the handler the calls that it can do without.
 @Suite struct ForgoneCallTests {
-  /// System calls of one option, by crash-lab's name for them.
+  /// The system calls of one option, by crash-lab's name for them.
   struct Group: Sendable, CustomTestStringConvertible {
     let name: String
     let calls: Set<String>
@@ -31,7 +31,7 @@ import Testing
     ]
   }
 
-  /// Nothing but the crash itself may meet the filter: a fault makes no system call.
+  /// Kinds that crash by a fault: a fault makes no system call, so the filter affects the handler only.
   private static let kinds = ["null-read", "divide-by-zero"]
 
   private func die(
@@ -68,7 +68,7 @@ import Testing
     #expect(end.signal == 31)
   }
 
-  /// Notes of such a signal, and of an end by the program's own will, are calls of the handler too.
+  /// When the handler notes such a signal or a voluntary exit, it makes system calls too.
   @Test(
     arguments: ["terminated", "exit"],
     Group.all)
@@ -110,7 +110,8 @@ import Testing
       #expect(!names.isEmpty && names.isDisjoint(with: group.calls))
       #expect(run.report.end.signal == 6)
       #expect(run.hasCompleteReport)
-      // A converter took the process for dead, and removed its files: the handler copies the dump, if it may.
+      // Simulates a converter that takes the process for dead and removes its files: the handler copies the dump
+      // if it may make the necessary calls.
       let removal = Disturbance.command(
         .crashing, run.report.count(.crashing) / 2, "rm -f DATABASE/pending-serialized-dumps/*")
       let removed = try await InjectedRun(
@@ -121,7 +122,7 @@ import Testing
     }
   #endif
 
-  /// Those that can be forgone all at once; and the one by which the end is left to the kernel.
+  /// Tests all calls that can be forgone at once, and the call without which the kernel ends the process.
   @Test(
     arguments: kinds,
     ["calls-not-permitted", "calls-not-implemented", "actions-not-permitted"])

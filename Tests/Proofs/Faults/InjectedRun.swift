@@ -3,10 +3,10 @@ import CrashTestSupport
 import Foundation
 import ProcessSnapshot
 
-/// One crash of crash-lab under FaultInjector, and what the next start makes of it.
+/// One crash of crash-lab under FaultInjector, and the reports that the next start makes of it.
 struct InjectedRun: Sendable {
   let report: InjectorReport
-  /// Dumps that held at least one byte.
+  /// The number of dumps with at least one byte.
   let writtenDumps: Int
   let reports: ReportDirectory
 
@@ -15,8 +15,8 @@ struct InjectedRun: Sendable {
   }
 
   /// - Parameters:
-  ///   - arguments: crash-lab's, without the database.
-  ///   - shell: what a shell does before it becomes crash-lab.
+  ///   - arguments: crash-lab's arguments, without the database.
+  ///   - shell: commands that a shell runs before it executes crash-lab.
   init(
     _ arguments: [String], _ disturbance: Disturbance, after shell: String? = nil
   ) async throws {
@@ -50,7 +50,8 @@ struct InjectedRun: Sendable {
 
   var hasCompleteReport: Bool { reports.hasOneCompleteReport }
 
-  /// True if what was written is one report, marked by how it ends, and nothing else is there.
+  /// True if each written dump became one report, marked complete or truncated as it is, and no other files
+  /// exist.
   var keptWhatWasWritten: Bool {
     guard reports.snapshots.count == writtenDumps, reports.processed.count == writtenDumps,
       writtenDumps <= 1, reports.leftovers.isEmpty

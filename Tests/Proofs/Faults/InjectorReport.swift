@@ -1,8 +1,8 @@
 import CrashTestSupport
 
-/// What FaultInjector wrote down of one run.
+/// FaultInjector's record of one run.
 struct InjectorReport: Sendable {
-  /// The thread that crashed, or the others inside a handler.
+  /// The thread that crashed, or the other threads that are inside a handler.
   enum Role: String, Sendable {
     case crashing, other
   }
@@ -10,7 +10,7 @@ struct InjectorReport: Sendable {
   /// A system call that a handler made.
   struct Call: Sendable, Hashable {
     let role: Role
-    /// Its place in the role's order, from 1 on.
+    /// The index among the calls of the role, from 1 on.
     let index: Int
     /// The system call's number.
     let number: Int

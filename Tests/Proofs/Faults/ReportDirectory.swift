@@ -4,17 +4,17 @@ import Foundation
 import Minidump
 import ProcessSnapshot
 
-/// What the next start makes of a database's pending dumps; what it says of runs that were killed
-/// without a dump is left out.
+/// The reports that the next start makes of a database's pending dumps, except reports on runs that were killed
+/// without a dump.
 struct ReportDirectory: Sendable {
   let processed: [ProcessedDump]
   let snapshots: [ProcessSnapshot]
-  /// Names that the conversion left in the directory of pending dumps.
+  /// Names of the files that the conversion left in the directory of pending dumps.
   let leftovers: [String]
 
-  /// Converts.
+  /// Converts the pending dumps.
   init(_ database: String) throws {
-    // Nothing asks for names here, and in a debug build they cost a second or two a dump.
+    // The tests do not need function names, which in a debug build cost a second or two for each dump.
     processed = try processIntermediateDumps(database: database, storingSymbols: false)
       .filter { $0.outcome.kind != .ended }
     snapshots = try CrashReportDatabase(path: database).reports().map { stored in
@@ -25,7 +25,7 @@ struct ReportDirectory: Sendable {
       atPath: database + "/pending-serialized-dumps")
   }
 
-  /// True if there is one report, with its end, and nothing else.
+  /// True if there is one complete report and nothing else.
   var hasOneCompleteReport: Bool {
     processed.count == 1 && processed[0].outcome == .complete && snapshots.count == 1
       && snapshots[0].capture.isComplete && leftovers.isEmpty

@@ -6,7 +6,7 @@ struct Scene: Sendable, Hashable, CustomTestStringConvertible {
   var place = "main"
   /// Threads other than the crashing one.
   var sleepers = 3
-  /// What crash-lab is told beside these.
+  /// Additional arguments of crash-lab.
   var more: [String] = []
 
   var testDescription: String { arguments.joined(separator: " ") }
@@ -15,8 +15,10 @@ struct Scene: Sendable, Hashable, CustomTestStringConvertible {
     [kind, "--on", place, "--threads", "\(sleepers)"] + more
   }
 
-  /// A fault, an abort, and Swift's own end alone, in company, and on a worker that blocks signals;
-  /// one of them with a summary, which double the count of calls.
+  /// A fault, an abort, and Swift's own fatal error: alone, with other threads, and on a worker that blocks
+  /// signals.
+  ///
+  /// One of them prints a summary, which doubles the number of calls.
   static let all: [Scene] = [
     Scene(kind: "null-read", more: silent), Scene(kind: "abort"),
     Scene(kind: "fatal-error", more: silent),

@@ -4,9 +4,10 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// The handler's own code faults or never ends: that part is abandoned and marked, the next goes on.
+/// The handler's own code faults or never returns: the handler abandons that section, marks it, and continues
+/// with the next one.
 @Suite struct SectionFaultTests {
-  /// A section of a dump, as crash code has it.
+  /// A section of a dump, as the crash code names it.
   struct Part: Sendable, CustomTestStringConvertible {
     let section: Section
     var testDescription: String { symbol }
@@ -19,7 +20,7 @@ import Testing
     /// Its bit in `sectionsAbandoned`.
     var number: UInt64 { UInt64(section.entry.section.rawValue) }
 
-    /// The section that says which were abandoned.
+    /// True for the section that lists the abandoned sections.
     var isCapture: Bool { section == .writeCapture }
   }
 
@@ -43,7 +44,7 @@ import Testing
 
   @Test(arguments: Part.all)
   func aSecondFaultWhereTheFirstLandedAndAThird(_ section: Part) async throws {
-    // What a landing calls first, and what the next one does.
+    // The handler calls this function first after each fault; here it faults, too, twice.
     let recover = "IntermediateDump0aB6WriterV7recoveryyF"
     let run = try await InjectedRun(
       Self.scene, .faults([(section.symbol, 20), (recover, 3), (recover, 3)]))
@@ -57,7 +58,7 @@ import Testing
     #expect(!run.report.isHung)
     #expect(run.report.end.signal == 6)
     if section.isCapture {
-      // In the last part the time is over for good: there is no end mark.
+      // After the last section no time is left, so the dump has no end mark.
       #expect(run.keptWhatWasWritten && run.writtenDumps == 1)
     } else {
       try checkMarked(run, section)
@@ -91,13 +92,13 @@ import Testing
   }
 
   @Test func aFaultsSignalThatAnotherProcessSendsIsNoFaultOfTheHandlers() async throws {
-    // The shell's parent is the injector, whose other child is the process that crashes.
+    // The shell's parent is the injector, whose other child is the crashing process.
     let send = """
       for process in $(cat /proc/$PPID/task/*/children); do
         test $process = $$ || kill -SEGV $process
       done
       """
-    // All over the capture: the first calls, and one in five behind them.
+    // Disturbs the whole capture: the first eight calls, and one in five after them.
     let sweep = try await Sweep(Scene(kind: "abort", sleepers: 0))
     let indices = Set(1...8).union(sweep.calls(oneIn: 5).map(\.index)).sorted()
     let problems = try await sweep.run(
@@ -107,7 +108,7 @@ import Testing
       if run.report.commands != 1 {
         return index > run.report.count(.crashing) ? nil : "it was not sent"
       }
-      // Behind the dump it may end the process, as it would without a handler.
+      // After the dump is written, the signal may end the process, as it would without a handler.
       guard run.hasCompleteReport else { return "no report" }
       let abandoned = run.reports.snapshots.first?.capture.sectionsAbandoned ?? 0
       return abandoned == 0 ? nil : "abandoned \(abandoned)"

@@ -3,12 +3,12 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-/// A capture that takes long by the clock, as on a machine that has too much to do.
+/// A capture that takes a long time, as on an overloaded machine.
 @Suite(.needs(.strace))
 struct SlowCaptureTests {
   /// Calls of the capturing thread take half a second each: 14 seconds, of which the handler counts 28 ticks.
   ///
-  /// Not the first ones: while other threads run, these pass the ticks on.
+  /// The first calls are not delayed: while other threads run, those would handle the ticks.
   private static let delays = "process_vm_readv:delay_enter=500000:when=6..33"
 
   @Test func aThreadThatCrashesMeanwhileWaitsAsLongAsTheCaptureGoesOn() async throws {
@@ -24,7 +24,7 @@ struct SlowCaptureTests {
       ], in: try directory.subdirectory("run"))
     #expect(child.end.signal == SIGABRT)
     let trace = try String(contentsOfFile: directory.path + "/trace", encoding: .utf8)
-    // The capture was as long as that.
+    // Enough calls were delayed.
     #expect(trace.split(separator: "\n").count { $0.contains("(DELAYED)") } >= 21)
     let reports = try ReportDirectory(database)
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")

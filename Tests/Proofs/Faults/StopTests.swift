@@ -5,14 +5,14 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// How the handler stops other threads, told by the system calls that it makes.
+/// How the handler stops other threads, observed in its system calls.
 @Suite struct StopTests {
   #if arch(x86_64)
     private static let (futex, listing) = (202, 217)
   #else
     private static let (futex, listing) = (98, 61)
   #endif
-  /// FUTEX_WAIT and FUTEX_WAKE, private.
+  /// The values of FUTEX_WAIT and FUTEX_WAKE with the private flag.
   private static let (wait, wake): (UInt64, UInt64) = (128, 129)
 
   private static func crowd(_ sleepers: Int, _ condition: String...) -> Scene {
@@ -30,17 +30,17 @@ import Testing
     #expect(wakes <= 2)
   }
 
-  /// The calls that list the threads of a crowd, or descriptors, by their places among all calls.
+  /// The indices of the calls that list threads or descriptors, among all calls.
   private static func listings(_ run: InjectedRun) -> [Int] {
     run.report.calls.indices.filter {
       run.report.calls[$0].role == .crashing && run.report.calls[$0].number == listing
     }
   }
 
-  /// The places of the calls with which threads stop.
+  /// The indices of the calls with which threads stop.
   private static func stops(_ run: InjectedRun) throws -> [Int] {
     let calls = run.report.calls
-    // The first call of each thread that stops is the first of the handler's.
+    // A stopping thread's first call is the first one that the handler makes on that thread.
     let number = try #require(calls.first { $0.role == .other }).number
     return calls.indices.filter { calls[$0].role == .other && calls[$0].number == number }
   }
@@ -63,7 +63,7 @@ import Testing
     let alone = try await InjectedRun(Self.crowd(0), .none)
     let run = try await InjectedRun(Self.crowd(64, "deaf-threads"), .none)
     let listings = Self.listings(run)
-    // Each takes two calls: the entries, and none.
+    // Each listing takes two calls: one returns the entries, the other none.
     #expect(listings.count == Self.listings(alone).count + 2)
     let second = try #require(listings.dropFirst(2).first)
     let stops = try Self.stops(run)
@@ -77,12 +77,12 @@ import Testing
     let waits = run.report.calls.count {
       $0.role == .crashing && $0.number == Self.futex && $0.arguments[1] == Self.wait
     }
-    // A millisecond each; see `ThreadStopper.waitUntilStopped`.
+    // One millisecond each; see `ThreadStopper.waitUntilStopped`.
     #expect(waits <= 25)
     let threads = try #require(run.reports.snapshots.first).threads
     let deaf = threads.filter { $0.name == "deaf" }
     #expect(deaf.count == 2)
-    // Nobody but those that block all others gets SIGSETXID.
+    // Only the threads that block all other signals get SIGSETXID.
     #expect(Self.signals(run) == [33, 33])
     #expect(deaf.allSatisfy { $0.captureMethod == .stopped && $0.context != nil })
     let closed = threads.filter { $0.name == "closed" }
@@ -90,7 +90,7 @@ import Testing
     #expect(closed.allSatisfy { $0.captureMethod == .kernel && !$0.stack.isEmpty })
   }
 
-  /// The stop signals that the crashing thread has sent.
+  /// The stop signals that the crashing thread sent.
   private static func signals(_ run: InjectedRun) -> [UInt64] {
     run.report.calls.filter {
       $0.role == .crashing && SystemCallNames.name($0.number) == "tgkill" && $0.arguments[2] != 0
@@ -104,10 +104,10 @@ import Testing
       Self.signals(run) == [UInt64](repeating: 27, count: 8), "\(run.reports.processed) \(roles)")
   }
 
-  /// This test does without the injector, under which a tick of the handler's timer may wake a sleeper.
+  /// This test does not use the injector, because under it a tick of the handler's timer may wake a sleeper.
   ///
-  /// The kernel gives a thread that its tracer has stopped no signal that is meant for the process, but chooses another
-  /// thread. Source: Linux kernel/signal.c, wants_signal.
+  /// For a signal to the process, the kernel skips a thread that its tracer has stopped, and chooses another one.
+  /// Source: Linux kernel/signal.c, wants_signal.
   @Test func nameStateAndSchedulingAreThoseBeforeTheStop() async throws {
     let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)

@@ -2,7 +2,8 @@ import CrashReport
 import CrashTestSupport
 import Testing
 
-/// If descriptor 2 is not the standard error from the start of the program, the handler does no work for the summary.
+/// If descriptor 2 is no longer the standard error of the program's start, the handler does no work for the
+/// summary.
 @Suite struct SummaryCallTests {
   /// The calls of the crashing thread.
   private func allCalls(
@@ -15,7 +16,7 @@ import Testing
       .map { SystemCallNames.name($0.number) ?? "\($0.number)" }
   }
 
-  /// The calls that the crashing thread makes once its dump has its name.
+  /// The calls that the crashing thread makes after it has renamed its dump.
   private func calls(
     _ arguments: [String], after shell: String? = nil
   ) async throws -> Set<String> {
@@ -24,7 +25,7 @@ import Testing
     return Set(calls[end...])
   }
 
-  /// What putting them together and writing them takes.
+  /// The calls with which the handler collects and writes the summary.
   private static let work: Set = ["process_vm_readv", "openat", "read", "ppoll", "write"]
 
   @Test func withStandardErrorOpenTheyArePutTogether() async throws {
@@ -40,7 +41,8 @@ import Testing
   }
 
   @Test func norInWhatHasGotItsNumberSinceTheStartUnchecked() async throws {
-    // The dump keeps its name, so that no call tells where it ends. Nothing but the summary asks for room.
+    // With this option, the handler does not rename the dump, so no call marks the dump's end. Only the summary
+    // calls ppoll, to check that the pipe has room.
     let asked = try await allCalls(["--forgo", "files"])
     #expect(asked.contains("ppoll"))
     let calls = try await allCalls(

@@ -1,13 +1,13 @@
 import CrashTestSupport
 import Foundation
 
-/// Many runs of one scene, each with another disturbance.
+/// Many runs of one scene, each with a different disturbance.
 struct Sweep: Sendable {
   /// True if every call is disturbed in every way: `POSTMORTEM_FAULTS=all`.
   static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_FAULTS"] == "all"
 
   let scene: Scene
-  /// The scene left alone.
+  /// The run of the scene without a disturbance.
   let calm: InjectedRun
 
   init(_ scene: Scene) async throws {
@@ -15,7 +15,7 @@ struct Sweep: Sendable {
     calm = try await InjectedRun(scene, .none)
   }
 
-  /// The calls to disturb: all in the full product and for the first scene, else one in so many.
+  /// The calls to disturb: all of them for a full sweep and for the first scene, otherwise one in `stride`.
   func calls(oneIn stride: Int) -> [InjectorReport.Call] {
     let calls = calm.report.calls.sorted {
       ($0.role.rawValue, $0.index) < ($1.role.rawValue, $1.index)
@@ -24,12 +24,12 @@ struct Sweep: Sendable {
     return calls.indices.filter { $0 % stride == stride / 2 }.map { calls[$0] }
   }
 
-  /// The errors to try for a call: all in the full product, else one, each in its turn.
+  /// The errors to try for a call: all of them for a full sweep, otherwise one, in rotation.
   func errors(_ turn: Int) -> [Int32] {
     Self.isFull ? Disturbance.errors : [Disturbance.errors[turn % Disturbance.errors.count]]
   }
 
-  /// Runs the scene once for each disturbance, and names those after which something is wrong.
+  /// Runs the scene once for each disturbance, and names the disturbances after which something is wrong.
   ///
   /// - Parameter problem: what is wrong with a run; nil if nothing is.
   func run(

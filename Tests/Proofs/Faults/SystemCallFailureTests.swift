@@ -3,10 +3,11 @@ import Testing
 
 /// System calls of the handler fail, and the process is killed between them.
 ///
-/// Every call of one scene, each with one error, and some of the others; with
-/// `POSTMORTEM_FAULTS=all` every call of every scene with every error, which takes a quarter of an hour on two processors.
+/// By default, every call of one scene fails with one error each, and some calls of the other scenes. With
+/// `POSTMORTEM_FAULTS=all`, every call of every scene fails with every error, which takes a quarter of an hour on
+/// two processors.
 @Suite struct SystemCallFailureTests {
-  /// write(2): the only call whose failure for good loses the dump.
+  /// write(2): the only call whose permanent failure loses the dump.
   private static var write: Int {
     #if arch(x86_64)
       1
@@ -42,8 +43,8 @@ import Testing
     #expect(disturbances.count > 15)
     let problems = try await sweep.run(disturbances) { run, disturbance in
       guard case .failure(let role, let index, _) = disturbance else { return "no failure" }
-      // The order varies with what threads do. rt_sigreturn is left alone: the last call, and one
-      // for each tick of the watchdog.
+      // The order of calls depends on the threads' timing. The injector never fails rt_sigreturn, which is the last
+      // call and follows each tick of the watchdog.
       let call = run.report.calls.first { $0.role == role && $0.index == index }
       if run.report.failures != 1, index < run.report.count(role) - 8,
         call?.number != Self.signalReturn
@@ -59,7 +60,7 @@ import Testing
   func aCallThatFailsForGoodChangesNoEnd(_ scene: Scene) async throws {
     let sweep = try await Sweep(scene)
     let calm = sweep.calm
-    // The first call of each number, of either role.
+    // The first call of each system call, in either role.
     var seen: Set<String> = []
     let firsts = calm.report.calls.filter { call in
       seen.insert("\(call.role) \(call.number)").inserted
@@ -96,7 +97,7 @@ import Testing
     #expect(disturbances.count > 10)
     let calm = sweep.calm
     let problems = try await sweep.run(disturbances) { run, _ in
-      // After its last call the crash may be quicker than the kill.
+      // After its last call, the crash may end before the kill.
       guard run.report.end.signal == 9 || run.report.end == calm.report.end else {
         return "\(run.report.end)"
       }

@@ -4,7 +4,8 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// What is in the file at which moment: a process may be killed, stopped or end itself meanwhile.
+/// Which data the file contains at each moment, because the process may be killed, stopped or end itself in the
+/// meantime.
 @Suite struct TornCaptureTests {
   #if arch(x86_64)
     private static let (listing, signalling) = (217, 234)
@@ -16,7 +17,7 @@ import Testing
     Scene(kind: kind, sleepers: sleepers, more: ["--no-summary"])
   }
 
-  /// How far above the stack pointer the innermost frames reach, in bytes.
+  /// The distance from the stack pointer to the end of the innermost frames, in bytes.
   private static func height(of count: Int, _ snapshot: ProcessSnapshot) throws -> UInt64 {
     let thread = try #require(snapshot.crashedThread)
     let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
@@ -43,7 +44,7 @@ import Testing
     let height = try Self.height(of: 65, whole)
     let top = try #require(thread.stackPointer?.adding(height))
     #expect(torn.memory.word(at: top &- 8) != nil, "\(height)")
-    // Without modules, by frame pointers.
+    // Walks by frame pointers, without modules.
     let frames = Stackwalker(snapshot: torn, symbols: nil).frames(of: thread, limit: 64)
     #expect(frames.count == 64)
   }
@@ -63,7 +64,7 @@ import Testing
   func stoppedForLongerThanTheHandlerHasTimeTheDumpIsWhole(_ part: Int) async throws {
     let scene = Self.scene("abort", sleepers: 3)
     let calm = try await InjectedRun(scene, .none)
-    // In the middle of the capture, and before.
+    // The process stops in the middle of the capture, or earlier.
     let index = calm.report.count(.crashing) / part
     let run = try await InjectedRun(scene, .stop(.crashing, index, milliseconds: 3500))
     #expect(run.report.end.signal == 6)

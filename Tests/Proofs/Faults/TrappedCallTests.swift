@@ -4,9 +4,10 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-/// Filters that answer one system call of the handler, and syscall user dispatch, under which no call of the thread is made.
+/// Filters that trap or fail one system call of the handler, and syscall user dispatch, which keeps the thread
+/// from making any system call.
 @Suite struct TrappedCallTests {
-  /// Those of Docs/Internals/SystemCalls.md.
+  /// The system calls in the table of Docs/Internals/SystemCalls.md.
   private static let calls: [(name: String, number: Int)] = {
     let path = BuiltProducts.packageRoot + "/Docs/Internals/SystemCalls.md"
     let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
@@ -36,7 +37,8 @@ import Testing
 
   @Test func theListHasAllCallsOfTheDocument() { #expect(Self.calls.count >= 43) }
 
-  /// A trap, too, changes no end: the call is answered as one that the kernel does not have.
+  /// A trapped call does not change how the process ends: the handler gets the answer of a call that the kernel
+  /// does not have.
   @Test(arguments: Sweep.isFull ? ["trap", "error", "log"] : ["trap"], ["null-read", "seccomp"])
   func theEndIsAsAloneWithOneWholeReport(_ answer: String, _ kind: String) async throws {
     let directory = try TemporaryDirectory()
@@ -45,13 +47,13 @@ import Testing
       let database = directory.path + "/" + call.name
       let alone = try await die(
         kind, "calls-filtered", filter: filter, ["--no-handler"], in: directory)
-      // After an error, libc's code continues with the instructions that follow.
+      // If the return fails with an error, libc's code runs on into the instructions after it.
       if call.name == "rt_sigreturn" && answer == "error" { continue }
-      // The crash is made by a filter, which needs one of them.
+      // The crash of this kind is caused by a filter, and installing that filter needs one of the calls.
       guard alone.signal != nil else { continue }
       let handled = try await die(
         kind, "calls-filtered", filter: filter, ["--database", database], in: directory)
-      // A trap of the program's own cannot come again.
+      // The program's own trap cannot be re-raised.
       if call.name == "rt_sigaction" && kind == "seccomp" && answer != "log" {
         #expect(handled.exitCode == 159, "\(call.name)")
       } else {
@@ -59,9 +61,10 @@ import Testing
       }
       let processed = try ReportDirectory(database)
       #expect(processed.snapshots.count <= 1, "\(call.name): \(processed)")
-      // SIGSYS is blocked in its handler until this call has opened it.
+      // Until this call unblocks SIGSYS, it is blocked in its own handler.
       let isEnd = call.name == "rt_sigprocmask" && kind == "seccomp" && answer == "trap"
-      // Each tick of the time bound comes back by it, and breaks off what it has interrupted.
+      // Each tick of the time limit returns by this call; if the call is trapped, the interrupted section is
+      // abandoned.
       let isCut = call.name == "rt_sigreturn" && answer == "trap"
       if answer == "log" || call.name != "write" && !isEnd && !isCut {
         #expect(processed.hasOneCompleteReport, "\(call.name): \(processed)")
@@ -69,7 +72,7 @@ import Testing
     }
   }
 
-  /// The kernel itself ends the process at such a call, which `HandlerOptions.forgoing` is for; it ends.
+  /// For such a call the kernel itself ends the process; `HandlerOptions.forgoing` exists for this case.
   @Test func aFilterThatKillsEndsTheProcess() async throws {
     let directory = try TemporaryDirectory()
     for call in Sweep.isFull ? Self.calls[...] : Self.calls.prefix(3) {
@@ -80,7 +83,7 @@ import Testing
     }
   }
 
-  /// No answer to a trap can go back where the return is trapped as well.
+  /// If rt_sigreturn is trapped too, no answer to a trap can return, so this test leaves it out.
   @Test func allCallsButTheReturnTrappedAtOnce() async throws {
     let directory = try TemporaryDirectory()
     let numbers = Self.calls.filter { $0.name != "rt_sigreturn" }.map { "\($0.number)" }
@@ -96,7 +99,7 @@ import Testing
   @Test(arguments: ["exit", "terminated"])
   func aProcessThatDoesNotCrashEndsAsAloneUnderAFilterThatTraps(_ kind: String) async throws {
     let directory = try TemporaryDirectory()
-    // Those that the program needs itself end it alone, too.
+    // The calls that the program itself needs end the program without the handler, too.
     let calls = Self.calls.filter { Sweep.isFull || $0.name == "rt_sigaction" }
     for call in calls {
       let filter = "trap:\(call.number)"
@@ -114,7 +117,7 @@ import Testing
   }
 
   #if arch(x86_64)
-    /// The kernel ends the process, by the signal of its crash.
+    /// The kernel ends the process by the signal of its crash.
     @Test(
       arguments: ["calls-dispatched", "calls-dispatched-but-libc"],
       [

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Docs/Guide/Fleet.md: what a fleet in a crash loop sends to one slow receiver.
+/// Tests what Docs/Guide/Fleet.md says a fleet in a crash loop sends to one slow receiver.
 @Suite(.serialized)
 struct FleetTests {
   private static let hosts =
@@ -13,7 +13,7 @@ struct FleetTests {
     var plan = SimulatedFleet.Plan()
     plan.hosts = hosts
     plan.signatures = signatures
-    // Fewer than ask at a time: the receiver refuses some.
+    // The receiver serves fewer requests than are made at a time, so it refuses some.
     plan.capacity = max(2, hosts / 60)
     plan.options.interval = .seconds(60)
     plan.options.spread = .seconds(60)
@@ -31,7 +31,7 @@ struct FleetTests {
     let seconds = try await fleet.run(limit: 7 * 86400)
     #expect(try fleet.pending() == 0)
 
-    // A form that came twice, after a lost answer, has the same ID and says the same.
+    // A form that is sent again after a lost answer has the same ID and the same fields.
     var counts: [String: Int] = [:]
     var (whole, sampled) = (0, 0)
     for form in fleet.forms {
@@ -40,7 +40,7 @@ struct FleetTests {
       #expect(form.fields["report_signature"]?.hasPrefix("SIGSEGV | f") == true)
       #expect(counts[id] == nil || counts[id] == count, "\(id)")
       let isWhole = form.files["upload_file_minidump"] != nil
-      // Each says which it is.
+      // Each form's fields say whether it has the minidump.
       #expect((form.fields["minidump_left_out"] == nil) == isWhole)
       #expect(!isWhole || count == 1)
       if counts[id] == nil { if isWhole { whole += 1 } else { sampled += 1 } }
@@ -56,12 +56,12 @@ struct FleetTests {
     #expect(whole >= plan.hosts * signatures && whole <= plan.hosts * signatures * 2)
     #expect(counts.count < plan.hosts * plan.crashes && sampled > 0)
 
-    // Nobody is starved: each host's first report arrives in a time that the refusals and lost answers explain.
+    // No host is starved: refusals and lost answers account for the time until each host's first report arrives.
     for host in 0..<plan.hosts {
       let first = try #require(fleet.taken.first { $0.host == host })
       #expect(first.time - fleet.start <= 3600, "host \(host)")
     }
-    // No stampede: all crashed in the same second, and that the receiver sees spread over a minute.
+    // There is no stampede: all hosts crash in the same second, and their requests arrive over a minute.
     #expect(fleet.mostServed <= plan.capacity)
     let mean = Double(plan.hosts) / 60
     for (second, count) in fleet.asked {

@@ -7,26 +7,26 @@ import Synchronization
 
 /// Many hosts in a crash loop and one slow receiver, in simulated time.
 ///
-/// Each host has a database of its own and the uploader of the library; a request that the receiver takes goes to a
-/// real one on loopback, too, which reads the form.
+/// Each host has its own database and the library's uploader. A request that the receiver accepts is also sent to
+/// a real receiver on loopback, which reads the form.
 final class SimulatedFleet {
   struct Plan {
     var hosts = 20
-    /// Crashes of each host, the first of all at the same second.
+    /// The number of crashes of each host; the first crash of all hosts is in the same second.
     var crashes = 12
-    /// Between two crashes of a host, in seconds.
+    /// The time between two crashes of a host, in seconds.
     var crashInterval: Int64 = 20
     var signatures = 1
-    /// Seconds that the receiver takes for a request.
+    /// The seconds that the receiver takes for a request.
     var service: Int64 = 3
-    /// Requests that it serves at a time; more are answered 429.
+    /// The number of requests that it serves at a time; it answers further ones with 429.
     var capacity = 10
-    /// One of so many answers is lost.
+    /// One in this many answers is lost.
     var lostAnswers = 17
     var options = UploadOptions()
   }
 
-  /// A request that the receiver took.
+  /// A request that the receiver accepted.
   struct Taken: Sendable {
     let host: Int
     let time: Int64
@@ -36,10 +36,10 @@ final class SimulatedFleet {
   private struct State {
     var now: Int64
     var taken: [Taken] = []
-    /// Requests, those refused too, by second.
+    /// The number of requests in each second, including refused ones.
     var asked: [Int64: Int] = [:]
     var refused = 0
-    /// Ends of what is being served.
+    /// The times at which the requests being served end.
     var serving: [Int64] = []
     var mostServed = 0
     var random = SystemRandomNumberGenerator()
@@ -76,7 +76,7 @@ final class SimulatedFleet {
     self.plan = plan
     receiver = try UploadReceiver()
     target = try UploadTarget(url: receiver.url, options: plan.options)
-    // The past: a database takes a time to come for that of a wrong clock.
+    // The simulated time is in the past: the database takes a future time for one of a wrong clock.
     start = Int64(Date().timeIntervalSince1970) - 30 * 86400
     state = SharedState(State(now: start))
     for number in 0..<plan.hosts {
@@ -85,24 +85,24 @@ final class SimulatedFleet {
     }
   }
 
-  /// The requests that the real receiver has got.
+  /// The requests that the real receiver got.
   var forms: [UploadReceiver.Form] { receiver.forms }
   var taken: [Taken] { state.state.withLock { $0.taken } }
   var refused: Int { state.state.withLock { $0.refused } }
   var mostServed: Int { state.state.withLock { $0.mostServed } }
-  /// Requests by second.
+  /// The number of requests in each second.
   var asked: [Int64: Int] { state.state.withLock { $0.asked } }
 
-  /// Reports that no upload has told of.
+  /// The number of reports that no upload has reported, whole or as a count.
   func pending() throws -> Int {
     try hosts.reduce(0) { sum, host in
       try sum + host.database.database.reports().filter { $0.state == .pending }.count
     }
   }
 
-  /// Runs until nothing happens any more, or the time is over.
+  /// Runs until nothing more happens, or until the time limit.
   ///
-  /// - Returns: the seconds that it took, in simulated time.
+  /// - Returns: the simulated seconds that it took.
   func run(limit: Int64) async throws -> Int64 {
     while let (time, number) = next(), time - start < limit {
       state.state.withLock { $0.now = time }
@@ -114,7 +114,7 @@ final class SimulatedFleet {
             signature: "SIGSEGV | f\(host.crashesLeft % plan.signatures)"), in: host.database)
         host.crashesLeft -= 1
         host.nextCrash += plan.crashInterval
-        // The crash ends the process; its successor uploads.
+        // The crash ends the process; the next process of the host uploads.
         host.uploads = uploads(of: number, host.database)
         host.nextPass = time
         continue

@@ -1,11 +1,11 @@
 import CrashReportDatabase
 import CrashReportUpload
 
-/// The uploads of a running process, step by step, with time and network from outside.
+/// The uploads of a running process, step by step; the caller supplies the time and the network.
 ///
-/// What it runs is what `ReportUploader` runs.
+/// It runs the same code as `ReportUploader`.
 struct SteppedUploads: Sendable {
-  /// The answer of a server; a status of 0 for none.
+  /// The answer of a server; the status is 0 if there is none.
   struct Answer: Sendable {
     var status: Int
     /// The header Retry-After.
@@ -16,7 +16,7 @@ struct SteppedUploads: Sendable {
   struct Request: Sendable {
     fileprivate let request: UploadRequest
 
-    /// Sends it to its URL.
+    /// Sends the request to its URL.
     func send() async -> Answer {
       do throws(UploadError) {
         let response = try await LibcurlTransport().send(request) { _ in }
@@ -41,11 +41,11 @@ struct SteppedUploads: Sendable {
 
   private var uploads: StandingUploads
 
-  /// Begins as a process does that has just started.
+  /// Starts like a process that has just started.
   ///
   /// - Parameters:
   ///   - now: seconds since 1970.
-  ///   - random: from 0 to 1.
+  ///   - random: a number from 0 to 1.
   ///   - answer: receives each request and returns the answer.
   init(
     _ database: CrashReportDatabase, to target: UploadTarget,
@@ -57,8 +57,8 @@ struct SteppedUploads: Sendable {
       clock: UploadClock(now: now, sleep: { _ in }, random: random))
   }
 
-  /// Sends what is due.
+  /// Sends the reports that are due.
   ///
-  /// - Returns: seconds until the next look.
+  /// - Returns: the seconds until the next pass.
   mutating func pass() async -> Int64 { await uploads.pass() }
 }

@@ -1,12 +1,12 @@
-/// The expectations of `foreign-dumps`: no file is kept here.
+/// The expected results of `foreign-dumps`; the dumps themselves are not in this repository.
 ///
-/// Breakpad's own processor (PyPI symbolic 8.8.0) gave the exception's words, the address, and the frames that
-/// it found by registers and frame pointers; they agree with the tests that stand beside the files: Breakpad's
-/// `exploitability_unittest.cc` and `minidump_processor_unittest.cc`, rust-minidump's `test_minidump.rs`.
+/// Breakpad's own processor (PyPI symbolic 8.8.0) gave the exception's name, the address, and the frames that it
+/// found by registers and frame pointers. They agree with the tests next to the dumps: Breakpad's
+/// `exploitability_unittest.cc` and `minidump_processor_unittest.cc`, and rust-minidump's `test_minidump.rs`.
 enum ForeignDumpExpectations {
-  /// A line a file: its SHA-256 and name, then "refused" for a processor that is not read, "none" for no crash, else
-  /// the crashing thread, the exception, its address ("-" for none: of SIGABRT it would be the sender's), and
-  /// the innermost frames.
+  /// One line for each file: its SHA-256 and name, then "refused" for a processor that the reader does not
+  /// support, "none" for no crash, or else the crashing thread, the exception, its address ("-" for none: for
+  /// SIGABRT it would be the sender's), and the innermost frames.
   static let text = """
     5556aaa5f39b5c6d352ed67329482617d595a4ee199745909090f9641ca14656 breakpad-ascii_read_av.dmp refused
     625db4a491d042a8e947eee2d113d17cf041491462d4163468b75ac70448407c breakpad-ascii_read_av_block_write.dmp refused

@@ -6,8 +6,10 @@ internal import Minidump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// `swift run proofs foreign-dumps DIRECTORY`: compares the test dumps of other projects, which the directory
-/// has under any names, with what their own tools say of them.
+/// `swift run proofs foreign-dumps DIRECTORY`: reads the test dumps of other projects in the directory, and
+/// compares the results with those of the projects' own tools.
+///
+/// The dumps may have any names.
 struct ForeignDumpsCommand {
   private let directory: String
 
@@ -18,16 +20,16 @@ struct ForeignDumpsCommand {
     self.directory = directory
   }
 
-  /// What a dump shows, in the words of the table.
+  /// The facts of a dump, as words of the table.
   private struct Facts {
     let words: [Substring]
 
-    /// The crashing thread, the exception and the address; or the one word in their place.
+    /// The crashing thread, the exception and the address; or the single word "refused" or "none".
     var head: [Substring] { Array(words.prefix(3)) }
     var frames: ArraySlice<Substring> { words.dropFirst(3) }
   }
 
-  /// - Returns: whether all files that are known say what is expected.
+  /// - Returns: true if all known files have the expected results.
   func run() async throws -> Bool {
     var expected: [Substring: (name: Substring, facts: Facts)] = [:]
     for line in ForeignDumpExpectations.text.split(separator: "\n") {
@@ -80,7 +82,7 @@ struct ForeignDumpsCommand {
           words.append(address.description)
           continue
         }
-        // Windows' paths have other slashes.
+        // Paths in dumps of Windows have backslashes.
         let name = module.path.split { $0 == "/" || $0 == "\\" }.last ?? ""
         words.append("\(name)+\(Address(address.wrappedDistance(above: module.address)))")
       }

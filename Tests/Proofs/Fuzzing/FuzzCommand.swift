@@ -1,7 +1,7 @@
 internal import CrashTestSupport
 internal import Foundation
 
-/// `swift run proofs fuzz`: a campaign, whose inputs, findings and counts are kept.
+/// `swift run proofs fuzz`: a fuzzing campaign that keeps its inputs, findings and counts.
 struct FuzzCommand {
   private let seconds: Int
   private var samples: String?
@@ -18,7 +18,7 @@ struct FuzzCommand {
     }
   }
 
-  /// - Returns: whether nothing was found.
+  /// - Returns: true if nothing was found.
   func run() async throws -> Bool {
     let all = try await FuzzRun.targets()
     if let unknown = names.first(where: { name in !all.contains { $0.name == name } }) {
@@ -47,9 +47,9 @@ struct FuzzCommand {
   }
 }
 
-/// Counts the inputs that each target has read, in all and since the last finding.
+/// The number of inputs that each target has read, in total and since the last finding.
 ///
-/// A line a target: name, inputs in all, inputs since the last finding, findings.
+/// Each line has a target's name, the total, the inputs since the last finding, and the findings.
 struct FuzzCounts {
   private static let path = FuzzRun.corpora + "/counts.txt"
   private var lines: [String: [Int]] = [:]

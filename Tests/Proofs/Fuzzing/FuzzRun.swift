@@ -2,9 +2,9 @@ internal import CrashTestSupport
 internal import Foundation
 internal import Testing
 
-/// Runs libFuzzer on one target of `ExtremeDumps`: on the inputs that are kept, and what it makes of them.
+/// Runs libFuzzer on one target of `ExtremeDumps`, starting with the inputs that are kept.
 struct FuzzRun {
-  /// Inputs and counts that stay in the repository.
+  /// The inputs and counts that are kept in the repository.
   static let corpora = BuiltProducts.packageRoot + "/Tests/ExtremeDumps/Corpora"
   /// Inputs that were once findings.
   static let findings = BuiltProducts.packageRoot + "/Tests/ExtremeDumps/Findings"
@@ -20,7 +20,7 @@ struct FuzzRun {
   private let fuzzer: String
   private let directory: SharedDirectory
 
-  /// How many inputs were read, and the one that ended the process.
+  /// The number of inputs that were read, and the input that ended the process.
   struct Outcome {
     var executions: Int
     var finding: [UInt8]?
@@ -37,7 +37,7 @@ struct FuzzRun {
     }
   }
 
-  /// Lays out the inputs that are kept, and those that are made anew.
+  /// Copies the kept inputs into a directory, and generates the others.
   ///
   /// - Parameters:
   ///   - samples: a directory of real dumps and ELF files.
@@ -56,7 +56,7 @@ struct FuzzRun {
     if FileManager.default.fileExists(atPath: kept) { try await tell(["unpack", kept, "corpus"]) }
   }
 
-  /// Lets libFuzzer make inputs for so many seconds.
+  /// Lets libFuzzer generate inputs for a number of seconds.
   func run(seconds: Int) async throws -> Outcome {
     let child = try await fuzz(
       ["-max_total_time=\(seconds)", "-print_final_stats=1", "corpus"], patience: seconds + 600)
@@ -69,7 +69,7 @@ struct FuzzRun {
       log: child.end.exitCode == 0 ? "" : String(child.standardError.suffix(6000)))
   }
 
-  /// Keeps the fewest inputs that reach what all of them reach.
+  /// Keeps the smallest set of inputs with the same coverage as all of them.
   func keep() async throws {
     let child = try await fuzz(["-merge=1", "merged", "corpus"], patience: 3000)
     guard child.end.exitCode == 0 else {
@@ -87,7 +87,7 @@ struct FuzzRun {
       ] + arguments, in: directory.path,
       environment: [
         "POSTMORTEM_FUZZ_TARGET": target.name,
-        // The stack of each allocation takes a fifth of the time, and a finding is read again with it.
+        // Recording the stack of each allocation would take a fifth of the time; a finding is run again with it.
         "ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=0",
       ], patience: patience)
   }

@@ -2,9 +2,9 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Inputs that libFuzzer makes, with AddressSanitizer: none ends, stalls or fills a reader.
+/// Inputs that libFuzzer generates, with AddressSanitizer: none makes a reader crash, hang or run out of memory.
 @Suite struct FuzzTests {
-  /// For each target; `POSTMORTEM_FUZZ_SECONDS` says otherwise.
+  /// The seconds for each target; `POSTMORTEM_FUZZ_SECONDS` changes them.
   private static let seconds =
     Int(ProcessInfo.processInfo.environment["POSTMORTEM_FUZZ_SECONDS"] ?? "")
 

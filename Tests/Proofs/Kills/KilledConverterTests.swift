@@ -8,10 +8,10 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// What holds wherever a converter dies.
+/// The guarantees that hold wherever a converter is killed.
 @Suite(.needs(.strace))
 struct KilledConverterTests {
-  /// A database with one dump, as a crash leaves it.
+  /// Makes a database with one dump, like after a crash.
   private func makeDumps() throws -> (PendingDatabase, ReportID) {
     let dumps = try PendingDatabase(inMemory: true)
     let id = try dumps.putDump()
@@ -36,14 +36,14 @@ struct KilledConverterTests {
     #expect(fileIsSafe < report && metadata < report)
     #expect(report < directoryIsSafe && directoryIsSafe < removed)
     #expect(trace.calls[removed].line.contains(".claimed"))
-    // And nothing is written to it once it is safe.
+    // The converter writes nothing to the file after it has been synced.
     let late = trace.calls[fileIsSafe...].filter {
       ["write", "pwrite64", "writev", "ftruncate"].contains($0.name) && $0.line.contains(new)
     }
     #expect(late.isEmpty, "\(late.map(\.line))")
   }
 
-  /// Puts a report of something else there under the dump's ID.
+  /// Stores a report with the dump's ID but other contents.
   private func putReport(_ id: ReportID, in dumps: PendingDatabase) throws {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.end = RunEnd()
@@ -81,7 +81,7 @@ struct KilledConverterTests {
         "\(call.line): \(dumps.names)")
       #expect(dumps.directory.names("quarantine").isEmpty, "\(call.line)")
     }
-    // Every call was one where it died, not one that only another run makes.
+    // Every run made the call at which it had to be killed.
     #expect(killed == calls.count)
   }
 }

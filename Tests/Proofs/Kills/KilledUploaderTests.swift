@@ -4,11 +4,11 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// An uploader is killed as it enters each system call that changes or sends something: of 100
-/// reports all arrive.
+/// An uploader is killed as it enters each system call that changes or sends something; all of 100 reports still
+/// arrive.
 ///
-/// Each step is one report's; with `POSTMORTEM_UPLOAD_KILLS=all swift test --filter KilledUploaderTests`
-/// each report's uploader is killed at one step after the other, until one gets through.
+/// Each report tests one of these calls. With `POSTMORTEM_UPLOAD_KILLS=all swift test --filter
+/// KilledUploaderTests`, each report's uploader is killed at one call after the other until one run completes.
 @Suite(.needs(.strace), .needs(.python3))
 struct KilledUploaderTests {
   private static let calls: Set<String> = [
@@ -30,7 +30,7 @@ struct KilledUploaderTests {
 
   /// Runs `postmortem upload` under strace(1).
   ///
-  /// - Parameter isEnvelope: true for Sentry's form.
+  /// - Parameter isEnvelope: true for a Sentry envelope.
   private func upload(
     _ id: ReportID, _ options: [String], isEnvelope: Bool
   ) async throws -> ChildProcess {
@@ -38,7 +38,7 @@ struct KilledUploaderTests {
       ["-f", "-qq", "-e", "signal=none"] + options + [
         try BuiltProducts.besideTests("postmortem"), "upload", uploads.database.path, "\(id)",
       ] + place(isEnvelope)
-    // One thread does the uploader's own work, so that counting calls by thread counts its steps.
+    // One thread does all of the uploader's own work, so a call's number in its thread identifies the step.
     return try await ChildProcess.run(
       try #require(OutsideTool.strace.path), words, in: uploads.directory.path,
       environment: [
@@ -46,7 +46,7 @@ struct KilledUploaderTests {
       ])
   }
 
-  /// The calls of one upload, each with its number in its thread.
+  /// The calls of one upload, each with its number within its thread.
   private func steps(_ isEnvelope: Bool) async throws -> [(name: String, number: Int)] {
     let id = try uploads.addReport()
     let trace = uploads.directory.path + "/trace"
@@ -61,7 +61,8 @@ struct KilledUploaderTests {
       let name = String(match.2)
       counts["\(match.1) \(name)", default: 0] += 1
       let number = counts["\(match.1) \(name)", default: 0]
-      // Dispatch wakes a thread: nothing is changed, and as often as the machine is slow.
+      // Dispatch writes to an eventfd to wake a thread. This changes nothing, and how often it happens depends on
+      // the machine's load.
       if line.contains("[eventfd]") { continue }
       steps["\(name) \(number)"] = (name, number)
     }
@@ -77,12 +78,12 @@ struct KilledUploaderTests {
     var killed: Set<String> = []
     var kills = 0
     for (index, id) in ids.enumerated() {
-      // Another step first for each report: what comes behind one that gets through is not tried.
+      // Each report starts at another step, because the steps after a completed run are not tested.
       let order = steps[(index % steps.count)...] + steps[..<(index % steps.count)]
       let chosen =
         all ? Array(order) : stride(from: index, to: steps.count, by: ids.count).map { steps[$0] }
       for step in chosen {
-        // Done when it died: there is nothing left to be killed at.
+        // The killed run had already completed the upload, so no further step can be tested.
         if try uploads.report(id).upload.isUploaded, try uploads.report(id).state == .completed {
           break
         }
@@ -95,7 +96,7 @@ struct KilledUploaderTests {
       }
     }
     print("killed at \(killed.count) of \(steps.count) steps, \(kills) times")
-    // Which thread makes which call differs from run to run: some steps do not come.
+    // The threads that make the calls differ from run to run, so some steps never occur.
     #expect(killed.count > steps.count / 3, "\(killed)")
     let rest = try await ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"),

@@ -6,14 +6,14 @@ import Glibc
 import IntermediateDump
 import Testing
 
-/// What ends its converter again and again ends it twice, and is set aside at the third start.
+/// A dump that ends its converter does so twice at most: the third start quarantines it.
 @Suite(.needs(.strace))
 struct QuarantineTests {
-  /// What a process left, by the suffix of its file.
+  /// The kind of file that a process left; the raw value is the suffix of its name.
   enum Left: String, CaseIterable, CustomTestStringConvertible {
     case finished = ""
     case locked = ".locked"
-    /// Of a run that ended without a dump: its record is read.
+    /// The file of a run that ended without a dump; the converter reads its run record.
     case empty = ".locked and empty"
 
     var testDescription: String { "\(self)" }
@@ -27,11 +27,11 @@ struct QuarantineTests {
     }
   }
 
-  /// A copy of a database, on which another converter may do the same first.
+  /// Copies a database, so that another converter can first do the same to it.
   private func copy(_ dumps: PendingDatabase) throws -> SharedDirectory {
     let directory = try SharedDirectory(inMemory: true)
     for name in try FileManager.default.contentsOfDirectory(atPath: dumps.path) {
-      // Everything with its times: they tell whose turn it is.
+      // Copies the file times as well, because they decide in which order the converter takes the files.
       let status = unsafe system("cp -a '\(dumps.path)/\(name)' '\(directory.path)/'")
       try #require(status == 0)
     }
@@ -47,7 +47,7 @@ struct QuarantineTests {
     let before = trace.calls[..<claim].filter {
       $0.name == "openat" && $0.line.contains("app@\(id)")
     }
-    // The record tells whether the owner lives.
+    // The run record shows whether the owner lives.
     #expect(
       before.allSatisfy { left != .finished && $0.line.contains("app@\(id).run\"") },
       "\(before.map(\.line))")
@@ -57,7 +57,7 @@ struct QuarantineTests {
     #expect(first?.line.contains(left == .empty ? ".run\"" : ".claimed\"") == true)
   }
 
-  /// Ends two converters as they read the dump.
+  /// Kills two converters while they read the dump.
   private func endTwo(at left: Left, _ id: ReportID, in dumps: PendingDatabase) async throws {
     for attempt in 1...2 {
       let sample = try copy(dumps)
@@ -79,7 +79,7 @@ struct QuarantineTests {
     let dumps = try PendingDatabase(inMemory: true)
     let id = try Left.finished.put(in: dumps)
     try await endTwo(at: .finished, id, in: dumps)
-    // One was killed as it wrote the reason, the next once it has moved the dump.
+    // One converter was killed while it wrote the reason, the next one after it had moved the dump.
     let quarantine = "\(dumps.path)/quarantine"
     try FileManager.default.createDirectory(
       atPath: quarantine, withIntermediateDirectories: false)
@@ -104,7 +104,7 @@ struct QuarantineTests {
     let dumps = try PendingDatabase(inMemory: true)
     let id = try left.put(in: dumps)
     try await endTwo(at: left, id, in: dumps)
-    // Another dump of the same program is none the worse for it.
+    // Another dump of the same program is still converted.
     let other = try dumps.putDump()
     let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
     #expect(processed.count == 2, "\(processed)")

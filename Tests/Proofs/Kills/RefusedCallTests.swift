@@ -7,20 +7,20 @@ import IntermediateDump
 import PendingDumps
 import Testing
 
-/// A system call of a converter fails without being made: what lies there still becomes the report that it
-/// becomes undisturbed, byte for byte, now or at the next start.
+/// If a system call of a converter fails without being made, the pending file still becomes the same report, byte
+/// for byte, now or at the next start.
 ///
-/// Each call fails with one error; with `swift run proofs kills --full` with each of them.
+/// Each call fails with one error; with `swift run proofs kills --full`, with each of them.
 @Suite(.needs(.strace))
 struct RefusedCallTests {
   private static let errors = ["EIO", "EMFILE", "ENFILE", "ENOSPC", "EINTR", "ENOMEM", "ESTALE"]
   private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_UPLOAD_KILLS"] != nil
 
-  /// What a process left.
+  /// The file that a process left.
   enum Left: String, CaseIterable, CustomTestStringConvertible {
-    /// A dump of 301 threads, which is not read at once, with an attachment.
+    /// A dump of 301 threads, too large for a single read, with an attachment.
     case dump
-    /// The record of a run that has ended without one.
+    /// The record of a run that ended without a dump.
     case run
 
     var testDescription: String { rawValue }
@@ -90,7 +90,7 @@ struct RefusedCallTests {
     for name in FileManager.default.subpaths(atPath: path) ?? [] {
       let isReport = name.hasSuffix(".dmp") && !name.hasPrefix("new/")
       guard isReport || name.hasPrefix("attachments/") else { continue }
-      // The report's directory has no contents.
+      // A directory has no contents to compare.
       found[name] = FileManager.default.contents(atPath: path + "/" + name)
     }
     return found
@@ -106,18 +106,18 @@ struct RefusedCallTests {
   @Test(arguments: Left.allCases)
   func atEverySystemCallAllIsKeptAndAllIsReportedInTheEnd(_ left: Left) async throws {
     let sample = try PendingDatabase(inMemory: true)
-    // Of one client, so that reports are the same.
+    // All databases have the same client ID, so that their reports are equal.
     _ = try CrashReportDatabase(path: sample.path).clientID()
     try left.put(in: sample)
     let directory = try SharedDirectory(inMemory: true)
     let undisturbed = try Self.copy(sample.path, to: directory)
     let calls = try await SystemCallTrace(database: undisturbed).calls.filter {
-      // A close is done, whatever it answers.
+      // A close takes effect even if it returns an error.
       $0.name != "close"
     }
     let whole = Self.reports(in: undisturbed)
     #expect(whole.count == (left == .dump ? 2 : 1), "\(whole.keys)")
-    // The pieces of a large file are read and written alike.
+    // A large file is read and written in pieces by identical calls; not every one is tested.
     var seen: [String: Int] = [:]
     for (index, call) in calls.enumerated() {
       let kind = "\(call.name) \(call.line.split(separator: ">").first ?? "")"

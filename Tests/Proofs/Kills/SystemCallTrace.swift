@@ -2,23 +2,23 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// A converter under strace(1), which can kill it at a system call of one's choice, or have the call fail.
+/// A converter under strace(1), which can kill it at a given system call, or make the call fail.
 ///
-/// Counting from the start of the process is exact enough here: a converter does the same each
+/// Counting calls from the start of the process identifies a call, because a converter makes the same calls each
 /// time.
 struct SystemCallTrace {
   struct Call {
     let name: String
-    /// Which one of its name in the process, from 1.
+    /// The number of the call among those of the same name in the process, from 1.
     let number: Int
-    /// The line of the trace, with paths for descriptors.
+    /// The line of the trace, with the paths of descriptors.
     let line: String
   }
 
-  /// All that can change or read a file.
+  /// All calls that can change or read a file.
   private static let set = "%file,%desc"
 
-  /// The calls that a converter makes from the first that names the database.
+  /// The calls of a converter, from the first one that names the database.
   let calls: [Call]
 
   /// Runs a converter undisturbed.
@@ -31,7 +31,7 @@ struct SystemCallTrace {
     var calls: [Call] = []
     let text = try String(contentsOfFile: directory.path + "/trace", encoding: .utf8)
     for line in text.split(separator: "\n") {
-      // With more than one thread, a process ID comes first.
+      // If there is more than one thread, strace starts the line with a process ID.
       guard let match = line.firstMatch(of: /^(?:[0-9]+ +)?([a-z0-9_]+)\(/) else { continue }
       let name = String(match.1)
       counts[name, default: 0] += 1
@@ -44,7 +44,7 @@ struct SystemCallTrace {
 
   /// Runs a converter that is killed as it enters a call.
   ///
-  /// - Returns: whether it was killed; a call may not come in another run.
+  /// - Returns: true if it was killed; false if this run did not make the call.
   static func kill(at call: Call, database: String) async throws -> Bool {
     let directory = try SharedDirectory()
     let child = try await convert(
@@ -53,7 +53,7 @@ struct SystemCallTrace {
     return child.end.signal == 9
   }
 
-  /// Runs a converter of which one call fails, without being made.
+  /// Runs a converter in which one call fails without being made.
   ///
   /// - Parameter error: the name of an errno.
   static func refuse(
@@ -65,7 +65,7 @@ struct SystemCallTrace {
       database: database, in: directory.path)
   }
 
-  /// - Parameter options: of strace.
+  /// - Parameter options: options of strace.
   private static func convert(
     _ options: [String], database: String, in directory: String
   ) async throws -> ChildProcess {
@@ -80,8 +80,10 @@ struct SystemCallTrace {
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
-  /// The calls that change something on disk or wait for it, and the one after the last of them:
-  /// whoever dies elsewhere leaves what he would leave at the next of these.
+  /// The calls that change something on disk or wait for it, and the call after the last of them.
+  ///
+  /// A converter that is killed at any other call leaves the same files as one that is killed at the next of
+  /// these.
   var changes: [Call] {
     let names: Set<String> = [
       "write", "pwrite64", "writev", "fsync", "link", "linkat", "rename", "renameat", "renameat2",
@@ -95,7 +97,7 @@ struct SystemCallTrace {
     return (indices + (last.map { [$0] } ?? [])).map { calls[$0] }
   }
 
-  /// The first call of some names, at or after a place, whose line has a text.
+  /// The first call with one of the names, at or after an index, whose line contains a text.
   func index(of names: String..., after start: Int = 0, with text: String) -> Int? {
     calls.indices.dropFirst(start).first { index in
       names.contains(calls[index].name) && calls[index].line.contains(text)

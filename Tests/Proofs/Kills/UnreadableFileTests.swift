@@ -3,10 +3,10 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// A disk that gives one report's file no more: `list`, `prune` and `upload` name the report and continue.
+/// A disk fails to read one report's file: `list`, `prune` and `upload` name the report and continue.
 @Suite(.needs(.strace))
 struct UnreadableFileTests {
-  /// Calls that fail with EIO, and the ending of the file's name.
+  /// The calls that fail with EIO, and the ending of the file's name.
   private static let refusals = [
     ("newfstatat", "dmp"), ("openat", "dmp"), ("openat", "meta"), ("read,pread64", "dmp"),
   ]
@@ -19,7 +19,8 @@ struct UnreadableFileTests {
     func run(_ words: [String], failing: Bool) async throws -> ChildProcess {
       let name = "\(ids[1]).\(ending)"
       let command = [tool] + words
-      // By its name as a program gives it, and, for calls with a descriptor, by its path.
+      // strace selects calls with a path by the name that the program passes, and calls with a descriptor by the
+      // file's full path.
       let options = [
         "-f", "-qq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=%file,%desc", "-P", name,
         "-P", "\(dumps.path)/pending/\(name)", "-e", "inject=\(call):error=EIO", "--",
@@ -45,7 +46,7 @@ struct UnreadableFileTests {
     expect(upload)
     #expect(receiver.forms.count == 3)
 
-    // It removes files that it cannot read.
+    // prune removes files that it cannot read.
     let prune = try await run(["prune", "-d", dumps.path, "--size", "0"], failing: true)
     if call == "newfstatat" || ending == "meta" { expect(prune) }
     #expect(dumps.directory.names("completed").count { $0.hasSuffix(".dmp") } <= 1, "\(prune)")

@@ -6,7 +6,7 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// What hangs, in processes of their own.
+/// Hangs of processes that the test starts.
 @Suite(.serialized) struct HangTests {
   private static let targets = ["main", "queue", "actor", "heartbeat"]
 
@@ -21,19 +21,20 @@ import Testing
     try await Task.sleep(for: .seconds(1))
     child.kill()
     let processed = try await victim.process()
-    // The hang, and how the run ended.
+    // One report is the hang, the other the end of the run.
     #expect(processed.count == 2, "\(processed)")
     #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
     let report = try victim.onlyReport()
     let request = try #require(report.snapshot.request)
     #expect(request.kind == .hang)
-    // Which thread runs a queue or an actor is not always known; what is said must be so.
+    // The thread that runs a queue or an actor is not always known, but a thread that is named as known must be
+    // right.
     let isKnown = request.threadEvidence == .known
     #expect(isKnown == (target == "heartbeat"))
     #expect(
       request.isBusy == (manner == "busy") || (!isKnown && request.isBusy == nil), "\(request)")
     #expect(request.threshold == 400_000_000)
-    // Kept up to date until the end.
+    // The monitor updates the time until the process ends.
     #expect(try #require(request.hangTime) >= 400_000_000)
     #expect(report.explanation?.contains("had not answered for") == true)
     #expect(report.snapshot.exception?.signal == nil)
@@ -50,8 +51,8 @@ import Testing
       files.allSatisfy { !$0.contains(report.snapshot.reportID?.description ?? "?") }, "\(files)")
   }
 
-  /// Under Kubernetes: SIGTERM, an orderly shutdown that stops its monitors first and waits for what
-  /// hangs, SIGKILL.
+  /// As under Kubernetes: SIGTERM, an orderly shutdown that first stops its monitors and then waits for the
+  /// thread that hangs, then SIGKILL.
   @Test(arguments: ["main", "heartbeat"])
   func aHangWhoseWatchWasStoppedIsReportedIfTheProcessIsKilled(_ target: String) async throws {
     let victim = try await LiveVictim()
@@ -119,7 +120,7 @@ import Testing
     try await Task.sleep(for: .seconds(2))
     child.signal(SIGCONT)
     #expect(try child.finish() == 0)
-    // A hang that was seen and ended would have been kept.
+    // If a hang had been detected, its report would have been kept.
     #expect(try await victim.process().isEmpty)
     #expect(try victim.reports().isEmpty)
   }

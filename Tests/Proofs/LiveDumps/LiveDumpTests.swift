@@ -8,7 +8,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Dumps without a crash, of processes that live on.
+/// Dumps without a crash, of processes that continue.
 @Suite struct LiveDumpTests {
   private func systemCall(_ thread: CrashReport.Thread) -> String? {
     thread.snapshot.systemCallNumber.flatMap { SystemCallNames.name($0) }
@@ -34,7 +34,7 @@ import Testing
     #expect(
       report.signature?.hasPrefix("dump | CrashLab.dumpFromHere") == true,
       "\(report.signature ?? "")")
-    // Nothing is left but what the run itself had.
+    // Only the files of the run itself are left.
     let names = try victim.pendingFiles()
     #expect(
       names.allSatisfy { !$0.hasSuffix(report.snapshot.reportID?.description ?? "?") }, "\(names)")
@@ -44,7 +44,7 @@ import Testing
     let victim = try await LiveVictim()
     let lines = try await victim.lines("live-dump", "deferred")
     #expect(try victim.reports().isEmpty)
-    // Neither it nor its report is a crash.
+    // Neither the dump nor its report counts as a crash.
     #expect(try victim.recentCrashes() == 0)
     let processed = try await victim.process()
     #expect(processed.count == 1 && processed[0].contains(": dump"), "\(processed)")
@@ -56,13 +56,13 @@ import Testing
     let victim = try await LiveVictim()
     let path = victim.directory.path + "/dump"
     let lines = try await victim.lines("live-dump", "to-path", path)
-    // The next start knows nothing of it.
+    // The next start does not process a dump at a path of the program's choice.
     #expect(try await victim.process().isEmpty)
     let processed = try await victim.lines("live-dump", "process-path", path)
     #expect(processed.first?.contains(": dump in CrashLab.LiveDump") == true, "\(processed)")
     #expect(try victim.onlyReport().snapshot.reportID?.description == lines.last)
     #expect(!FileManager.default.fileExists(atPath: path))
-    // What is there is not overwritten.
+    // An existing file is not overwritten.
     try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
     let refused = try await victim.run("live-dump", "to-path", path)
     #expect(refused.end.exitCode == 70 && refused.standardError.contains("cannot make the file"))
@@ -79,7 +79,7 @@ import Testing
     for report in reports {
       let seen = CrashReport(snapshot: try victim.snapshot(of: report), symbolicating: true)
       let calls = seen.threads.compactMap(systemCall)
-      // Each with its stack, from the kernel's word on where it waits.
+      // Each thread has its stack, from the registers that the kernel shows for waiting threads.
       #expect(calls.filter { $0.contains("nanosleep") }.count == 4, "\(calls)")
       #expect(calls.filter { $0 == "poll" }.count == 4, "\(calls)")
       for thread in seen.threads where systemCall(thread) == "poll" {
@@ -122,7 +122,7 @@ import Testing
     #expect(crashes[0].exception?.signal == SIGSEGV)
     #expect(crashes[0].capture.isComplete)
     #expect(crashes[0].capture.sectionsAbandoned == 0)
-    // The threads that were at it show where they called from.
+    // The stacks of the threads that were taking a dump show where they called it.
     let report = CrashReport(snapshot: crashes[0], symbolicating: true)
     #expect(report.threads.filter { isStack($0, through: "crashWhileDumping") }.count == 9)
   }
@@ -148,7 +148,7 @@ import Testing
     #expect(Self.exceptionCode(bytes) == UInt32.max)
   }
 
-  /// The exception stream's code, found by the directory.
+  /// The code in the exception stream, which is found through the directory of the minidump.
   private static func exceptionCode(_ bytes: [UInt8]) -> UInt32? {
     func word(_ offset: Int) -> Int {
       (0..<4).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }

@@ -8,7 +8,7 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// crash-lab, dumping and hanging, in a directory of its own.
+/// Runs crash-lab, which takes dumps and hangs, in its own directory.
 final class LiveVictim {
   let directory = try! TemporaryDirectory()
   let executable: String
@@ -19,7 +19,7 @@ final class LiveVictim {
 
   var database: String { directory.path + "/database" }
 
-  /// Runs it to its end, with the database for its last argument.
+  /// Runs crash-lab to its end, with the database as the last argument.
   func run(_ arguments: String...) async throws -> ChildProcess { try await run(arguments) }
 
   private func run(_ arguments: [String]) async throws -> ChildProcess {
@@ -28,7 +28,7 @@ final class LiveVictim {
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
-  /// Runs what ends well, and gives its lines.
+  /// Runs a command that must succeed, and returns its lines.
   func lines(_ arguments: String...) async throws -> [String] { try await lines(arguments) }
 
   private func lines(_ arguments: [String]) async throws -> [String] {
@@ -38,10 +38,10 @@ final class LiveVictim {
     return child.standardOutput.split(separator: "\n").map(String.init)
   }
 
-  /// The next start: converts what is pending, one line for each dump.
+  /// Converts the pending dumps like the next start, and returns one line for each dump.
   func process() async throws -> [String] { try await lines("process", "--no-symbols") }
 
-  /// The number of crashes that its next start would know of.
+  /// The number of crashes that the next start would count.
   func recentCrashes() throws -> Int {
     try CrashConverter.recentCrashes(database: database, identifier: "crash-lab").count
   }
@@ -57,7 +57,7 @@ final class LiveVictim {
     return "\(path).\(running.processID)"
   }
 
-  /// What `postmortem show` prints of a report, a dump or a core file, as JSON and as text.
+  /// The output of `postmortem show` for a report, a dump or a core file, as JSON and as text.
   static func shown<Shown: Decodable>(
     _ path: String, as type: Shown.Type = Shown.self
   ) async throws -> (Shown, text: String) {
@@ -75,12 +75,12 @@ final class LiveVictim {
     return try await ChildProcess.run(tool, arguments, in: "/tmp")
   }
 
-  /// Starts what ends only when it is told.
+  /// Starts a command that runs until the test ends it.
   func start(_ arguments: String...) throws -> RunningVictim {
     try RunningVictim(executable, arguments + ["--database", database])
   }
 
-  /// Without those on runs that were killed, which nothing uploads.
+  /// The reports, except those on killed runs, which are not uploaded.
   func reports() throws -> [StoredReport] {
     try CrashReportDatabase(path: database).reports().filter { $0.state == .pending }
   }
@@ -90,7 +90,7 @@ final class LiveVictim {
     return try MinidumpReader.snapshot(of: [UInt8](bytes))
   }
 
-  /// The only report there is, as a person sees it.
+  /// The only report, as it is shown to a person.
   func onlyReport() throws -> CrashReport {
     let reports = try reports()
     try #require(reports.count == 1)
@@ -103,7 +103,7 @@ final class LiveVictim {
       .sorted()
   }
 
-  /// Waits until a pending file has a suffix.
+  /// Waits until a pending file's name has a suffix.
   func waitForFile(endingIn suffix: String) async throws -> String {
     for _ in 0..<1200 {
       if let name = try? pendingFiles().first(where: { $0.hasSuffix(suffix) }) { return name }
@@ -112,7 +112,7 @@ final class LiveVictim {
     throw Missing(description: "no file that ends in \(suffix)")
   }
 
-  /// The run record of the process that runs, which the handler has made at its start.
+  /// The run record of the running process; the handler makes it at its start.
   func runRecord() throws -> RunRecord {
     let names = try pendingFiles().filter { $0.hasSuffix(".run") }
     let records = names.compactMap {
@@ -122,7 +122,7 @@ final class LiveVictim {
     return record
   }
 
-  /// Waits until a run record has a heartbeat of after this call, and gives that.
+  /// Waits until a run record has a heartbeat that is later than this call, and returns the record's evidence.
   func waitForHeartbeat() async throws -> RunEvidence {
     let now = Int64(Date().timeIntervalSince1970 * 1e9)
     for _ in 0..<1200 {

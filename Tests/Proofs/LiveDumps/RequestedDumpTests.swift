@@ -4,7 +4,7 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-/// `postmortem capture` of processes that cannot answer, and in the midst of other things.
+/// `postmortem capture` for processes that cannot answer, or that are doing other things at the same time.
 @Suite struct RequestedDumpTests {
   private func start(_ victim: LiveVictim) throws -> RunningVictim {
     let running = try victim.start("live-dump", "obeying")
@@ -20,7 +20,8 @@ import Testing
     return try await ChildProcess.run(command[0], Array(command.dropFirst()), in: "/tmp")
   }
 
-  /// A handler of its own cannot be seen from outside; without a descriptor there is no file.
+  /// A program's own handler of the stop signal cannot be seen from outside; without a free descriptor the
+  /// handler cannot open a file.
   @Test(arguments: ["own", "fill"]) func theDeadlinePasses(order: String) async throws {
     let victim = try await LiveVictim()
     let running = try start(victim)
@@ -29,7 +30,7 @@ import Testing
     let run = try await capture(running, "--timeout", "1")
     #expect(run.end.exitCode == 1 && run.standardError.contains("left no dump in 1 s"), "\(run)")
     try running.ask("alive")
-    // A FIFO without a file may stay, as of any dump that could not be made; a converter removes it.
+    // As for any dump that could not be made, a FIFO without a file may remain; a converter removes it.
     let left = try victim.pendingFiles().filter { !$0.hasSuffix(".fifo") }
     #expect(left == before.filter { !$0.hasSuffix(".fifo") })
   }
@@ -57,7 +58,7 @@ import Testing
     #expect(try await capture(running).end.exitCode == 0)
   }
 
-  /// Each has a report, or was in the way of another one; then the next crash is captured as ever.
+  /// Each request gets a report, or is refused because of another one; afterwards a crash is captured as usual.
   @Test func manyAtOnceAndThenACrash() async throws {
     let victim = try await LiveVictim()
     let running = try start(victim)
@@ -69,7 +70,7 @@ import Testing
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    // Each thread stands in the handler meanwhile, where every signal is blocked.
+    // In the meantime each thread is inside the handler, where every signal is blocked.
     for words in ["blocks signal", "is not the one of its run record", "has no run record"] {
       #expect(!runs.contains { $0.standardError.contains(words) }, "\(runs)")
     }
@@ -86,7 +87,7 @@ import Testing
     #expect(reports.allSatisfy { $0.capture.isComplete })
   }
 
-  /// Crash signals sent while dumps are taken: the process ends by one, with its report.
+  /// Crash signals are sent while dumps are taken: one of them ends the process, and its report is complete.
   @Test func aCrashInTheMidst() async throws {
     for delay in stride(from: 0, through: 20_000, by: 2_000) {
       let victim = try await LiveVictim()

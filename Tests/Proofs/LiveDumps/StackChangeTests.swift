@@ -7,21 +7,21 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// Signals at the moments at which the handler stands between two stacks, or between two states.
+/// Signals at the moments at which the handler changes stacks or states.
 ///
-/// gdb stops there, and sends them.
+/// gdb stops the process at these moments, and sends the signals.
 @Suite(.serialized, .needs(.gdb)) struct StackChangeTests {
   private static let signals = ["SIGSEGV", "SIGILL", "watchdog"]
 
-  /// Stops of the process, each at an instruction.
+  /// An instruction at which gdb stops the process.
   enum Place: String {
-    /// As `dumpBegins`, of a crash.
+    /// Like `dumpBegins`, for a crash.
     case crashBegins
-    /// The dump is done, and the end by the crash's own signal is under way.
+    /// The dump is written, and the crash's own signal is about to end the process.
     case crashEnds
-    /// The alternate stack was left, and there is no other place for signals yet.
+    /// The alternate stack is disabled, and no other stack for signals is set yet.
     case dumpBegins
-    /// The dump's thread is not known as one any more, and owns the handler still.
+    /// The thread is no longer registered as the dump's thread, and still owns the handler.
     case dumpIsOver
 
     var commands: [String] {
@@ -38,7 +38,7 @@ import Testing
   private func debugger(
     of victim: LiveVictim, _ commands: [String], _ signal: String, _ arguments: [String]
   ) throws -> RunningVictim {
-    // Where the program has no real-time signals of its own.
+    // The watchdog's signal in a program that uses no real-time signals itself.
     let signal = signal == "watchdog" ? "SIG62" : signal
     let commands =
       ["handle all nostop pass noprint"] + commands + [
@@ -64,7 +64,7 @@ import Testing
     #expect(thread.frames.first?.function?.contains("pthread_kill") == true, "\(thread.frames)")
   }
 
-  /// The handler that was there before ours recovers from the crash.
+  /// A handler that was installed before ours recovers from the crash.
   @Test func aSignalSentWithinACrashThatIsSurvivedEndsTheProcess() async throws {
     let victim = try await LiveVictim()
     let debugger = try debugger(
@@ -90,8 +90,8 @@ import Testing
     let run = try await ChildProcess.run(
       tool, ["capture", "\(record.processID)", "--timeout", "60"], in: "/tmp")
     #expect(run.end.exitCode == 0, "\(run)")
-    // The watchdog's is no tick of a timer that runs: nothing comes of it. Another one waited until the
-    // dump was done, and is a crash of its own.
+    // The watchdog's signal is not from a running timer, so it is ignored. Another signal stays pending until the
+    // dump is written, and is a separate crash.
     if signal == "watchdog" { kill(Int32(bitPattern: record.processID), SIGTERM) }
     let end = signal == "watchdog" ? "SIGTERM" : signal
     try debugger.waitForLine { $0.contains("Breakpoint 1, ") }
@@ -101,7 +101,7 @@ import Testing
     let dump = try #require(
       try victim.reports().map { try victim.snapshot(of: $0) }.first { $0.request != nil })
     #expect(dump.capture.isComplete)
-    // It waits for its next line.
+    // The main thread waits for its next line of input.
     let thread = try #require(dump.threads.first { $0.id == record.processID })
     let place = try #require(thread.instructionPointer)
     #expect(dump.module(containing: place)?.path.contains("libc.so") == true)

@@ -10,16 +10,17 @@ import ProcessSnapshot
 import Synchronization
 import Testing
 
-/// A process that gets every signal of ours at random, with and without what they should carry.
+/// A process gets every signal that the handler uses, at random, with and without the values that they should
+/// carry.
 ///
-/// A few processes, or as many as `POSTMORTEM_STORMS` says.
+/// Runs a few processes, or the number in `POSTMORTEM_STORMS`.
 @Suite struct StormTests {
   private enum Noise: CaseIterable {
     case request, requestOfAllThreads, stopWithoutRequest, watchdog, setID, pause, order, dump,
       priority
   }
 
-  /// Those that somebody else may send.
+  /// The crash signals that another process may send.
   private static let crashSignals = [
     SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGXCPU,
   ]
@@ -27,7 +28,7 @@ import Testing
   private static let processes =
     ProcessInfo.processInfo.environment["POSTMORTEM_STORMS"].flatMap(Int.init) ?? 8
 
-  /// Up to three crash signals, some close together: the end is by one of them, with one report of it.
+  /// Sends up to three crash signals, some close together: one of them ends the process and leaves one report.
   @Test func everyCrashIsOneReportOfItsSignal() async throws {
     for _ in 0..<Self.processes {
       let seed = UInt64.random(in: .min ... .max)
@@ -52,17 +53,17 @@ import Testing
       _ = try await victim.process()
       let reports = try victim.reports().map { try victim.snapshot(of: $0) }
       #expect(reports.filter { $0.request == nil }.map { $0.exception?.signal } == [end], what)
-      // A dump of the process's own is given up for the crash of the thread that takes it: its main
-      // thread's, one at most.
+      // If the main thread crashes while it takes a dump of its own process, it abandons the dump; this can
+      // happen once.
       let torn = reports.filter { !$0.capture.isComplete }
       #expect(torn.count <= 1 && torn.allSatisfy { $0.request?.kind == .program }, what)
     }
   }
 
-  /// A thread that disturbs a process until it is told to finish.
+  /// A thread that disturbs a process until `finish` is called.
   private final class Storm: Sendable {
     private let process: Int32
-    /// Never stands for another process, however late a signal is sent.
+    /// A descriptor of the process: it never refers to another process, however late a signal is sent.
     private let descriptor: Int32
     private let signals: OwnerSignals
     private let isOver = Atomic(false)
@@ -74,13 +75,14 @@ import Testing
       descriptor = pm_open_process(process)
       try #require(descriptor >= 0)
       Thread.detachNewThread { [self] in
-        // The order of a process that has ended raises it, in this thread alone.
+        // Writing to a process that has ended raises SIGPIPE, in this thread only.
         var brokenPipe = sigset_t()
         unsafe sigemptyset(&brokenPipe)
         unsafe sigaddset(&brokenPipe, SIGPIPE)
         unsafe pthread_sigmask(SIG_BLOCK, &brokenPipe, nil)
         var random = SeededGenerator(seed: seed)
-        // The victim says each order once more, and nobody reads it: so many have room in its pipe.
+        // The victim prints each order again, and the test does not read its output: 1,000 orders fit into the
+        // pipe.
         for _ in 0..<1_000 where !isOver.load(ordering: .relaxed) {
           make(noises.randomElement(using: &random)!, running, &random)
           if Int.random(in: 0..<10, using: &random) < 7 {
@@ -118,14 +120,14 @@ import Testing
       }
     }
 
-    /// Fails once the process has ended.
+    /// Does nothing once the process has ended.
     private func send(_ signal: Int32, _ value: UInt64 = 0) {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard unsafe poll(&entry, 1, 0) == 0 else { return }
       _ = pm_queue_signal(process, process, signal, value)
     }
 
-    /// glibc's SIGSETXID, by which a crash stops threads that block all else.
+    /// glibc's SIGSETXID, with which a crash stops threads that block all other signals.
     private static let setID: Int32 = 33
 
     func finish() {

@@ -9,11 +9,11 @@ import ProcessSnapshot
 import Synchronization
 import Testing
 
-/// The signal of the watchdog's timer, sent by somebody else.
+/// The signal of the watchdog's timer, sent by another process.
 @Suite struct TickTests {
-  /// As fast as a processor can.
+  /// Sends signals as fast as a processor can.
   private final class Flood: Sendable {
-    /// Shows the end of the process, whose ID another one could have then.
+    /// Shows when the process has ended; after that, another process may have its ID.
     private let descriptor: Int32
     private let isOver = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
@@ -40,8 +40,8 @@ import Testing
 
   @Test func theyNeitherCutADumpNorHoldItUp() async throws {
     let victim = try await LiveVictim()
-    // The signals that a user's processes have pending are counted together: a flood without a bound of its own would leave
-    // none for the proofs beside this one.
+    // The kernel limits the pending signals of all processes of a user together: without its own limit, the flood
+    // would leave none for the proofs that run at the same time.
     let running = try RunningVictim(
       "/usr/bin/prlimit",
       [

@@ -3,16 +3,16 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Programs whose owners and waiters are known, by crash-lab's `locks`: as hang, capture and core file.
+/// Programs with known owners and waiters, by crash-lab's `locks`, as hangs, captures and core files.
 @Suite struct WaitingTests {
-  /// All scenes in all ways, or one way each.
+  /// True to test all scenes in all ways; false to test each scene in one way.
   private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_WAITS"] == "all"
 
   enum Way: String, CaseIterable, Sendable {
     case hang, capture, core
   }
 
-  /// What is read of `postmortem show --json`.
+  /// The fields of `postmortem show --json` that the tests read.
   struct Shown: Decodable {
     struct Cause: Decodable {
       let kind: String
@@ -35,7 +35,7 @@ import Testing
     let waits: [Wait]
   }
 
-  /// - Parameter ways: of the everyday run; a full one takes all.
+  /// - Parameter ways: the ways that a normal run distributes over the scenes; a full one tests all of them.
   private static func cases(_ scenes: [(String, Int)], _ ways: [Way]) -> [(String, Int, Way)] {
     scenes.enumerated().flatMap { index, scene in
       (isFull ? Way.allCases : [ways[index % ways.count]]).map { (scene.0, scene.1, $0) }
@@ -61,7 +61,7 @@ import Testing
     if kind == "queue" {
       #expect(Set(circle.map(\.name)) == Set((0..<count).map { "crash-lab.\($0)" }))
     }
-    // The place of each of two threads.
+    // The head shows where each of the two threads waits.
     let head = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(10)
     let places = head.joined(separator: " ").components(separatedBy: "takeSecond").count - 1
     #expect(places >= min(count, 2), "\(head)")
@@ -81,7 +81,7 @@ import Testing
       shown.waits.first { $0.owner != nil && $0.place?.contains("Locks") == true }, "\(text)")
     #expect(wait.certain, "\(wait)")
     guard way == .hang else { return }
-    // The owner's place, not the waiter's.
+    // The place is the owner's, not the waiter's.
     #expect(shown.place?.contains("holdForEver") == true, "\(text)")
     #expect(shown.signature?.contains("holdForEver") == true, "\(text)")
     #expect(shown.explanation?.contains("which is in clock_nanosleep") == true, "\(text)")
@@ -99,7 +99,7 @@ import Testing
     #expect(wait.owner == nil && wait.readers == readers, "\(wait)")
   }
 
-  /// Locks that threads take and give back all the time, always in one order.
+  /// Threads take and release locks all the time, always in the same order.
   @Test func contentionIsNoDeadlock() async throws {
     let victim = try await LiveVictim()
     let running = try victim.start("locks", "contended", "waits")
@@ -119,7 +119,7 @@ import Testing
     #expect(waiting > 0)
   }
 
-  /// The kernel and libdispatch refuse these circles, and the runtime ends the process.
+  /// The kernel and libdispatch refuse these deadlocks, and the runtime ends the process.
   @Test(
     arguments: [("swift-2", 2), ("swift-3", 3), ("swift-self", 1), ("queue-self", 0)],
     [BuildConfiguration.asTested, .release])

@@ -1,9 +1,9 @@
 import CrashTestSupport
 import Foundation
 
-/// A package of Debian's, named by a committed list, so that each run has the same.
+/// A Debian package from a committed list, so that each run uses the same version.
 struct DebianPackage {
-  /// One that the mirror no longer has, or that cannot be downloaded now.
+  /// A package that the mirror no longer has, or that cannot be downloaded now.
   struct Missing: Error, CustomStringConvertible {
     let package: String
     let isGone: Bool
@@ -15,7 +15,7 @@ struct DebianPackage {
     }
   }
 
-  /// Below the mirror's directory.
+  /// The path below the mirror's directory.
   let path: String
   let digest: String
 
@@ -23,7 +23,7 @@ struct DebianPackage {
 
   /// Reads the packages of one name from a list, whose lines are a name, a path and a digest.
   ///
-  /// - Parameter list: below `Tests/Proofs`.
+  /// - Parameter list: a path below `Tests/Proofs`.
   static func all(of name: String, in list: String) throws -> [DebianPackage] {
     let text = try String(
       contentsOfFile: BuiltProducts.packageRoot + "/Tests/Proofs/" + list, encoding: .utf8)
@@ -34,14 +34,14 @@ struct DebianPackage {
     }
   }
 
-  /// Tells one list from another by its packages.
+  /// Returns a text that differs for lists with different packages.
   static func mark(of packages: [DebianPackage]) -> String {
     packages.map { $0.digest.prefix(4) }.joined()
   }
 
-  /// Downloads it by apt's own program, which compares the digest.
+  /// Downloads the package with apt's helper program, which verifies the digest.
   ///
-  /// - Throws: `Missing`. A file with another digest is another error.
+  /// - Throws: `Missing` if it cannot be downloaded; another error for a file with another digest.
   func download(to file: String, in place: String) async throws {
     let uri = Self.mirror + "/" + path.replacing("+", with: "%2b")
     let run = try await ChildProcess.run(
@@ -50,14 +50,14 @@ struct DebianPackage {
       in: place, patience: 300)
     if run.end.exitCode == 0 { return }
     let text = run.standardOutput + run.standardError
-    // "Hash Sum mismatch".
+    // apt prints "Hash Sum mismatch".
     guard run.end.exitCode != nil, !text.contains("mismatch") else {
       throw OutsideToolError("apt-helper: \(run)")
     }
     throw Missing(package: name, isGone: text.contains("404"))
   }
 
-  /// This machine's own source of packages, else Debian's.
+  /// The package source that this machine uses, else Debian's.
   private static let mirror: String = {
     let directory = "/etc/apt/sources.list.d"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []

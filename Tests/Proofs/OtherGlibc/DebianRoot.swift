@@ -4,7 +4,10 @@ import Foundation
 
 /// The C library of another version of Debian, unpacked below `.build/other-glibc` and kept there.
 struct DebianRoot {
-  /// - Parameter name: of the version, as in `Packages.txt`.
+  /// Unpacks a version, once.
+  ///
+  /// - Parameter name: the version's name in `Packages.txt`.
+  ///
   /// - Throws: `DebianPackage.Missing`.
   static func made(_ name: String) async throws -> CatalogueRoot {
     let packages = try DebianPackage.all(of: name, in: "OtherGlibc/Packages.txt")
@@ -12,7 +15,7 @@ struct DebianRoot {
       throw OutsideToolError("\(packages.count) packages of \(name)")
     }
     let place = BuiltProducts.packageRoot + "/.build/other-glibc"
-    // Another list is another root.
+    // Another list of packages gets another directory.
     let root = "\(place)/\(name)-\(DebianPackage.mark(of: packages))"
     guard !FileManager.default.fileExists(atPath: root) else {
       return try CatalogueRoot(path: root)

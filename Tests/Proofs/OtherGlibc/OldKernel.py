@@ -1,9 +1,12 @@
 # Runs a program under a filter that refuses what an older kernel does not have.
 #
-#   OldKernel.py RULE... -- PROGRAM [ARGUMENT...]
+# OldKernel.py RULE... -- PROGRAM [ARGUMENT...]
 #
-# A rule is "LAST", which answers all later system calls with ENOSYS, "NUMBER=", which answers that one with ENOSYS, or
-# "NUMBER:ARGUMENT:FIRST:LAST", which answers it with EINVAL where the argument of that place, from 0, is in the range.
+# A rule is one of:
+# - LAST: all later system calls fail with ENOSYS.
+# - NUMBER=: this call fails with ENOSYS.
+# - NUMBER:ARGUMENT:FIRST:LAST: this call fails with EINVAL if the argument with this index, from 0,
+#   is in the range.
 #
 # Source: seccomp(2).
 import ctypes, os, struct, sys

@@ -6,11 +6,13 @@
   import ProcessSnapshot
   import Testing
 
-  /// The handler and the tool without what older kernels lack: seccomp refuses it from the program's start on, and a
-  /// preloaded library hides what the kernel tells a program.
+  /// The handler and the tool without the features that older kernels lack.
+  ///
+  /// A seccomp filter refuses them from the program's start on, and a preloaded library hides the entries of the
+  /// auxiliary vector.
   @Suite(.needs(.python3))
   struct OldKernelTests {
-    /// What a kernel lacks, as rules of `OldKernel.py`.
+    /// The features that a kernel lacks, as rules of `OldKernel.py`.
     struct Kernel: Sendable, CustomTestStringConvertible {
       let testDescription: String
       let rules: [String]
@@ -18,10 +20,10 @@
       var hasProcessDescriptors = true
       var wipesCopies = true
 
-      /// False for the last three, which are kernels.
+      /// False for the last three, which are whole kernel versions.
       var isFeature: Bool { testDescription.hasPrefix("without") }
 
-      /// Rows of the table in Docs/Internals/SystemCalls.md, one at a time.
+      /// The rows of the table in Docs/Internals/SystemCalls.md, one at a time.
       static let features = [
         Kernel(
           testDescription: "without MADV_WIPEONFORK", rules: ["28:2:18:19"], hidesVector: false,
@@ -36,10 +38,11 @@
           hidesVector: false),
       ]
 
-      /// All that a kernel lacks: system calls after its last one, and advice of madvise(2).
+      /// Everything that a kernel version lacks: system calls after its last one, and advice values of
+      /// madvise(2).
       ///
-      /// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/mman-common.h of each;
-      /// 100 and 101 are older.
+      /// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/mman-common.h of each
+      /// version; 100 and 101 are older.
       static let all =
         features + [
           Kernel(

@@ -4,10 +4,10 @@
   import Foundation
   import Testing
 
-  /// What the handler asks of glibc and of the kernel, by the linked program and by the sources: no more than the documents say.
+  /// The linked program and the sources need no newer glibc and kernel than the documents say.
   @Suite
   struct OldestSystemTests {
-    /// Docs/Internals/SystemCalls.md, "Older systems".
+    /// The glibc version in Docs/Internals/SystemCalls.md, "Older systems".
     private static let glibc = [2, 34]
     /// The last system call of Linux 4.18, rseq.
     private static let lastCall = 334
@@ -30,7 +30,8 @@
       #expect(count > 50, "\(child.standardOutput.prefix(2000))")
     }
 
-    /// The crash itself makes none but these: `SystemCallFailureTests` refuses each, with ENOSYS too.
+    /// The crash itself makes no other newer calls: `SystemCallFailureTests` makes each call fail, including with
+    /// ENOSYS.
     @Test func eachSystemCallThatAKernelOf2018DoesNotHaveIsInTheTableOfWhatIsThenLacking() throws {
       let root = BuiltProducts.packageRoot
       let numbers = Dictionary(

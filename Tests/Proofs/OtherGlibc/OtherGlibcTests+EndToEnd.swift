@@ -5,7 +5,7 @@
   import Testing
 
   extension OtherGlibcTests {
-    /// The part of `swift test` that goes from a crash to its report, with the newest C library.
+    /// Runs the end-to-end tests of `swift test` with the newest C library.
     ///
     /// All other files are this machine's, because the tests start compilers and shells.
     @Test func theEndToEndTestsPassWithTheNewestToo() async throws {

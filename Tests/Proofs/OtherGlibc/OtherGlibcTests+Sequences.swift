@@ -8,11 +8,11 @@
 
   /// Restartable sequences (rseq), for which newer C libraries register each thread.
   extension OtherGlibcTests {
-    /// Nil is this machine's own C library.
+    /// Nil stands for this machine's own C library.
     static let systemsAndThisOne: [String?] = [nil] + systems
 
-    /// Inside a sequence, the kernel has a signal handler return to the sequence's abort handler, from which the program
-    /// would go on.
+    /// Inside a sequence, the kernel makes a signal handler return to the sequence's abort handler, so the
+    /// program would continue there.
     @Test(arguments: ["inside", "after"], systemsAndThisOne)
     func aFaultAtASequenceEndsAsAlone(_ scene: String, _ system: String?) async throws {
       let directory = try TemporaryDirectory()

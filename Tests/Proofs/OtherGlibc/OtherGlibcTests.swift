@@ -4,8 +4,8 @@
   import Foundation
   import Testing
 
-  /// crash-lab, with Swift's libraries linked statically and dynamically, under C libraries that are newer than this
-  /// machine's.
+  /// crash-lab, with Swift's libraries linked statically and dynamically, with C libraries that are newer than
+  /// this machine's.
   @Suite(.serialized, .enabled("needs root") { geteuid() == 0 })
   struct OtherGlibcTests {
     static let systems = ["trixie", "sid"]
@@ -39,7 +39,7 @@
       try await check(cases, system, root)
     }
 
-    /// Without the programs that another one starts, of which there are none.
+    /// Leaves out scenes that start other programs, because the other root has none.
     @Test(arguments: systems)
     func blockedSignalsAreAsAlone(_ system: String) async throws {
       guard let root = try await root(system) else { return }

@@ -1,5 +1,5 @@
-// Preloaded: the kernel tells neither the size of a signal's frame nor that the FS base can be read.
-// Source: getauxval(3).
+// A preloaded library: it hides the auxiliary vector's entries for the size of a signal frame and
+// for the instructions that read the FS base. Source: getauxval(3).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,8 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The arm64 code, without such a machine: compiled, compared with the system's headers, and run under an emulator.
+/// The arm64 code, checked without an arm64 machine: compiled, compared with the system's headers, and run in an
+/// emulator.
 @Suite(.needs(.arm64Headers), .needs(.arm64Compiler), .needs(.arm64Emulator))
 struct ARM64Tests {
   private static let root = BuiltProducts.packageRoot
@@ -44,7 +45,7 @@ struct ARM64Tests {
       }
     }
     #expect(count >= 10)
-    // The comparison compares: with another place of the registers it fails.
+    // The comparison works: it fails if the header has the registers at another offset.
     let headers = directory.path + "/include"
     try FileManager.default.copyItem(
       atPath: Self.root + "/Sources/CSignalSafe/include", toPath: headers)
@@ -61,7 +62,8 @@ struct ARM64Tests {
     #expect(planted.end.exitCode == 1 && planted.standardError.contains("uc_mcontext.pc"))
   }
 
-  /// Entry by the kernel's frame, registers in it, recovery points, changes of stack, captured contexts.
+  /// Tests the entry through the kernel's frame, the registers in it, recovery points, stack changes and captured
+  /// contexts.
   @Test func theAssemblyAndTheSignalFrameDoUnderQemuWhatTheyMust() async throws {
     let program = directory.path + "/entry"
     try await run(
@@ -82,8 +84,9 @@ struct ARM64Tests {
     "Minidump", "Stackwalk", "CrashReport", "CrashReportDatabase", "CrashConverter",
   ]
 
-  /// The standard library comes from the toolchain's textual interfaces for this machine, and code is
-  /// checked, not generated: those bodies that only x86_64 has are left out of them.
+  /// The standard library comes from the toolchain's textual interfaces for this machine.
+  ///
+  /// Code is checked, not generated, so function bodies that only x86_64 can compile are removed from them.
   @Test func eachSwiftModuleWithCodeForAnArchitecturePassesTheCompilersChecksForArm64() async throws
   {
     let swiftc = try Toolchain.path(of: "swiftc")
@@ -97,7 +100,7 @@ struct ARM64Tests {
         try Self.files(in: "Sources/" + module, ".swift"))
       #expect(!text.contains("warning:"), "\(module): \(text)")
     }
-    // A planted error that arm64 alone has is found.
+    // A planted error in code for arm64 is found.
     let planted = directory.path + "/planted.swift"
     try "func f() {\n#if arch(arm64)\n  let text: Int = \"\"\n#endif\n}\n".write(
       toFile: planted, atomically: false, encoding: .utf8)
@@ -128,7 +131,7 @@ struct ARM64Tests {
     return child.standardOutput + child.standardError
   }
 
-  /// Lays out what the compiler looks for: its resources, the system's headers, and module maps.
+  /// Lays out the files that the compiler looks for: its resources, the system's headers, and module maps.
   private func makeResources(from library: String) throws {
     let files = FileManager.default
     func make(_ name: String) throws -> String {
@@ -159,7 +162,7 @@ struct ARM64Tests {
         encoding: .utf8)
       let folder = try make("resources/linux/\(name).swiftmodule")
       try interface.replacing("x86_64-unknown-linux-gnu", with: "aarch64-unknown-linux-gnu")
-        // Float80's, which arm64 has not.
+        // These bodies belong to Float80, which arm64 does not have.
         .replacing("self = _stdlib_remainderl(self, other)", with: "_ = other")
         .replacing("self = _stdlib_squareRootl(self)", with: "_ = self")
         .write(

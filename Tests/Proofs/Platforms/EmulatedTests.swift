@@ -4,7 +4,7 @@
   import ProcessSnapshot
   import Testing
 
-  /// qemu-user, which runs images of another processor: its version 7.2 calls handlers with a misaligned stack.
+  /// Runs crash-lab under qemu-user, whose version 7.2 calls signal handlers with a misaligned stack.
   @Suite(.needs(.ownEmulator))
   struct EmulatedTests {
     private func run(
@@ -35,7 +35,7 @@
       let snapshot = try #require(processed.snapshots.first)
       #expect(snapshot.exception?.signal == signal)
       #expect(snapshot.capture.sectionsAbandoned ?? 0 == 0)
-      // The entry for stops works too: the sleeping threads are stopped.
+      // The handler's entry for the stop signal works too: the sleeping threads are stopped.
       #expect(snapshot.capture.threadsStopped ?? 0 >= 3)
     }
 

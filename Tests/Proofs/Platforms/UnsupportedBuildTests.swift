@@ -2,14 +2,14 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The build of a developer on macOS, or with Musl: here on Linux, told by the environment.
+/// The build on macOS, or with Musl: here on Linux, selected by an environment variable.
 @Suite struct UnsupportedBuildTests {
   private let directory: SharedDirectory
   private var built: String { directory.path + "/build/debug" }
 
   init() throws { directory = try SharedDirectory() }
 
-  /// Builds the libraries, MinimalCLI and ReportingService as another system would.
+  /// Builds the libraries, MinimalCLI and ReportingService as on an unsupported system.
   private func build() async throws {
     let build = try await ChildProcess.run(
       "/usr/bin/env",
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func anotherCLibraryThanGlibcStopsTheBuildWithTheRemedy() async throws {
-    // Freestanding: of no library at all.
+    // Freestanding: without any C library.
     let header = BuiltProducts.packageRoot + "/Sources/CSignalSafe/include/CSignalSafe.h"
     let child = try await ChildProcess.run(
       try Toolchain.path(of: "clang"), ["-ffreestanding", "-fsyntax-only", "-x", "c", header],
@@ -58,7 +58,7 @@ import Testing
     #expect(child.standardError.contains("POSTMORTEM_PLATFORM=unsupported"))
   }
 
-  /// Compares the files that the compiler read, by its own lists, with those that every system has.
+  /// Compares the files that the compiler read, from its own dependency lists, with those that every system has.
   private func readFiles() throws {
     let portable: Set<String> = [
       "Dispatch", "Swift", "SwiftOnoneSupport", "_Concurrency", "_StringProcessing",

@@ -1,6 +1,6 @@
-/// The secrets of crash-lab's `--plant`, and ways to find them.
+/// The secrets that crash-lab's `--plant` places in memory, and ways to find them.
 struct PlantedSecrets {
-  /// Without words that reports have anyway, such as "work" in paths.
+  /// The text has no words that reports contain anyway, such as "work" in paths.
   static let path = "rN7-path-Gw3Hv"
   static let argument = "rV8-Aw6qJs-Bx4Tn9"
   private static let texts =
@@ -11,16 +11,16 @@ struct PlantedSecrets {
       "bQ7-cT8xt-Tw2Jr5", "vF8-wK5cR9mb-Kp3Xd", path,
       argument,
     ] + inObjects
-  /// Those that Swift has allocated: in fields, strings, arrays, bytes, dictionaries and captures.
+  /// The secrets in Swift objects: in fields, strings, arrays, bytes, dictionaries and captures.
   static let inObjects = [
     "oB6-fd-Rj4Wn8Cv", "iF3-Hx5-Lw9Qz", "aR4-ay-Kx7PdMb", "bY5-bt-Hn3Vt6Ks",
     "dT9-vl-Gm8ZcQd", "cL2-ctx-Yb6FsPq7", "dA8-dt-Pw6Kj3VsNg",
-    // In what looks like an object's count and like metadata.
+    // Secrets in memory that looks like an object's reference count and metadata.
     "wM7-cnt1", "mD4-meta-Zk9Xw2LpQ8-Jv5B", "gA6-Ty3R",
   ]
   private static let numbers: [UInt64] = [4_111_222_233_334_444, 7391]
 
-  /// Eight bytes of a secret, at any place in it, and which it is.
+  /// Each sequence of eight bytes within a secret, and the secret that contains it.
   private var pieces: [UInt64: String] = [:]
 
   init() {
@@ -35,7 +35,7 @@ struct PlantedSecrets {
     }
   }
 
-  /// Those of which eight bytes are somewhere.
+  /// The secrets of which at least eight consecutive bytes are found.
   func found(inBytes bytes: [UInt8]) -> Set<String> {
     var found: Set<String> = []
     var word: UInt64 = 0
@@ -46,13 +46,13 @@ struct PlantedSecrets {
     return found
   }
 
-  /// The same, and words of them as hexadecimal numbers.
+  /// The same for a text, which may also contain the secrets' words as hexadecimal numbers.
   func found(inText text: String) -> Set<String> {
     var found = found(inBytes: Array(text.utf8))
     var number: UInt64 = 0
     var digits = 0
     func end() {
-      // Short ones are offsets and lengths.
+      // Short numbers are offsets and lengths.
       if digits >= 8 || number == 7391, let text = pieces[number] { found.insert(text) }
       (number, digits) = (0, 0)
     }

@@ -12,8 +12,8 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Crashes of a program with secrets in memory, registers and what it tells: the full report has them, a
-/// private one in none of its forms.
+/// Crashes of a program with secrets in memory, in registers and in its annotations: the full report contains
+/// them, a private one contains none in any of its forms.
 @Suite struct PlantedSecretsTests {
   struct Death: Sendable, CustomTestStringConvertible {
     let kind: String
@@ -52,7 +52,7 @@ import Testing
     let planted = secrets.found(inBytes: dump)
     #expect(planted.count >= 8, "the full dump has them")
     #expect(planted.contains(PlantedSecrets.path))
-    // The stacks of these two leave the objects out.
+    // For these two kinds, the objects are outside the captured part of the stack.
     if !["await-chain", "stack-overflow"].contains(death.kind) {
       #expect(!planted.isDisjoint(with: PlantedSecrets.inObjects))
     }
@@ -87,13 +87,13 @@ import Testing
       #expect(processed.count == 1 && processed[0].outcome.kind == .complete, "\(processed)")
       let snapshot = try await checkAllForms(database, processed)
       #expect(snapshot.process.privacy?.rawValue == (privacy == "sanitized" ? 1 : 2))
-      // The type of the object with the secrets is no secret.
+      // The name of the type that holds the secrets is no secret.
       if death.kind == "null-read" {
         let objects = CrashReport(snapshot: snapshot, symbolicating: true).words.compactMap(
           \.object)
         let types = objects.compactMap(\.type?.short)
         #expect(types.contains("SecretObjects") == (privacy == "sanitized"), "\(types)")
-        // Memory with a secret in the place of the count is no object.
+        // Memory with a secret in place of the reference count must not be shown as an object.
         #expect(objects.allSatisfy { $0.type?.short != "SecretObjects" || $0.count.strong > 0 })
       }
       let frames = Frames(snapshot, SymbolSource())
@@ -128,7 +128,7 @@ import Testing
 
   // MARK: - Crashes
 
-  /// Lets the program die; the dump and its name.
+  /// Crashes the program; returns the dump and its name.
   private func crash(_ death: Death, privacy: String?) async throws -> ([UInt8], String) {
     let database = directory.path + "/victim-\(privacy ?? "full")"
     let option = privacy.map { ["--privacy", $0] } ?? []
@@ -166,7 +166,7 @@ import Testing
 
   // MARK: - Forms
 
-  /// Looks in everything that a conversion leaves and a report can become.
+  /// Searches all files that a conversion leaves and all forms of a report.
   private func checkAllForms(
     _ database: String, _ processed: [ProcessedDump]
   ) async throws -> ProcessSnapshot {
@@ -195,7 +195,7 @@ import Testing
       + secrets.found(inText: HTMLReport.text(of: report)).map { "HTML: \($0)" }
   }
 
-  /// What a server gets of a full report.
+  /// Checks what a server receives of a full report.
   private func checkUploads(_ dump: [UInt8], _ name: String) async throws {
     let database = directory.path + "/full"
     try place(dump, name, in: database)
@@ -210,7 +210,7 @@ import Testing
     #expect(try !inEvents(database, .full).isEmpty, "a full event has some")
   }
 
-  /// The secrets in the events of envelopes.
+  /// The secrets in the events of Sentry envelopes.
   private func inEvents(_ database: String, _ privacy: ReportPrivacy) throws -> Set<String> {
     var options = UploadOptions()
     options.privacy = privacy
@@ -223,7 +223,7 @@ import Testing
 
   private func uploaded(_ database: String, _ privacy: ReportPrivacy) async throws -> [String] {
     let receiver = try UploadReceiver()
-    // Each upload from a copy: a report goes once.
+    // Each upload uses a copy of the database, because a report is uploaded only once.
     let copy = directory.path + "/upload-\(UUID().uuidString)"
     try FileManager.default.copyItem(atPath: database, toPath: copy)
     defer { try? FileManager.default.removeItem(atPath: copy) }
@@ -244,7 +244,7 @@ import Testing
   }
 }
 
-/// The frames of all threads, as far as they are compared.
+/// The parts of the frames of all threads that are compared.
 private struct Frames {
   var all: [String] = []
   /// The functions on the crashing thread's stack.

@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Glibc
 
-/// Kernel file locks on anything in a directory, as `/proc/locks` tells.
+/// Kernel file locks on anything in a directory, from `/proc/locks`.
 ///
 /// Source: proc_locks(5): the sixth field is major:minor:inode.
 enum FileLocks {

@@ -15,7 +15,7 @@ import Testing
     dumps = try PendingDatabase()
   }
 
-  /// Every dump is one whole report, and nothing else is left.
+  /// Checks that every dump became one whole report, and that no other files are left.
   private func checkReports(of ids: [ReportID]) throws {
     let reports = try dumps.reports
     #expect(Set(reports.map(\.id)) == Set(ids))
@@ -38,7 +38,7 @@ import Testing
       }
       return try await group.reduce(into: []) { $0 += $1 }
     }
-    // A thread that finds another one at work on a dump says so.
+    // A thread that finds another thread converting a dump reports that.
     let processed = all.filter { !$0.description.contains(": left for now: ") }
     #expect(processed.allSatisfy { $0.outcome == .complete })
     #expect(processed.map(\.reportID).sorted() == ids.sorted(), "each processed by one thread")
@@ -58,7 +58,7 @@ import Testing
 
   @Test func killedConvertersLoseNothingAndDoubleNothing() throws {
     let ids = try (0..<40).map { _ in try dumps.putDump() }
-    // However far each comes before it dies, the next one goes on from there.
+    // However far each converter gets before it is killed, the next one continues from there.
     for delay in 0..<9 {
       let racer = try Racer(database: dumps.path)
       try racer.letGo()
@@ -67,14 +67,14 @@ import Testing
       _ = try racer.lines()
     }
     _ = try processIntermediateDumps(database: dumps.path, identifier: "app")
-    // Two that died at the same one have it set aside, which is not lost.
+    // A dump that ended two converters is quarantined, not lost.
     for name in dumps.directory.names("quarantine") where PendingDumpName(fileName: name) != nil {
       try FileManager.default.moveItem(
         atPath: "\(dumps.path)/quarantine/\(name)", toPath: dumps.path(of: name))
       try FileManager.default.removeItem(atPath: "\(dumps.path)/quarantine/\(name).reason")
     }
     _ = try processIntermediateDumps(database: dumps.path, identifier: "app")
-    // A killed converter may have left a half-written report, which is not one.
+    // A killed converter may have left a half-written report, which does not count as a report.
     let left = try dumps.reports.filter { $0.state == .new }
     for report in left {
       try FileManager.default.removeItem(atPath: report.path)
@@ -100,7 +100,7 @@ import Testing
     try checkReports(of: [id])
   }
 
-  /// The name of a claim that a live process of this place holds.
+  /// The name of a claim that a live process on this machine holds.
   private func claimName(_ id: ReportID, processID: UInt32) throws -> String {
     let host = HostIdentity.current()
     guard case .found(let process) = ProcessProbe.look(at: processID),
@@ -118,7 +118,7 @@ import Testing
     let dead = try Racer(database: dumps.path)
     dead.kill()
     _ = try dead.lines()
-    // Given back after a failure, or left by a converter that ended.
+    // The claim was given back after a failure, or left by a converter that ended.
     for (attempt, isGivenBack, isTaken) in [
       (1, true, true), (2, true, true), (3, true, false), (1, false, true), (2, false, false),
       (.max, true, false),
@@ -128,7 +128,8 @@ import Testing
         attempt: attempt, processID: isGivenBack ? 0 : dead.processID, startTime: 0,
         place: isGivenBack ? 0 : host.place)
       let name = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
-      // The report of the very same dump would be all there is to be had of it.
+      // A dump that must be quarantined has other contents than the converted ones: for the same contents, the
+      // converter would use the existing report.
       try dumps.put(PendingDatabase.complete + (isTaken ? [] : [0]), name.description)
       let outcome = try processIntermediateDumps(database: dumps.path).first?.outcome
       if isTaken {

@@ -10,9 +10,9 @@ import ProcessSnapshot
 import Synchronization
 import Testing
 
-/// Eight processes of two programs on one database that crash, hang, are killed, fork and restart at random.
+/// Eight processes of two programs that share a database crash, hang, are killed, fork and restart at random.
 ///
-/// A few rounds, or as many seconds as `POSTMORTEM_STRESS_SECONDS` says.
+/// They run a few rounds, or for the seconds in `POSTMORTEM_STRESS_SECONDS`.
 @Suite struct StressTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -21,21 +21,22 @@ import Testing
     directory = try SharedDirectory()
   }
 
-  /// What the eight have seen.
+  /// What the test observed of the eight processes.
   private struct Tally {
     var runs = 0
-    /// The process IDs that said they were about to crash.
+    /// The IDs of the processes that announced a crash.
     var crashed: [UInt32] = []
-    /// Those that said they hang, and were killed.
+    /// The IDs of the processes that announced a hang, and were killed.
     var hung: [UInt32] = []
-    /// Those that said they had started, and were killed without another word.
+    /// The IDs of the processes that announced their start, and were killed without another line.
     var killed: [UInt32] = []
-    /// Those that crashed after they had started themselves again.
+    /// The IDs of the processes that crashed after they had executed themselves again.
     var replaced: [UInt32] = []
     var problems: [String] = []
   }
 
-  /// What the reports say, looked at as they come: of some thousand the oldest are pruned.
+  /// What the reports contain; the test reads them during the run, because the oldest of some thousand reports
+  /// are pruned.
   private struct Harvest {
     var crashed: [UInt32] = []
     var hung: [UInt32] = []
@@ -99,21 +100,21 @@ import Testing
     try harvest.takeReports(of: database)
     #expect(
       harvest.crashed.sorted() == result.crashed.sorted(), "\(result.runs) runs, seed \(seed)")
-    // A hang that had been dumped when the process was killed is one report; one that was overtaken
-    // by a crash is none, and neither is that process's end.
+    // If the process was killed after its hang was dumped, the hang is one report. If it crashed, neither the
+    // hang nor the end of the process is a report.
     let hung = Set(harvest.hung)
     #expect(hung.isSubset(of: result.hung) && hung.count == harvest.hung.count, "seed \(seed)")
     let ended = Set(harvest.ended).intersection(result.crashed)
     #expect(ended.isSubset(of: result.replaced), "seed \(seed)")
-    // Of a program that dies faster than anybody converts, the oldest leftovers go unread:
-    // PendingDumpBound.maximumLeftovers. Forty runs are fewer.
+    // A program that crashes faster than its files are converted loses the oldest leftovers:
+    // PendingDumpBound.maximumLeftovers. Forty runs stay below it.
     if seconds == nil { #expect(Set(result.killed).isSubset(of: harvest.ended), "seed \(seed)") }
     if seconds != nil { #expect(!hung.isEmpty) }
     print(
       "\(result.runs) runs, \(harvest.crashed.count) crashes, \(hung.count) hangs, "
         + "\(harvest.ended.count) ends")
-    // A run that was killed between its FIFO and its locked file leaves what a conversion removes
-    // only when it is an hour old: it could be a start under way.
+    // If a run was killed between creating its FIFO and its locked file, a conversion removes the FIFO only after
+    // an hour: the process could still be starting.
     let left = directory.names("db/pending-serialized-dumps")
     #expect(left.filter { !$0.hasSuffix(".fifo") && !$0.hasSuffix(".run") } == [])
     #expect(directory.names("db/quarantine") == [])
@@ -136,7 +137,7 @@ import Testing
       ? try Racer(processingItself: name, database: database)
       : try Racer("HandlerOnlyVictim", [database, name])
     if isImpatient || deed == "wait-and-abort" {
-      // Alive for a while, and then killed wherever it is, or let go to crash.
+      // The process lives for a while; then the test kills it, or lets it crash.
       usleep(UInt32(generator.next() % 60_000))
       if isImpatient { victim.kill() } else { try victim.letGo() }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Programs of others that read minidumps and exports.
+/// Other projects' programs that read minidumps and exports.
 enum DumpReaders {
-  /// Where a tool may be missing; in CI its tests run and fail instead of being skipped.
+  /// True if the tool is installed, and in CI, where its tests must fail instead of being skipped.
   static func isWanted(_ isThere: Bool) -> Bool {
     isThere || ProcessInfo.processInfo.environment["CI"] == "true"
   }
@@ -19,7 +19,7 @@ enum DumpReaders {
     (try? run("/usr/bin/env", ["python3", "-c", "import \(name)"]))?.status == 0
   }
 
-  /// Runs a program to its end.
+  /// Runs a program until it exits.
   static func run(_ path: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
     let process = Process()
     let pipe = Pipe()

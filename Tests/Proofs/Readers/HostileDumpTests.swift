@@ -2,13 +2,13 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Many dumps that no process ever leaves: whatever their numbers, nothing that reads them ends.
+/// Many dumps that no process would write: whatever numbers they contain, no reader crashes.
 @Suite struct HostileDumpTests {
-  /// How many dumps; `POSTMORTEM_EXTREME_DUMPS` says otherwise.
+  /// The number of dumps; `POSTMORTEM_EXTREME_DUMPS` changes it.
   private static let count =
     UInt64(ProcessInfo.processInfo.environment["POSTMORTEM_EXTREME_DUMPS"] ?? "") ?? 4_000
   private static let batch: UInt64 = 5_000
-  /// Behind those of the everyday tests.
+  /// The first seed, after those of the everyday tests.
   private static let first: UInt64 = 1_000_000
 
   /// Dumps of real crashes.

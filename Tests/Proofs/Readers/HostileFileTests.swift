@@ -5,13 +5,14 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// Bounds of memory that hold whatever the size of a dump and whatever the files that it names: the
-/// kernel refuses the process more (RLIMIT_DATA counts all private memory that can be written).
+/// Memory limits that hold for any dump size and for any files that a dump names.
+///
+/// The kernel enforces them: RLIMIT_DATA counts all private writable memory.
 @Suite(.serialized)
 struct HostileFileTests {
-  /// MiB of `show`, hostile or not.
+  /// The limit in MiB for `show`, for any dump.
   private static let limitOfShow = 256
-  /// MiB of `process` with all that the command itself has, Foundation's data and symbols included.
+  /// The limit in MiB for `process`, including Foundation's data and symbols.
   private static let limitOfConversion = 96
 
   private static func run(
@@ -34,7 +35,7 @@ struct HostileFileTests {
       MemoryMapping(range: module.range, protection: [.read, .execute], isPrivate: true)
     ]
     snapshot.process.mapsText = nil
-    // A hundred threads, each somewhere else in it.
+    // A hundred threads, each with a different place in the file.
     snapshot.threads = (0..<100).map { (index: UInt32) in
       var thread = ThreadSnapshot(id: 4001 &+ index)
       thread.instructionPointer = module.address &+ UInt64(index)
@@ -85,7 +86,7 @@ struct HostileFileTests {
     #expect(shown.end.exitCode == 0, "\(shown.end) \(shown.standardError)")
   }
 
-  /// Puts regions of a MiB before a dump's end mark.
+  /// Inserts regions of 1 MiB before a dump's end mark.
   private static func addMemory(_ count: Int, to path: String) throws {
     let file = try #require(FileHandle(forUpdatingAtPath: path))
     let end = try file.seekToEnd()

@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// What other readers make of our minidumps.
+/// Other readers open our minidumps.
 @Suite struct OutsideReaderTests {
   @Test(.enabled(if: DumpReaders.isWanted(DumpReaders.hasLLDB), "needs Debian's lldb-19"))
   func lldb() throws {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Breakpad's C++ processor, as Sentry ran it.
+  /// Breakpad's C++ processor, in the version that Sentry used.
   @Test(
     .enabled(
       if: DumpReaders.isWanted(DumpReaders.hasSymbolic),
@@ -76,7 +76,8 @@ import Testing
   func pythonMinidump() throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write(SyntheticProcess.snapshot())
-    // It looks for Windows' process environment block in every dump, and says that it found none in one of Linux.
+    // The library looks for the process environment block of Windows in every dump, and logs an error for a dump of
+    // Linux.
     let script = """
       import sys, logging
       complaints = []

@@ -6,7 +6,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// Dumps of real crashes: the minidump holds all that was captured, and other readers see the same.
+/// Dumps of real crashes: the minidump contains all that was captured, and other readers see the same.
 @Suite struct RealDumpTests {
   struct Crash: Sendable, CustomTestStringConvertible {
     let kind: String
@@ -24,7 +24,7 @@ import Testing
     Crash(kind: "stack-overflow", signal: 11, name: "SIGSEGV", place: .main),
   ]
 
-  /// One crash: what the handler wrote, and the minidump of it.
+  /// One crash: the handler's dump, and the minidump that is made of it.
   private struct Dumped {
     let victim: Victim
     let processID: Int32
@@ -80,7 +80,7 @@ import Testing
     let arguments = try #require(process.arguments)
     #expect(arguments.first == dumped.victim.executable)
     #expect(arguments.dropFirst().first == "null-read")
-    // A child has the limits of this process.
+    // A child inherits the limits of this process.
     var limit = rlimit()
     #expect(unsafe getrlimit(__rlimit_resource_t(7), &limit) == 0)
     #expect(process.limits?.openFiles?.soft == UInt64(limit.rlim_cur))
@@ -122,7 +122,7 @@ import Testing
     let call = try #require(dumped.snapshot.exception?.systemCall)
     #if arch(x86_64)
       #expect(call.architecture == 0xC000_003E)
-      // acct, which the victim's filter traps.
+      // acct(2), which the victim's filter traps.
       #expect(call.number == 163)
     #else
       #expect(call.architecture == 0xC000_00B7)
@@ -142,7 +142,7 @@ import Testing
     #expect(view.threads.sorted() == snapshot.threads.map(\.id).sorted())
     #expect(view.crashedThread == snapshot.exception?.threadID)
     let thread = try #require(snapshot.crashedThread)
-    // After an overflow the stack pointer is in the guard: then the piece above it.
+    // After an overflow, the stack pointer is in the guard page; the captured piece is the one above it.
     let stack = try #require(thread.stackPointer)
     let piece = try #require(thread.stack.first { $0.range.clampedEnd > stack &+ 64 })
     let start = max(stack, piece.address)
@@ -213,7 +213,7 @@ import Testing
     let dumped = try await Self.dump(crash)
     let thread = try #require(dumped.snapshot.crashedThread)
     let piece = try #require(thread.stack.first)
-    // "PEB parsing error!" is its answer to every dump that is not of Windows.
+    // The library logs "PEB parsing error!" for every dump that is not from Windows.
     let script = """
       import sys, logging
       complaints = []

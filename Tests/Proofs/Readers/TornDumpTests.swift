@@ -8,7 +8,7 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// A real dump, cut.
+/// A real dump, truncated at every length.
 @Suite struct TornDumpTests {
   private let dump: [UInt8]
   private let whole: IntermediateDumpDocument
@@ -25,7 +25,7 @@ import Testing
     try #require(whole.isComplete)
   }
 
-  /// Where the properties of a map end, those of maps in it too, in file order.
+  /// The offsets at which the properties of a map end, including those of nested maps, in file order.
   private static func propertyEnds(_ entries: [IntermediateDumpMap.Entry]) -> [Int] {
     entries.flatMap { entry in
       switch entry.value {
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  /// The same as a count and the last one: a document is parsed for every byte.
+  /// The same as a count and the last offset, because the test parses a document for every byte.
   private static func count(
     _ entries: [IntermediateDumpMap.Entry], into result: inout (count: Int, last: Int)
   ) {

@@ -1,12 +1,12 @@
 internal import CrashTestSupport
 internal import Foundation
 
-/// The rule for what reads dumps: no arithmetic on numbers of a fixed width that can end the process.
+/// The rule for code that reads dumps: no arithmetic on fixed-width integers that can trap, because their values
+/// come from a file.
 ///
-/// What such a number holds came out of a file. The compiler checks it: each module is type-checked
-/// together with operators and conversions of its own, which it prefers to the standard library's
-/// and which are deprecated. `Int` is left alone: it counts and indexes what is in memory, and
-/// numbers from files become one by `Int(exactly:)` or `Int(clamping:)` only.
+/// The compiler checks it: each module is type-checked together with deprecated operators and conversions, which
+/// the compiler prefers to the standard library's. `Int` is not checked: it counts and indexes data in memory,
+/// and a number from a file is converted to it only by `Int(exactly:)` or `Int(clamping:)`.
 struct TrappingArithmetic {
   struct Violation: Equatable, CustomStringConvertible {
     let file: String
@@ -15,11 +15,11 @@ struct TrappingArithmetic {
     var description: String { "\(file):\(line): \(what)" }
   }
 
-  /// A module with the directories in it that read; all of it if there are none.
+  /// A module, and the directories in it with code that reads dumps; none for the whole module.
   struct Module: Sendable, CustomStringConvertible {
     let name: String
     var directories: [String] = []
-    /// False if there are many conversions, of constants of the C library.
+    /// False if the module has many conversions of constants of the C library.
     var checksConversions = true
     var description: String { name }
   }
@@ -36,7 +36,7 @@ struct TrappingArithmetic {
 
   private static let mark = "trapping:"
 
-  /// The standard library's that trap, again.
+  /// Declares the standard library's trapping operators again, as deprecated.
   private static func overloads(conversions: Bool) -> String {
     func deprecated(_ what: String) -> String {
       "@available(*, deprecated, message: \"\(mark) \(what)\")"
@@ -93,7 +93,7 @@ struct TrappingArithmetic {
     }
   }
 
-  /// Type-checks files as those of one module of this package.
+  /// Type-checks files as one module of this package.
   static func violations(
     in sources: [String], of module: String, conversions: Bool = true
   ) async throws -> [Violation] {
@@ -104,7 +104,7 @@ struct TrappingArithmetic {
     let maps = try FileManager.default.contentsOfDirectory(atPath: products)
       .map { "\(products)/\($0)/module.modulemap" }
       .filter { $0.contains(".build/") && FileManager.default.fileExists(atPath: $0) }
-    // What SwiftPM makes of the directory's name.
+    // SwiftPM makes the package name from the directory's name in this way.
     let package = URL(fileURLWithPath: BuiltProducts.packageRoot).lastPathComponent.lowercased()
       .map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
     let features = [
@@ -115,7 +115,7 @@ struct TrappingArithmetic {
     arguments += ["-package-name", package, "-I", products + "/Modules"]
     for map in maps { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
     for feature in features { arguments += ["-enable-upcoming-feature", feature] }
-    // A file of this name would be the program's own.
+    // Without this option, a file named main.swift would be compiled as top-level code.
     arguments += ["-parse-as-library"] + sources + [directory.path + "/Trapping.swift"]
     let child = try await ChildProcess.run(
       "/usr/bin/env", arguments, in: directory.path, patience: 600)
@@ -127,7 +127,7 @@ struct TrappingArithmetic {
     let text: String
   }
 
-  /// The compiler's warnings, each once, without those between two numbers of the source itself.
+  /// The compiler's warnings, each once, without those for arithmetic between two literals in the source.
   private static func found(in text: String) throws -> [Violation] {
     var found: [Violation] = []
     for match in text.matches(of: /(?m)^(\/[^:]+):(\d+):(\d+): warning: .*trapping: (.*?)( \[.*)?$/)

@@ -2,14 +2,14 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The script that makes a release, on clones of this repository.
+/// The script that makes a release, run on clones of this repository.
 @Suite(.serialized)
 struct ReleaseTests {
   private let directory: SharedDirectory
   private var clone: String { directory.path + "/swift-postmortem" }
   private static let version = "9.1.0"
 
-  /// Clones what is committed here.
+  /// Clones the committed state of this repository.
   init() async throws {
     directory = try SharedDirectory()
     try await run("git", "clone", "--quiet", BuiltProducts.packageRoot, clone)
@@ -36,7 +36,7 @@ struct ReleaseTests {
     try changed.write(toFile: path, atomically: false, encoding: .utf8)
   }
 
-  /// Gives version and CHANGELOG a number, and commits.
+  /// Writes a version number into the source and CHANGELOG, and commits.
   private func prepare(_ version: String) async throws {
     try edit("Sources/CrashReport/Model/PackageVersion.swift") {
       $0.replacing(
@@ -79,7 +79,7 @@ struct ReleaseTests {
     #expect(try await check("9.3.0", isReady: false).contains("needs a major version"))
     try await prepare("10.0.0")
     _ = try await check("10.0.0", isReady: true)
-    // A key keeps its number, whatever the version.
+    // A key's number must not change from version to version.
     try edit("Docs/Internals/IntermediateDumpFormat.md") {
       $0.replacing("| 105 | `version`", with: "| 105 | `release`")
     }

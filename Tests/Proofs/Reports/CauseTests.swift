@@ -62,13 +62,13 @@ import Testing
     #expect(report.snapshot.exception?.senderName == "crash-lab")
     let text = try #require(report.explanation)
     #expect(text.contains("(crash-lab) of user"))
-    // It waits for the child that sends the signal.
+    // The main thread waits for the child that sends the signal.
     #expect(text.contains("The main thread was idle, in wait4."), "\(text)")
   }
 
   @Test func aServiceManagersSIGABRTIsTakenForItsWatchdogsWhereItWatches() async throws {
     let victim = try await Victim(.asTested)
-    // Its name is all that tells the service manager; the child that sends the signal has it too.
+    // The report recognizes the service manager only by its name; here the child that sends the signal has it.
     let manager = try victim.directory("manager") + "/systemd"
     try FileManager.default.createSymbolicLink(
       atPath: manager, withDestinationPath: victim.executable)
@@ -98,13 +98,13 @@ import Testing
 
   private static func report(inDatabase database: String, isNamed: Bool) throws -> CrashReport {
     var snapshot = try snapshot(inDatabase: database)
-    // Stacks of the others cost time and say nothing here.
+    // The stacks of the other threads take time, and are not tested here.
     let kept = [snapshot.exception?.threadID, snapshot.process.processID]
     snapshot.threads.removeAll { !kept.contains($0.id) }
     return CrashReport(snapshot: snapshot, symbolicating: isNamed)
   }
 
-  /// Of the one dump that is pending.
+  /// The snapshot of the only pending dump.
   static func snapshot(inDatabase database: String) throws -> ProcessSnapshot {
     let directory = database + "/" + PendingDumpName.directory
     let names = try FileManager.default.contentsOfDirectory(atPath: directory).filter {

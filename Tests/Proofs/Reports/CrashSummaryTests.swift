@@ -6,7 +6,8 @@ import Glibc
 import ProcessSnapshot
 import Testing
 
-/// What a crash leaves on standard error, against its report, an independent debugger, and the same program without us.
+/// Compares the summary on standard error with the report, an independent debugger, and the same program without
+/// the handler.
 @Suite struct CrashSummaryTests {
   struct Kind: Sendable, CustomTestStringConvertible {
     let name: String
@@ -57,7 +58,7 @@ import Testing
     let thread = "thread \(handled.processID) crash-lab"
     #expect(lines.contains(thread))
 
-    // Where the block says that the dump lies, it lies, until it is processed.
+    // The dump exists at the path in the summary until it is processed.
     let dump = try #require(lines.first { $0.hasPrefix("dump complete - ") })
     let path = String(dump.dropFirst("dump complete - ".count))
     #expect(FileManager.default.fileExists(atPath: path))
@@ -70,12 +71,12 @@ import Testing
       try #require(snapshot.modules.first { $0.path == path }).address.value
     }
     let lldb = try await LLDB.view(dump: report.path, directory: try victim.directory("lldb"))
-    // LLDB lists inlined calls at the address of the frame that they are in.
+    // LLDB lists inlined calls at the address of the frame that contains them.
     var expected: [UInt64] = []
     for frame in lldb.frames where expected.last != frame.address || kind.name == "stack-overflow" {
       expected.append(frame.address)
     }
-    // Each frame is among the entries, in order; all but candidates are frames.
+    // Each frame of LLDB is among the entries, in order; all entries except candidates are frames.
     try #require(expected.count >= 4)
     var rest = entries[...]
     for frame in expected.prefix(8) {
@@ -93,7 +94,7 @@ import Testing
       let offset = frame.moduleOffset.flatMap { UInt64($0.dropFirst(2), radix: 16) }
       return module.flatMap { base in offset.map { base.address.value + $0 } }
     }
-    // What is decided is right: LLDB finds the same, but for an address without code.
+    // Entries that are not candidates are right: LLDB finds the same, except for an address without code.
     let known = expected.filter { $0 > 0xFFFF }
     let compared = min(decided.count, known.count)
     #expect(compared >= (kind.name == "stack-overflow" ? 8 : 7))
@@ -102,7 +103,7 @@ import Testing
     )
   }
 
-  /// The part of a report's JSON that a log can tell as well as a dump.
+  /// The part of a report's JSON that a log can contain as well as a dump.
   private struct Shown: Decodable {
     struct Thread: Decodable {
       var frames: [Frame]
@@ -118,14 +119,14 @@ import Testing
       var inlined: Bool?
       var trust: String
 
-      /// Not a word of the stack that may be left over.
+      /// False for a stack word that may be a leftover of an earlier call.
       var isDecided: Bool { trust != "scan" }
     }
     var message: String?
     var place: String?
     var threads: [Thread]
     var frames: [Frame] { threads.first?.frames ?? [] }
-    /// The frames up to those that a block folds.
+    /// The frames before those that a summary folds.
     var listed: ArraySlice<Frame> {
       threads.first.map {
         $0.framesOmitted > 0 ? $0.frames.prefix($0.framesOmittedAfter) : $0.frames[...]
@@ -138,7 +139,7 @@ import Testing
     }
   }
 
-  /// As it comes out of a container's log, with other lines between, and as the dump has it.
+  /// Checks the symbolication of a summary in a container's log, with other lines between, and of the dump.
   private func checkSymbolication(
     of child: ChildProcess, _ kind: Kind, _ victim: Victim, _ report: String
   ) async throws -> Shown {
@@ -166,7 +167,7 @@ import Testing
     #expect(count >= 7, "\(text)")
     for (ours, theirs) in zip(logged.listed.prefix(count), dumped.frames) {
       var ours = ours
-      // Two ways to the same frame.
+      // The two readers may find the same frame in different ways.
       ours.trust = theirs.trust
       #expect(ours == theirs, "\(text)")
     }
@@ -176,8 +177,8 @@ import Testing
   @Test func modulesAreFoundInDirectoriesOfSymbolsAndAnotherBuildIsNotUsed() async throws {
     let victim = try await Victim(.asTested)
     let program = try victim.directory("program") + "/crash-lab"
-    // Not by this process: a child being spawned elsewhere may hold the new file open for writing,
-    // and then it cannot be run (ETXTBSY).
+    // /bin/cp makes the copy: if this process did, a child that is being spawned might hold the new file open for
+    // writing, and it could not be executed (ETXTBSY).
     let copy = try await ChildProcess.run(
       "/bin/cp", [victim.executable, program], in: try victim.directory("copy"))
     try #require(copy.end.exitCode == 0, "\(copy.standardError)")
@@ -246,7 +247,7 @@ import Testing
       shown.standardOutput.hasPrefix("Process \(handled.processID): Report \(report.id): in /"))
   }
 
-  /// What others read there must not tell where its memory and its files lie.
+  /// The caller must not learn there where the program's memory and its files are.
   @Test(.enabled("needs root") { geteuid() == 0 })
   func aProgramWithMoreRightsThanItsCallerPrintsNothing() async throws {
     let victim = try await Victim(.asTested)
@@ -263,16 +264,16 @@ import Testing
     #expect(try await victim.process().count == 1)
   }
 
-  /// What standard error may be that cannot be written.
+  /// A standard error that cannot be written.
   struct BadEnd: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Shell commands before `exec "$@"`; the directory of the run is the working directory.
+    /// Shell commands before `exec "$@"`; the working directory is the directory of the run.
     let setUp: String
     var kinds = ["null-read", "abort"]
     var testDescription: String { name }
 
     static let all: [BadEnd] = [
-      // Swift prints its message there: not into a file of ours that got the number.
+      // Swift prints its message to descriptor 2: it must not get into a file of ours that has this number.
       BadEnd(name: "closed", setUp: "exec 2>&-", kinds: ["null-read", "fatal-error"]),
       BadEnd(
         name: "a full pipe that nobody reads",
@@ -338,8 +339,8 @@ import Testing
     let child = try await victim.run(
       ["assert", "--database", victim.database], in: "handled")
     let printed = Self.block(in: child.standardError, processID: child.processID)
-    // Stack words that point into code are others from build to build, and the modules that only such
-    // words name.
+    // Stack words that point into code differ from build to build, and so do the modules that only such words
+    // name.
     func shapes(_ lines: [String]) -> [String] {
       let certain = lines.filter { !$0.contains("?0x") && !$0.contains("~0x") }
       let modules = Set(
@@ -357,7 +358,7 @@ import Testing
 
   // MARK: - Reading a block
 
-  /// What stands behind the mark, line by line.
+  /// The text after the mark, line by line.
   static func block(in text: String, processID: Int32) -> [String] {
     let mark = "postmortem[\(processID)]: "
     return text.split(separator: "\n").filter { $0.hasPrefix(mark) }
@@ -385,7 +386,7 @@ import Testing
     return entries
   }
 
-  /// A line without what differs from run to run.
+  /// A line without the parts that differ from run to run.
   private static func shape(_ line: String) -> String {
     line.replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/, with: "UUID")
       .replacing(/\b[0-9a-f]{40}\b/, with: "BUILD")

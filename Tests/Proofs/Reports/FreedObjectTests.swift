@@ -2,13 +2,14 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Objects that are used after they were freed, with each allocator: the cause is named where the memory still tells, and
-/// never where it does not.
+/// Objects that are used after they were freed, with each allocator: the report names the cause if the memory
+/// shows it, and never otherwise.
 ///
-/// The oracle is what the crashed program printed of the memory before it used it, and what is known of the allocators.
+/// The expected result comes from the memory that the crashed program printed before it used it, and from the
+/// known behavior of the allocators.
 @Suite(.serialized)
 struct FreedObjectTests {
-  /// Crashes that are counted, of all mistakes with all allocators together.
+  /// The number of crashes to count, over all mistakes and allocators.
   private static let crashes = ObjectScene.isFull ? 1_000 : 16
   private static let scenes = [
     "freed-field", "freed-dispatch", "freed-self", "freed-release", "reused-field", "reused-self",
@@ -18,7 +19,7 @@ struct FreedObjectTests {
   @Test func theCauseIsNamedWhereTheMemoryTellsItAndNotElsewhere() async throws {
     let builds = [try await ObjectScene(.asTested), try await ObjectScene(.release)]
     var tally: [String: PlantedTally] = [:]
-    // Some mistakes have no effect with some allocators: these are not tried for ever.
+    // Some mistakes have no effect with some allocators, so they are not repeated without limit.
     var runs = Self.scenes.flatMap { scene in Allocator.allCases.map { (scene, $0) } }
     var number = 0
     while tally.values.reduce(0, { $0 + $1.crashes }) < Self.crashes, !runs.isEmpty {
@@ -46,10 +47,10 @@ struct FreedObjectTests {
   }
 }
 
-/// The allocator of a run, and what it leaves in freed memory.
+/// The allocator of a run, and what it writes into freed memory.
 private enum Allocator: String, CaseIterable {
   case glibc
-  /// glibc, told to fill freed memory; memory that a thread keeps for itself is not filled.
+  /// glibc with the option that fills freed memory; memory in a thread's cache is not filled.
   case perturbed
   case perturbedWithoutCache
   case jemalloc
@@ -68,7 +69,7 @@ private enum Allocator: String, CaseIterable {
     }
   }
 
-  /// The byte that freed memory is filled with; 255 would be the number -1, which tells nothing.
+  /// The byte that fills freed memory; 255 is avoided, because the number -1 shows nothing.
   func fill(_ number: Int) -> UInt8 {
     self == .jemallocWithJunk ? 0x5A : UInt8(1 + number * 37 % 254)
   }
@@ -83,10 +84,12 @@ private struct PlantedRun {
     let metadata: UInt64
     let words: [UInt64]
 
-    /// The memory is as the object left it: it has its type, and a count whose bit 32 says that its deinitializer ran.
+    /// True if the memory is unchanged since the object's end: it has the type, and a count whose bit 32 says
+    /// that the deinitializer ran.
     var isDead: Bool { words[0] == metadata && words[1] >> 32 & 1 == 1 && words[1] >> 63 == 0 }
 
-    /// glibc has put it into a list: its first word is the address of another block, by XOR with its own.
+    /// True if glibc has put the object into a free list: its first word is the address of another block, XORed
+    /// with its own.
     var isInListOfGlibc: Bool {
       let next = words[0] ^ address >> 12
       return words[0] != metadata && (next == 0 || next % 16 == 0 && next >> 32 == address >> 32)
@@ -97,7 +100,7 @@ private struct PlantedRun {
   let allocator: Allocator
   let number: Int
 
-  /// The words that an explanation of this crash has; empty if the memory tells nothing.
+  /// The words that an explanation of this crash must contain; empty if the memory shows nothing.
   func told(by output: String) -> [String] {
     switch scene {
     case "unowned-after-free": return ["outlived was a Node."]
@@ -108,7 +111,7 @@ private struct PlantedRun {
     let memory = Self.words(output)
     guard let object = memory["object"] else { return [] }
     if let lastly = memory["self"] {
-      // It crashed in a method, for another reason.
+      // The program crashed in a method, for another reason.
       return lastly.isDead && memory["reused"] == nil
         ? ["points to an Item whose deinitializer has run"] : []
     }
@@ -121,10 +124,10 @@ private struct PlantedRun {
       if object.isInListOfGlibc, allocator.isGlibc { return ["That memory had been freed"] }
       return object.words[0] == fill ? [filled] : []
     }
-    // The runtime counted the references of what the allocator has in its list, or of what is dead.
+    // The runtime retained or released memory that is in the allocator's free list, or a dead object.
     let counted = scene == "freed-field" ? memory["label"] : object
     if allocator.isGlibc, counted?.isInListOfGlibc == true { return ["memory had been freed"] }
-    // It called the deinitializer to which another list's word leads.
+    // The runtime called the deinitializer through a word of another free list.
     if scene == "freed-release", object.words[0] != object.metadata {
       return ["was most likely released too often"]
     }
@@ -147,7 +150,7 @@ private struct PlantedRun {
 }
 
 private struct PlantedTally: CustomStringConvertible {
-  /// What only an explanation has that takes memory for freed, or an object for dead.
+  /// Words that occur only in explanations that call memory freed or an object dead.
   private static let claims = [
     "had been freed", "most likely freed", "deinitializer has run", "being deinitialized",
     "outlived",
@@ -155,11 +158,11 @@ private struct PlantedTally: CustomStringConvertible {
   ]
 
   var crashes = 0
-  /// Those where the memory tells the cause.
+  /// The number of crashes whose memory shows the cause.
   var told = 0
-  /// Those where it does, and the explanation names it.
+  /// The number of those whose explanation names it.
   var named = 0
-  /// Explanations with a claim where the memory tells nothing.
+  /// The number of explanations with a claim although the memory shows nothing.
   var wrong = 0
 
   var description: String {

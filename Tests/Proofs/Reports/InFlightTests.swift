@@ -3,7 +3,7 @@ import CrashTestSupport
 import ProcessSnapshot
 import Testing
 
-/// The open contexts of programs that know which they have.
+/// The open contexts of programs that know which contexts they have open.
 @Suite struct InFlightTests {
   @Test(arguments: BuildConfiguration.allCases)
   func ofAHundredThousandTheOldestAreListedAndAllCounted(_ configuration: BuildConfiguration)
@@ -16,7 +16,7 @@ import Testing
     #expect(victim.failures == [])
   }
 
-  /// Whatever the table's bytes are, reading them ends, and no entry is made up.
+  /// For any bytes of the table, reading terminates, and no entry is made up.
   @Test func noEntryOfAHundredThousandChangedTablesIsInvented() {
     var entries: [OpenContextTable.Entry] = []
     for index in 0..<12 as Range<UInt64> {

@@ -2,10 +2,10 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Docs/Guide/Journeys.md: its commands, run as they stand there, print the lines below them.
+/// Runs the commands of Docs/Guide/Journeys.md as written, and checks that they print the lines below them.
 @Suite(.serialized, .needs(.objcopy))
 struct JourneyTests {
-  /// A command of a page, and lines of its output in their order.
+  /// A command of a page, and the expected lines of its output, in order.
   struct Step {
     let command: String
     var lines: [String] = []
@@ -54,7 +54,7 @@ struct JourneyTests {
       try FileManager.default.copyItem(
         atPath: products + "/crash-lab", toPath: directory.path + "/" + name)
     }
-    // Optimised, it has time for all names at conversion.
+    // The optimized tool has enough time to find all names at conversion.
     let tool = URL(
       fileURLWithPath: try await BuiltProducts.shared.executable("postmortem", .release)
     )
@@ -77,7 +77,7 @@ struct JourneyTests {
     }
   }
 
-  /// True if a line has the pieces of a pattern, between which `…` stands for anything.
+  /// True if a line matches a pattern, in which `…` stands for any text.
   private static func fits(_ line: String, _ pattern: String) -> Bool {
     let pieces = pattern.components(separatedBy: "…")
     guard let first = pieces.first, line.hasPrefix(first) else { return false }

@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Why frames have no names, and what to do about it, in all forms of a report and of a log.
+/// The reason why frames have no names, and the remedy, in all forms of a report and of a log.
 @Suite(.needs(.objcopy))
 struct MissingNamesTests {
   private let directory: SharedDirectory
@@ -49,7 +49,7 @@ struct MissingNamesTests {
       try await run(["symbolicate"] + options, log: log).standardOutput,
       try await run(["symbolicate", "--json"] + options, log: log).standardOutput,
     ].map { form in
-      // Text is wrapped.
+      // The text form wraps lines.
       form.replacing(/\s+/, with: " ")
     }
   }
@@ -86,7 +86,7 @@ struct MissingNamesTests {
 
   @Test func aDebugFileThatIsGoneIsTold() async throws {
     let log = try await crash(["--strip-all"])
-    // The link names a file that was beside the program when it was made.
+    // The link names the debug file that was next to the program when the link was made.
     let child = try await ChildProcess.run(
       try #require(OutsideTool.objcopy.path),
       ["--add-gnu-debuglink=\(program).debug", program], in: directory.path)

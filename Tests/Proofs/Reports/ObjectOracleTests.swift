@@ -3,12 +3,12 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Objects in real crashes, with the toolchain's LLDB as oracle: it finds them and their types on its own.
+/// Compares the objects in reports of real crashes with those that the toolchain's LLDB finds by itself.
 @Suite(
   .serialized,
   .enabled("with --full") { ObjectScene.isFull })
 struct ObjectOracleTests {
-  /// Names that are compared with LLDB's; one that differs is a failure.
+  /// The number of names that are compared with LLDB's; a name that differs is a failure.
   private struct Count {
     var named = 0
     var registers = 0
@@ -31,10 +31,10 @@ struct ObjectOracleTests {
       }
     }
 
-    /// A name without what LLDB writes in another way than the runtime.
+    /// Removes the parts of a name that LLDB writes differently from the runtime.
     ///
-    /// LLDB leaves out modules of local types, and an enum without arguments around a generic one; it shows that a
-    /// protocol is one of classes, and does not tell the two metatypes of a protocol apart.
+    /// LLDB leaves out modules of local types, and an enum without arguments around a generic one. It marks
+    /// class-constrained protocols, and does not distinguish the two metatypes of a protocol.
     private static func plain(_ name: String) -> String {
       name.replacing(
         /\b(CrashLab|Swift|__C|_Concurrency|Foundation|FoundationEssentials)\./, with: ""
@@ -63,7 +63,7 @@ struct ObjectOracleTests {
       let database = scene.directory.path + "/db-\(first)"
       let (view, report) = try await view(
         scene, ["objects", "crash", database, "\(first)"], database)
-      // Of a program that is linked statically it names a dozen.
+      // In a statically linked program, LLDB names a dozen.
       #expect(view.types.count >= 8, "\(view.transcript.suffix(2000))")
       count.add(try #require(report, "\(view.transcript.suffix(2000))"), view.types)
     }

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// What the JSON of a report says of words.
+/// The words in the JSON form of a report.
 struct ObjectReport: Decodable {
   struct Word: Decodable {
     struct Object: Decodable {
@@ -29,7 +29,7 @@ struct ObjectReport: Decodable {
   let words: [Word]
   let threads: [Thread]
 
-  /// True for the name itself, and for one with "_" in the place of an argument that is not in the dump.
+  /// True for the name itself, and for a name with "_" in place of an argument that is not in the dump.
   static func fits(_ name: String, _ type: String) -> Bool {
     if name == type { return true }
     let parts = name.split(separator: "_", omittingEmptySubsequences: false)
@@ -49,12 +49,12 @@ struct ObjectReport: Decodable {
   }
 }
 
-/// crash-lab in a directory of its own, and the tool.
+/// crash-lab in its own directory, and the tool.
 struct ObjectScene {
   /// True with `--full`.
   static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_OBJECTS"] == "all"
 
-  /// Kinds of crashes on threads that run the function which was called with objects.
+  /// Kinds whose crashing thread runs the function that was called with objects.
   static let kinds = KnownCrash.all.filter { !["uncaught-error", "cpu-limit"].contains($0.kind) }
 
   let directory: SharedDirectory
@@ -65,17 +65,18 @@ struct ObjectScene {
     try await self.init(lab: BuiltProducts.shared.executable("crash-lab", configuration))
   }
 
-  /// A scene of another crash-lab.
+  /// A scene with another build of crash-lab.
   init(lab: String) async throws {
     directory = try SharedDirectory()
     self.lab = lab
-    // Built without optimization it takes seconds for a report.
+    // Without optimization, the tool takes seconds for a report.
     tool = try await BuiltProducts.shared.executable("postmortem", .release)
   }
 
   /// Runs a scene with the handler; returns its output and the report.
   ///
-  /// - Parameter options: the options of the conversion; nil to show the dump itself, which takes half of the time.
+  /// - Parameter options: the options of the conversion; nil to show the dump itself, which takes half of the
+  ///   time.
   func run(
     _ name: String, first: Int = 0, _ options: [String]? = nil, environment: [String: String] = [:]
   ) async throws -> (output: String, report: ObjectReport?) {
@@ -83,7 +84,7 @@ struct ObjectScene {
     return try await run(["objects", name, database, "\(first)"], database, options, environment)
   }
 
-  /// Runs a crash of a kind among objects.
+  /// Runs a crash of a kind in a function that was called with objects.
   func run(
     _ crash: KnownCrash, _ more: [String] = [], converting options: [String]? = nil
   ) async throws -> (output: String, report: ObjectReport?) {
@@ -91,7 +92,7 @@ struct ObjectScene {
     return try await run(Self.words(crash, database) + more, database, options)
   }
 
-  /// What crash-lab is called with for a crash of a kind among objects.
+  /// The arguments of crash-lab for such a crash.
   static func words(_ crash: KnownCrash, _ database: String) -> [String] {
     [
       crash.kind, "--database", database, "--among-objects", "--on",

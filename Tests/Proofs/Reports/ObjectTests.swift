@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Objects in real crashes: the program's own list of them is the oracle.
+/// Compares the objects in reports of real crashes with the program's own list of them.
 @Suite(.serialized)
 struct ObjectTests {
   /// The types of the objects that a scene printed, by their addresses.
@@ -12,7 +12,7 @@ struct ObjectTests {
     for line in output.split(separator: "\n") {
       guard let blank = line.firstIndex(of: " "), line.hasPrefix("0x") else { continue }
       let name = String(line[line.index(after: blank)...])
-      // What the runtime puts in for a context that only its file knows.
+      // The runtime writes this for a context that it knows only by the file.
       types[String(line[..<blank])] = name.replacing(
         /\(unknown context at \$[0-9a-f]+\)\./, with: ""
       ).replacing(/\(extension in \w+\):/, with: "")
@@ -47,21 +47,21 @@ struct ObjectTests {
 
   @Test(arguments: BuildConfiguration.dynamic)
   func pointersInDumpsAreNamedAndNoneWrongly(_ configuration: BuildConfiguration) async throws {
-    // Objects that follow each other differ in form, those that are so far apart in the types in them.
+    // Neighboring objects differ in form; objects that are this far apart differ in the types that they contain.
     let count = try await nameObjects(
       configuration, from: [0, 106], converting: [], atLeast: .max)
     #expect(count.missed.count * 5 <= count.registers, "\(count.missed)")
   }
 
-  /// Of all builds together, four of five pointers in registers are named.
+  /// Over all builds together, four in five pointers in registers are named.
   ///
-  /// In the smallest dumps, those of a static release build, the 2% of the dump that are for objects are less than 600
-  /// bytes, so there the share is smaller.
+  /// In the smallest dumps, those of a static release build, the 2% of a dump that are reserved for objects are
+  /// less than 600 bytes, so the share is smaller there.
   @Test(.enabled("with --full") { ObjectScene.isFull })
   func of10_000NamesInFourBuildsNoneIsWrong() async throws {
     var (names, registers, missed) = (0, 0, 0)
     for configuration in BuildConfiguration.allCases {
-      // All objects at first, then the same with other neighbors, until there are enough names.
+      // First all objects, then the same with other neighbors, until there are enough names.
       let count = try await nameObjects(
         configuration, from: Array(0..<1_000), converting: nil, atLeast: 2_500)
       names += count.named
@@ -74,10 +74,10 @@ struct ObjectTests {
     #expect(missed * 5 <= registers)
   }
 
-  /// Lets the program die until enough names were compared.
+  /// Crashes the program until enough names were compared.
   ///
   /// - Parameters:
-  ///   - starts: the first objects that each crash has at hand.
+  ///   - starts: for each crash, the index of the first object that it uses.
   ///   - options: the options of the conversion; nil to show the dump itself.
   private func nameObjects(
     _ configuration: BuildConfiguration, from starts: [Int], converting options: [String]?,
@@ -98,7 +98,7 @@ struct ObjectTests {
     return count
   }
 
-  /// What a report shows of a collection is what the program iterates over first.
+  /// The elements that a report shows of a collection are those over which the program iterates first.
   @Test(arguments: BuildConfiguration.dynamic)
   func collectionsShowWhatTheProgramPutIntoThem(_ configuration: BuildConfiguration) async throws {
     let scene = try await ObjectScene(configuration)
@@ -128,14 +128,14 @@ struct ObjectTests {
     #expect(known >= 6 && whole * 2 >= known)
   }
 
-  /// Kinds that do not die inside of a function that was called with objects have nothing to compare.
+  /// A kind that does not crash inside a function that was called with objects has nothing to compare.
   @Test(
     .enabled("with --full") { ObjectScene.isFull }, arguments: BuildConfiguration.allCases)
   func pointersAreNamedInEveryKindOfCrash(_ configuration: BuildConfiguration) async throws {
     try await nameInEveryKind(try await ObjectScene(configuration), "\(configuration)")
   }
 
-  /// Without the descriptions of fields and captures, types still have their names.
+  /// Types keep their names without the descriptions of fields and captures.
   @Test(.enabled("with --full") { ObjectScene.isFull })
   func aProgramWithoutReflectionMetadataHasNamesToo() async throws {
     let lab = try await BuiltProducts.shared.executableWithoutReflection("crash-lab")
@@ -192,7 +192,7 @@ struct ObjectTests {
     #expect(count.named >= 12)
   }
 
-  /// The step that leaves secrets out: the handler, or the conversion of a full dump.
+  /// Secrets are removed by the handler, or by the conversion of a full dump.
   @Test(arguments: ["sanitized", "full"])
   func aSanitizedReportHasTheTypesOfObjectsAndNoContents(_ ofHandler: String) async throws {
     let scene = try await ObjectScene()

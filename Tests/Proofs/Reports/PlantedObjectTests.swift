@@ -2,13 +2,14 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Mistakes with references that are planted: the cause is named where memory tells it, and not where it does not.
+/// Planted mistakes with references: the report names the cause if memory shows it, and not otherwise.
 @Suite(.serialized)
 struct PlantedObjectTests {
-  /// Runs of each mistake, each with other values.
+  /// The number of runs of each mistake, each with other values.
   private static let runs = ObjectScene.isFull ? 250 : 2
 
-  /// Plants a mistake, in even runs in debug and in odd ones in release, and expects what its explanations have.
+  /// Plants a mistake, in debug builds in even runs and in release builds in odd ones, and expects words of its
+  /// explanation.
   private func expect(_ scene: String, says words: @Sendable (Int) -> [String]) async throws {
     let builds = [try await ObjectScene(.asTested), try await ObjectScene(.release)]
     for run in 0..<Self.runs {
@@ -23,7 +24,7 @@ struct PlantedObjectTests {
       let (fill, meaning) = Self.fills[run / 2 % Self.fills.count]
       let word = String(repeating: fill, count: 8)
       var words = ["byte 0x\(fill) repeated", meaning]
-      // The runtime counts no references of a number that is negative, so that another function meets it.
+      // The runtime does not count references of a negative number, so another function crashes.
       if run % 2 == 0, let value = UInt64(word, radix: 16), Int64(bitPattern: value) > 0 {
         words.append("swift_retain was called on 0x\(word), which is no object of Swift")
       }
@@ -65,11 +66,12 @@ struct PlantedObjectTests {
     }
   }
 
-  /// About half of the processes live on, because the allocator's word may look like a count.
+  /// In about half of the processes, the word that the allocator left looks like a reference count, and the
+  /// process does not crash.
   ///
-  /// So more processes run, until as many have crashed as there are runs of the other mistakes.
+  /// More processes run, until as many have crashed as there are runs of the other mistakes.
   ///
-  /// The others end in the runtime, whose registers have the object's address.
+  /// These crash in the runtime, whose registers have the object's address.
   @Test func aReleaseTooManyIsToldByWhatTheAllocatorHasLeftInTheObject() async throws {
     let scene = try await ObjectScene()
     var crashes = 0

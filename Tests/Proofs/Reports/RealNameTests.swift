@@ -4,10 +4,11 @@ import Foundation
 import Stackwalk
 import Testing
 
-/// All names of functions in the toolchain's own libraries, some 70,000: none makes a signature that
-/// changes with a build.
+/// No name of a function in the toolchain's own libraries, some 70,000, makes a signature that changes from build
+/// to build.
 @Suite struct RealNameTests {
-  /// Offsets, numbers of closures and awaits, specialisations, and brackets that nothing closes.
+  /// Finds parts that change from build to build: offsets, numbers of closures and awaits, specializations, and
+  /// unbalanced brackets.
   private static func fault(in name: String) -> String? {
     let words = [
       "+0x", " #", "specialization <", "suspend resume", "await resume", "partial function for",
@@ -18,7 +19,7 @@ import Testing
     return isPart ? "the part of an asynchronous function" : nil
   }
 
-  /// The libraries of the toolchain's directory, from which this process has loaded some.
+  /// The libraries in the toolchain's directory from which this process has loaded some.
   private static func libraries() throws -> [String] {
     let maps = try KernelFile.text("/proc/self/maps")
     let line = try #require(maps.split(separator: "\n").first { $0.hasSuffix("/libswiftCore.so") })

@@ -4,17 +4,17 @@ import Foundation
 import Stackwalk
 import Testing
 
-/// One source, compiled in several ways and crashed on several threads: what is one crash must have one signature, what
-/// is another crash another.
+/// One source, compiled in several ways and crashed on several threads: the same crash must have the same
+/// signature, another crash another one.
 ///
-/// Every crash is a process of its own, so that addresses differ each time.
+/// Every crash is in a new process, so that addresses differ each time.
 @Suite struct SignatureTests {
   /// A way to compile the source.
   private struct Build {
     let name: String
     let flags: [String]
     var inlining = ""
-    /// Lines, a function and a closure in front of those that crash.
+    /// True to put lines, a function and a closure before those that crash.
     var isLaterVersion = false
   }
 
@@ -27,17 +27,17 @@ import Testing
     Build(name: "release, later", flags: ["-O"], isLaterVersion: true),
   ]
 
-  /// What each kind of crash must be called, in every build.
+  /// The signature of each kind of crash, the same in every build.
   private static let expected = [
     // An index out of range, in a function called from a closure called from the standard library.
     "SIGILL | Shop.Cart.price(of:) | Shop.Cart.total(_:) | Shop.checkOut(_:_:)",
     "SIGSEGV | Shop.Cart.discount(_:) | Shop.checkOut(_:_:) | Shop.run(_:)",
-    // Behind a protocol, with a witness on the stack or without.
+    // A call through a protocol, with or without a witness function on the stack.
     "SIGILL | Shop.Card.pay(_:) | Shop.checkOut(_:_:) | Shop.run(_:)",
     "SIGSEGV | recursion | Shop.even(_:), Shop.odd(_:)",
-    // As the first, called from elsewhere.
+    // The same as the first, called from another function.
     "SIGILL | Shop.Cart.price(of:) | Shop.Cart.total(_:) | Shop.preview(_:_:)",
-    // The same place as the second, by another signal.
+    // The same place as the second, with another signal.
     "SIGABRT | Shop.Cart.discount(_:) | Shop.checkOut(_:_:) | Shop.run(_:)",
   ]
 

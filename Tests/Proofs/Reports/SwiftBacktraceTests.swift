@@ -2,12 +2,12 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The report of a crash has all that Swift's own backtracer tells of the same crash.
+/// The report of a crash has everything that Swift's own backtracer prints of the same crash.
 ///
-/// Both look at one process: the handler writes its dump and then lets the backtracer run.
+/// Both read the same process: the handler writes its dump and then lets the backtracer run.
 @Suite(.serialized)
 struct SwiftBacktraceTests {
-  /// The backtracer's JSON, as far as it is compared.
+  /// The parts of the backtracer's JSON that are compared.
   struct Theirs: Decodable {
     struct Thread: Decodable {
       let crashed: Bool?
@@ -36,7 +36,7 @@ struct SwiftBacktraceTests {
     let images: [Image]?
   }
 
-  /// The report's JSON, likewise.
+  /// The same parts of the report's JSON.
   struct Ours: Decodable {
     struct Thread: Decodable {
       let crashed: Bool
@@ -75,7 +75,7 @@ struct SwiftBacktraceTests {
     let theirThread = try #require(theirs.threads.first { $0.crashed == true })
     let ourThread = try #require(ours.threads.first { $0.crashed })
 
-    // A call to address 0 is "null".
+    // The backtracer writes "null" for a call to address 0.
     let frames = theirThread.frames.filter { Self.number($0.address) != nil }
     #expect(!frames.isEmpty)
     for frame in frames {
@@ -97,8 +97,8 @@ struct SwiftBacktraceTests {
     var registers = (theirThread.registers ?? [:]).mapValues { Self.number($0) }
     #expect(registers.count > 16)
     #if arch(x86_64)
-      // Swift 6.3's numbers these by DWARF and names them otherwise: rdx has the value of rbx. gdb, on
-      // the core file of the same crash, has them as the report does.
+      // Swift 6.3 reads these registers by their DWARF numbers and confuses their names: its rdx has the value of
+      // rbx. gdb, on the core file of the same crash, agrees with the report.
       for (one, other) in [("rdx", "rbx"), ("rsi", "rdi")]
       where registers[one] != ourThread.registers[one].map(Self.number) {
         (registers[one], registers[other]) = (registers[other], registers[one])
@@ -122,14 +122,14 @@ struct SwiftBacktraceTests {
     for (place, bytes) in theirs.capturedMemory ?? [:] {
       let address = try #require(Self.number(place))
       let end = try #require(Self.number(stack.end))
-      // Arguments and environment lie at the stack's end, and no report has the environment.
+      // The end of the stack contains the arguments and the environment; no report contains the environment.
       if address < end, end - address < 0x4000 { continue }
       #expect(
         ours.memory.contains { excerpt in
           guard let start = Self.number(excerpt.address), start <= address,
             let offset = Int(exactly: address - start)
           else { return false }
-          // Two digits a byte.
+          // The excerpt has two digits for each byte.
           return excerpt.bytes.dropFirst(offset * 2).hasPrefix(bytes)
         }, "\(place): \(bytes)")
     }
@@ -139,7 +139,7 @@ struct SwiftBacktraceTests {
     text.flatMap { UInt64($0.dropFirst(2), radix: 16) }
   }
 
-  /// What each says of one crash.
+  /// Both outputs for one crash.
   private func crash(_ kind: String) async throws -> (Theirs, Ours) {
     let directory = try SharedDirectory()
     let database = directory.path + "/db"

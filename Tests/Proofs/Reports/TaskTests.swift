@@ -7,7 +7,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Tasks of Swift concurrency in real crashes: name, priority, and the functions that wait.
+/// Tasks of Swift concurrency in real crashes: their names, priorities, and waiting functions.
 @Suite struct TaskTests {
   @Test(arguments: BuildConfiguration.dynamic)
   func theChainOfAwaitsThatLedToACrashWithItsLines(_ configuration: BuildConfiguration) async throws
@@ -34,7 +34,7 @@ import Testing
       #expect(report.snapshot.modules.module(of: frame)?.name == "crash-lab")
       #expect(frame.sourceLocation?.file.hasSuffix("/RuntimeKinds.swift") == true)
     }
-    // The line of each await in turn, further up in the file the further out.
+    // The line of each await, innermost first; in the file, outer functions are further up.
     let lines = task.frames.compactMap(\.sourceLocation?.line)
     #expect(lines.count == 3 && lines == lines.sorted(by: >), "\(lines)")
     #expect(!task.calls.isCut && task.calls.omittedCount == 0)
@@ -46,7 +46,7 @@ import Testing
     _ = try await victim.process(storingSymbols: true)
     var snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
     let index = try #require(snapshot.modules.firstIndex { $0.path == victim.executable })
-    // Another build in its place.
+    // Simulates another build of the program at the same path.
     snapshot.modules[index].buildID[0] ^= 0xFF
     let thread = try #require(CrashReport(snapshot: snapshot, symbolicating: true).threads.first)
     let names = try #require(thread.task).frames.compactMap { $0.function.map(FunctionName.short) }
@@ -72,7 +72,7 @@ import Testing
     let task = try #require(snapshot.tasks.first)
     #expect(task.threadID == snapshot.exception?.threadID)
     #expect(task.fields(in: snapshot.memory)?.name == "crash-lab importer")
-    // A thread that runs no task has none.
+    // A thread that runs no task has no task in the snapshot.
     #expect(!snapshot.tasks.contains { $0.threadID == snapshot.process.processID })
   }
 }

@@ -6,7 +6,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// crash-lab, telling what it can, in a directory of its own.
+/// Runs crash-lab, which sets annotations and other values, in its own directory.
 final class Teller: Sendable {
   let directory = try! TemporaryDirectory()
   private let executable: String
@@ -30,7 +30,7 @@ final class Teller: Sendable {
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
-  /// The next start.
+  /// Converts the pending dumps like the next start.
   ///
   /// - Parameter stream: what its source of user streams does.
   @discardableResult
@@ -62,7 +62,7 @@ final class Teller: Sendable {
     return all[0]
   }
 
-  /// What Python prints of the only report's minidump.
+  /// The lines that a Python script prints about the only report's minidump.
   func python(_ script: String, _ arguments: [String] = []) async throws -> [String] {
     let child = try await ChildProcess.run(
       try #require(OutsideTool.python3.path),
@@ -71,9 +71,10 @@ final class Teller: Sendable {
     return child.standardOutput.split(separator: "\n").map { String($0) }
   }
 
-  /// The functions among some that are entered while the victim tells, both ends included.
+  /// Returns which of some functions the program enters while it sets its values, including the functions that
+  /// mark the start and the end.
   func stops(at functions: [String]) async throws -> [String] {
-    // Each stop says the name of the function it is in.
+    // At each stop, gdb prints the function's name.
     let script = """
       import gdb
       gdb.execute("set breakpoint pending on")

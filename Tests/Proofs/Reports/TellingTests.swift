@@ -6,7 +6,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// What a program tells, through a crash and a conversion, into reports and other readers.
+/// Values that a program sets, through a crash and a conversion, in reports and other readers.
 @Suite struct TellingTests {
   private static let annotations = [
     "connections": "-17", "early": "yes", "launch": "given", "load": "0.25", "ready": "true",
@@ -55,7 +55,7 @@ import Testing
     let attachments = try CrashReportDatabase(path: teller.database).attachments(of: stored.id)
     #expect(attachments.map(\.name) == ["2-app.log", "app.log"])
     #expect(attachments.map(\.size) == [4 << 20, 18])
-    // Read back and written again it is the same.
+    // The minidump is the same after it is read and written again.
     let snapshot = try teller.snapshot(stored)
     #expect(snapshot.client.attachments.count == 3)
     #expect(try CrashReportDatabase(path: teller.database).delete(stored.id))
@@ -64,7 +64,7 @@ import Testing
     #expect(left.isEmpty, "\(left)")
   }
 
-  /// Crashpad's structures, followed by hand from the stream's number on.
+  /// Follows Crashpad's structures by hand, starting from the stream's number.
   @Test(.needs(.python3)) func isWhereCrashpadsReadersLook() async throws {
     let teller = try await Teller()
     try await teller.run("crash")
@@ -148,7 +148,7 @@ import Testing
     #expect(try await teller.python(script, ["\(range.address.value)"]) == ["True"])
   }
 
-  /// Values whose parts belong together, or none.
+  /// True if the parts of a value belong together.
   private func isWhole(_ annotation: ClientAnnotation) -> Bool {
     guard let name = annotation.name, let value = annotation.text else {
       return annotation.state == .unreadable
@@ -180,7 +180,7 @@ import Testing
       }
       #expect(client.annotations.contains { $0.name == "storm" })
       #expect(client.breadcrumbs.allSatisfy { isPair($0.text) || $0.text.hasPrefix("step ") })
-      // Those that are missing are counted. Others run while a dump is taken.
+      // The report counts the missing breadcrumbs. In the other scenes, threads continue while the dump is taken.
       if scene == "storm" {
         #expect(client.breadcrumbs.count + Int(client.breadcrumbsOmitted ?? 0) == 128)
       }
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  /// Not even the first time that something is set, and without optimisation.
+  /// Tested without optimization, including the first time that something is set.
   @Test(.needs(.gdb)) func tellingNeitherLocksNorAllocates() async throws {
     let teller = try await Teller()
     let lines = try await teller.stops(
@@ -200,7 +200,7 @@ import Testing
     let teller = try await Teller()
     #expect(try await teller.run("hang").end.exitCode == 0)
     try await teller.process()
-    // On a busy machine it may hang more often than it was told to.
+    // On a busy machine, there may be more hangs than the test asks for.
     let report = try teller.report(try #require(try teller.stored.first))
     #expect(report.snapshot.request?.kind == .hang)
     #expect(report.snapshot.annotations == Self.annotations)
@@ -237,7 +237,7 @@ import Testing
     #expect(child.standardOutput.contains(": SIG"))
     let report = try teller.report(try teller.onlyStored())
     let failures = report.snapshot.client.userStreamFailures
-    // The source was asked twice; the first good one is there.
+    // The source was called twice; the first good stream is in the report.
     #expect(failures.count == (stream == "good" ? 1 : 2), "\(failures)")
     #expect(failures.allSatisfy { $0.contains("StreamSource: ") && $0.contains(reason) })
   }

@@ -46,7 +46,7 @@ struct ThrowReportTests {
     )
   }
 
-  /// The line of the source with `throw` in it.
+  /// The number of the source line that contains `throw`.
   private static let throwLine: Int = {
     let path = BuiltProducts.packageRoot + "/Examples/CrashLab/Kinds/RuntimeKinds.swift"
     let lines = (try? String(contentsOfFile: path, encoding: .utf8))?.split(

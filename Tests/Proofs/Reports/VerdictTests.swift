@@ -6,22 +6,22 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// Two threads that die at the same instant, in random ways, on threads and in builds of random kinds: each
-/// report tells of its own thread only.
+/// Two threads crash at the same instant, in random ways, on threads and in builds of random kinds: each report
+/// describes only the thread that it names.
 @Suite(.serialized)
 struct VerdictTests {
-  /// A way to die with the cause that is true of it, in builds of all kinds.
+  /// A kind of crash and its true cause, the same in all builds.
   private struct Death {
     let crash: String
     let cause: String
     /// A part of the message that the runtime writes; nil if the runtime writes none.
     let message: String?
-    /// A part of the name of the function that dies.
+    /// A part of the name of the crashing function.
     let function: String
     var isOfMain: Bool { crash == "uncaught-error" }
   }
 
-  /// Those whose causes are decided by the thread itself, wherever it runs.
+  /// The kinds whose cause depends only on the crashing thread, on any kind of thread.
   private static let names = [
     "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "execute-data",
     "write-to-code", "prot-none", "divide-by-zero", "illegal-instruction", "builtin-trap",
@@ -35,12 +35,12 @@ struct VerdictTests {
     guard let known = KnownCrash.all.first(where: { $0.kind == name }),
       let cause = known.causes.first
     else { return nil }
-    // The runtime's own function, where main throws.
+    // If main throws, the crashing function is the runtime's own.
     let function = name == "uncaught-error" ? "rrorInMain" : known.function
     return Death(crash: name, cause: cause.kind, message: cause.message, function: function)
   }
 
-  /// The one whose function stands on the crashing thread's stack.
+  /// The crash whose function is on the crashing thread's stack.
   private static func death(of report: CrashReport, among deaths: [Death]) -> Death? {
     let functions = report.threads.first { $0.crashed }?.frames.compactMap(\.function) ?? []
     return deaths.first { death in functions.contains { $0.contains(death.function) } }
@@ -73,8 +73,8 @@ struct VerdictTests {
           "\(scene): no cause, or a stack without either\n\(TextReport.text(of: report))")
         continue
       }
-      // Two may have written over each other's text, and optimised checks write none: it is not taken
-      // then, and the trap or abort is said.
+      // Both threads may have overwritten each other's message, and optimized checks write none. The report then
+      // has no message, and the cause is the trap or abort.
       let isWithoutText = death.message != nil && report.message == nil
       let allowed = [death.cause] + (isWithoutText ? ["trap-instruction", "abort"] : [])
       #expect(

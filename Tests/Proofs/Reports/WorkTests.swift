@@ -2,10 +2,10 @@ import CrashCatalogue
 import CrashTestSupport
 import Testing
 
-/// Requests that interleave on two processors, and crashes among them.
+/// Interleaved requests on two processors, some of which crash.
 @Suite struct WorkTests {
   private static let requests = 100_000
-  /// Crashes of each scene.
+  /// The number of crashes of each scene.
   private static let crashes = 20
 
   @Test(arguments: [BuildConfiguration.asTested, .release])

@@ -25,7 +25,7 @@ struct FirstProcessRunTests {
     #expect(try await run(shell("exit 7"), through: namespace).end.exitCode == 7)
     #expect(try await run(shell("kill -TERM $$"), through: namespace).end.exitCode == 143)
     #expect(try await run(shell("kill -SEGV $$"), through: namespace).end.exitCode == 139)
-    // An orphan that has ended is gone, not a zombie of process 1.
+    // The orphan was waited for when it ended; it is not a zombie of process 1.
     let script = """
       (sleep 0.1 & echo $! > orphan); read orphan < orphan
       while grep -q '^PPid:.*1$' /proc/$orphan/status 2>/dev/null; do sleep 0.05; done
@@ -34,7 +34,7 @@ struct FirstProcessRunTests {
     let child = try await run(shell(script), through: namespace)
     #expect(child.end.exitCode == 0)
     #expect(child.standardOutput == "")
-    // The runtime of a container asks process 1 to end, and the command says how.
+    // A container runtime sends SIGTERM to process 1, and the command chooses its exit code.
     let stop = "trap 'echo asked; exit 4' TERM; kill -TERM 1; while :; do sleep 0.05; done"
     let stopped = try await run(shell(stop), through: namespace)
     #expect(stopped.end.exitCode == 4)

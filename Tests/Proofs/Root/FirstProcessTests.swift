@@ -4,11 +4,12 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// The victim as the first process of a PID namespace, as in a container: there the kernel discards signals whose
-/// action is the default, and only what an instruction does ends the process.
+/// The victim as the first process of a PID namespace, as in a container: there the kernel discards signals with
+/// the default action, and only a fault of an instruction ends the process.
 @Suite(.enabled("needs root") { geteuid() == 0 })
 struct FirstProcessTests {
-  /// Kinds that fault, that trap behind the instruction, that abort, and that are sent and survived.
+  /// Kinds that fault, that trap after the instruction, that abort, and that send a signal which the process
+  /// survives.
   static let kinds = [
     "null-read", "breakpoint", "seccomp", "fatal-error", "abort", "double-free", "sent-segv",
     "sent-abort",
@@ -31,7 +32,7 @@ struct FirstProcessTests {
     #expect(snapshot.survival?.outcome == (isSurvived ? .discarded : nil))
   }
 
-  /// A handler for SIGABRT that returns; abort() then continues.
+  /// A handler for SIGABRT, or Swift's backtracer, returns; abort() then continues.
   @Test(arguments: [false, true])
   func anAbortThatAHandlerReturnedFromOrThatSwiftsBacktracerDid(_ backtracer: Bool) async throws {
     let victim = try await Victim(.asTested)
@@ -73,7 +74,7 @@ struct FirstProcessTests {
     #expect(snapshots.last?.exception?.signal == SIGSEGV)
   }
 
-  /// unshare(1) ends as the process does that it made the first of the namespace.
+  /// unshare(1) ends in the same way as the namespace's first process.
   private func first(
     _ victim: Victim, _ arguments: [String], in name: String, backtracer: Bool = false
   ) async throws -> ChildProcess {

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Glibc
 import Testing
 
-/// A database behind a link that belongs to another user.
+/// A database whose path leads through a symbolic link of another user.
 @Suite(.enabled("needs root, to change the owner of a link") { geteuid() == 0 })
 struct ForeignLinkTests {
   @Test func anotherUsersLinkIsRefused() throws {

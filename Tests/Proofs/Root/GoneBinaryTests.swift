@@ -3,10 +3,10 @@ import Glibc
 import ProcessSnapshot
 import Testing
 
-/// Crashes of a program whose own file is out of reach: what was not read of it cannot be any more.
+/// Crashes of a program whose file is no longer accessible: pages of it that are not in memory cannot be read.
 @Suite(.enabled("needs root, for mount") { geteuid() == 0 })
 struct GoneBinaryTests {
-  /// Where the linker puts the handler's code differs by build.
+  /// The linker places the handler's code differently in each build.
   private static let builds: [BuildConfiguration] = [.asTested, .release, .staticRelease]
 
   @Test(arguments: builds, 0..<3)
@@ -20,7 +20,7 @@ struct GoneBinaryTests {
     let reports = try ReportDirectory(database)
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let snapshot = try #require(reports.snapshots.first)
-    // A section that met a page that is gone is abandoned.
+    // A section that needs such a page is abandoned.
     #expect(snapshot.capture.sectionsAbandoned == 0, "\(snapshot.capture)")
     let program = try #require(snapshot.modules.first)
     #expect(program.path == "/mnt/file" && !program.buildID.isEmpty, "\(snapshot.modules)")

@@ -3,7 +3,7 @@ import Glibc
 import ProcessSnapshot
 import Testing
 
-/// Crashes and dumps of a process whose memory cgroup has hardly any room left.
+/// Crashes and dumps of a process whose memory cgroup is almost full.
 @Suite(.enabled("needs root, for a cgroup") { geteuid() == 0 })
 struct MemoryLimitTests {
   private func run(
@@ -18,9 +18,9 @@ struct MemoryLimitTests {
       ], in: directory)
   }
 
-  /// The KiB that the kernel charges ahead on a processor.
+  /// The KiB that the kernel charges in advance for each processor.
   ///
-  /// They count as used, and the group is out of memory before they are given back. Source: Linux mm/memcontrol.c,
+  /// They count as used, and the group is out of memory before they are returned. Source: Linux mm/memcontrol.c,
   /// MEMCG_CHARGE_BATCH.
   private static let chargedAhead = 252
 
@@ -34,7 +34,7 @@ struct MemoryLimitTests {
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let snapshot = try #require(reports.snapshots.first)
     #expect(!snapshot.modules.isEmpty)
-    // The list of threads is read after the mappings, and next to their text.
+    // The list of threads is read after the mappings; its memory is next to their text.
     #expect(snapshot.mappings.contains { $0.path == snapshot.process.executablePath })
     #expect(snapshot.capture.threadsOmitted.map { $0 >= 190 } ?? false)
   }
@@ -56,7 +56,8 @@ struct MemoryLimitTests {
     #expect(try await run(in: directory.path, kibibytes: 8192, "live").end.exitCode == 0)
   }
 
-  /// The kernel keeps some pages in hand for each processor: not every run is killed, nor in the midst.
+  /// The kernel keeps some pages in reserve for each processor, so not every run is killed, or not in the middle
+  /// of the dump.
   @Test func aDumpInWhichTheKernelKilledTheProcessSaysSo() async throws {
     for _ in 0..<20 {
       let directory = try TemporaryDirectory()

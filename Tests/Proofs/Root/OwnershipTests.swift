@@ -6,10 +6,10 @@ import Glibc
 import IntermediateDump
 import Testing
 
-/// Attacks by other users on the directories of a database, and databases that are shared.
+/// Attacks by other users on a database's directories, and shared databases.
 @Suite(.enabled("needs root") { geteuid() == 0 })
 struct OwnershipTests {
-  /// Users and a group that no system knows.
+  /// Users and a group that no system has.
   private static let user: UInt32 = 12_345
   private static let sidecar: UInt32 = 12_346
   private static let group: UInt32 = 12_400
@@ -145,7 +145,7 @@ struct OwnershipTests {
   @Test func inAUserNamespace65534IsAUserOfTheHost() async throws {
     let database = try make("db", mode: 0o755, user: Self.user, group: Self.user)
     _ = try make("db/pending-serialized-dumps", mode: 0o700)
-    // Root of the host is user 1000 there, and the owner nobody that is known.
+    // In the namespace, root of the host is user 1000, and the owner is an unmapped user.
     let child = try await run([
       "/usr/bin/unshare", "--user", "--map-user=1000", "--map-group=1000", try Self.victim,
       database,
@@ -156,7 +156,7 @@ struct OwnershipTests {
 
   // MARK: - Mount points and groups
 
-  /// As Kubernetes makes an `emptyDir`.
+  /// The modes with which Kubernetes creates an `emptyDir`.
   @Test(arguments: ["0777", "2777"])
   func aMountPointThatOthersMayWriteGetsADirectoryInIt(bits: String) async throws {
     let mount = try make("mount", mode: 0o755)
@@ -186,7 +186,7 @@ struct OwnershipTests {
     let database = parent + "/db"
     let shared = ["VICTIM_SHARED_GROUP": "\(Self.group)"]
     for turn in 1...2 {
-      // A worker's dump is made in its crash.
+      // The dump of a worker, which is a forked child, is created during its crash.
       let child = try await run(
         Self.asUser(Self.user, Self.group) + [try Self.victim, database, "both-crash"],
         environment: shared)
@@ -204,7 +204,7 @@ struct OwnershipTests {
     for name in ["", "/pending-serialized-dumps", "/pending", "/attachments"] {
       #expect(mode(database + name).mode == 0o2770 && mode(database + name).group == Self.group)
     }
-    // The program's user reads what the other one made.
+    // The user of the program can read the files that the other user created.
     let listed = try await run(
       Self.asUser(Self.user, Self.group) + [
         try Self.tool, "list", database, "--shared-with", "\(Self.group)", "--json",
@@ -219,7 +219,7 @@ struct OwnershipTests {
 
   // MARK: - Attachments
 
-  /// A dump of a process of a user, which names files.
+  /// Makes a dump of a user's process; the dump names files.
   private func dump(of user: UInt32?, _ paths: [String]) throws -> [UInt8] {
     try #require(
       IntermediateDumpEncoding.encode { writer in
@@ -248,7 +248,7 @@ struct OwnershipTests {
       })
   }
 
-  /// Files of root, and of the user, and the names of those that a conversion by root copied.
+  /// Makes files of root and of the user, and returns the names of those that a conversion by root copied.
   private func copied(of user: UInt32?, owner: UInt32) throws -> [String] {
     try directory.put(Array("secret".utf8), "secret")
     try #require(unsafe chmod(directory.path + "/secret", 0o600) == 0)

@@ -9,8 +9,8 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// Owners that are told apart rightly: in other PID namespaces with the same volume, started again
-/// there, and a prefork server whose parent was killed while its workers live.
+/// Converters distinguish owners that look alike: processes in other PID namespaces with the same volume,
+/// restarted containers, and the workers of a prefork server whose parent was killed.
 @Suite(.enabled("needs root") { geteuid() == 0 })
 struct PlaceTests {
   private let directory: SharedDirectory
@@ -22,7 +22,7 @@ struct PlaceTests {
 
   private var pending: [String] { directory.names("db/pending-serialized-dumps") }
 
-  /// Tears a locked file: what a process leaves that is killed while its crash is captured.
+  /// Truncates a locked file, as if the process had been killed during its capture.
   private func tear() throws -> ReportID {
     let name = try #require(pending.first { $0.hasSuffix(".locked") })
     let file = try FileHandle(
@@ -31,7 +31,7 @@ struct PlaceTests {
     return try #require(PendingDumpName(fileName: name)).reportID
   }
 
-  /// Processes the database from here, or from a PID namespace made for it.
+  /// Processes the database here, or in a new PID namespace.
   private func process(inNamespace: Bool) throws -> [String] {
     let racer = try Racer(
       database: database, identifier: "HandlerOnlyVictim",
@@ -40,7 +40,7 @@ struct PlaceTests {
     return try racer.lines().filter { !$0.contains(": left for now: its owner may still write") }
   }
 
-  /// Where owner and converter are, and what the owner has done.
+  /// Whether the owner and the converter run in a namespace, and what the owner has done.
   static let places: [(Bool, Bool, String)] = [(true, false), (false, true), (true, true)]
     .flatMap { place in
       ["wait-and-abort", "close-all-and-wait"].map { (place.0, place.1, $0) }
@@ -85,7 +85,7 @@ struct PlaceTests {
     #expect(pending == [])
   }
 
-  /// A mapping of a file on an overlay does not show: only the owner itself can find that out.
+  /// On overlayfs, no other process can see that an owner still maps its file.
   @Test func onAnOverlayAClosedFIFOIsNoProofOfDeathEither() async throws {
     let script = """
       set -e
@@ -116,8 +116,8 @@ struct PlaceTests {
     #expect(lines.dropFirst().first?.tellsAWholeDump == true, "\(lines)")
   }
 
-  /// A crash loop under a supervisor that starts a container anew each time: each start converts on
-  /// one thread and crashes on another one, mostly in the midst of that.
+  /// A crash loop under a supervisor that restarts a container each time: each process converts on one thread and
+  /// crashes on another one, usually during the conversion.
   @Test func aCrashLoopOfContainersLeavesNothingClaimed() throws {
     var lines: [String] = []
     for _ in 0..<15 {
@@ -125,7 +125,7 @@ struct PlaceTests {
         processingItself: "crash-while-processing", database: database, inNamespace: true)
       lines += try start.lines()
     }
-    // Those that were claimed by the dead are taken now, each once.
+    // The dumps that dead converters had claimed are converted now, once each.
     lines += try process(inNamespace: true)
     #expect(pending == [])
     let reports = try CrashReportDatabase(path: database).reports()
@@ -139,7 +139,7 @@ struct PlaceTests {
     let id = try tear()
     first.kill()
     _ = try first.lines()
-    // The same process ID in another namespace, on the same volume.
+    // The second process has the same process ID in another namespace, on the same volume.
     let second = try Racer(processingItself: "exit", database: database, inNamespace: true)
     let lines = try second.lines()
     #expect(lines.count == 3)
@@ -159,7 +159,7 @@ struct PlaceTests {
     let third = try Racer(processingItself: "exit", database: database, inNamespace: true)
     let lines = try third.lines()
     #expect(lines.filter { $0.tellsAWholeDump }.count == 1, "\(lines)")
-    // The first one has its file still: it says so, or exits with 99.
+    // The first process still has its file: it prints its crash, or exits with 99.
     try first.letGo()
     #expect(try first.lines() == ["crashing 1"])
     #expect(try process(inNamespace: false).count == 1)
@@ -176,7 +176,7 @@ struct PlaceTests {
     let id = try tear()
     #expect(try process(inNamespace: inNamespace) == [], "the parent lives")
     server.kill()
-    // Not all of its output: its workers hold the other end.
+    // The server's output does not end with it, because its workers hold the other end of the pipe.
     let workers = Set(lines.compactMap { $0.hasPrefix("worker ") ? $0.dropFirst(7) : nil })
     server.waitForZombie()
     let taken = try process(inNamespace: inNamespace)
@@ -186,7 +186,7 @@ struct PlaceTests {
     try server.letGo()
     let crashes = try server.lines()
     #expect(Set(crashes.map { $0.dropFirst("crashing ".count) }) == workers)
-    // The workers are nobody's children that could be waited for.
+    // The workers are not children of this process, so it cannot wait for them.
     var reports: [String] = []
     while reports.count < 2 { reports += try process(inNamespace: inNamespace) }
     #expect(reports.count == 2 && reports.allSatisfy { $0.tellsAWholeDump }, "\(reports)")

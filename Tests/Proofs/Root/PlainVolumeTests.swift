@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// A database on a volume without FIFOs, links and modes, as those of SMB are.
+/// A database on a volume without FIFOs, links and modes, like an SMB volume.
 @Suite(
   .enabled("needs root, to mount") { geteuid() == 0 },
   .needs(.exfatMount),
@@ -13,8 +13,9 @@ struct PlainVolumeTests {
 
   init() throws { directory = try SharedDirectory() }
 
-  /// Runs a shell's script with such a volume as directory `volume`: the handler's program in `$victim`, a
-  /// converter's in `$lab`.
+  /// Runs a shell script with such a volume mounted on the directory `volume`.
+  ///
+  /// The program with the handler is in `$victim`, a program that converts in `$lab`.
   private func run(_ options: String, _ script: String) async throws -> ChildProcess {
     let whole = """
       set -e
@@ -45,7 +46,7 @@ struct PlainVolumeTests {
       echo reports $(ls volume/db/pending | grep -c dmp)
       """)
     let lines = child.standardOutput.split(separator: "\n").map(String.init)
-    // No file in the place of a FIFO; an abort has no run record any more.
+    // There is no regular file in place of a FIFO. After an abort, the run record is gone.
     #expect(lines.allSatisfy { $0 != "file .fifo" }, "\(child)")
     #expect(lines.contains { $0.tellsAWholeDump }, "\(child)")
     #expect(lines.suffix(2) == ["left 0", "reports 1"], "\(child)")

@@ -3,7 +3,8 @@ import Glibc
 import ProcessSnapshot
 import Testing
 
-/// Privileges given up after the handler was started: what it needs is open by then.
+/// A program drops privileges after it has started the handler, which has opened everything that it needs by
+/// then.
 @Suite(.enabled("needs root") { geteuid() == 0 })
 struct PrivilegeTests {
   private static let scenes = ["null-read", "abort", "fatal-error", "stack-overflow"].flatMap {

@@ -4,10 +4,10 @@ import Glibc
 import PostmortemTool
 import Testing
 
-/// Root at the databases of other users: nothing that it does there locks them out.
+/// Root uses the databases of other users: nothing that root does there locks these users out.
 @Suite(.enabled("needs root") { geteuid() == 0 })
 struct RootCommandTests {
-  /// A user that no system knows.
+  /// A user that no system has.
   private static let user: UInt32 = 12_345
   private let directory: SharedDirectory
   private var home: String { directory.path + "/home" }
@@ -17,7 +17,7 @@ struct RootCommandTests {
     directory = try SharedDirectory()
     try FileManager.default.createDirectory(
       atPath: directory.path + "/home", withIntermediateDirectories: false)
-    // The user has to get there.
+    // The user needs access to the directory.
     try #require(unsafe chmod(directory.path, 0o755) == 0)
     try #require(unsafe chown(directory.path + "/home", Self.user, Self.user) == 0)
   }
@@ -44,7 +44,7 @@ struct RootCommandTests {
       ])
   }
 
-  /// The owners of everything in the database, by path; those that are not the user's.
+  /// The owners of all files in the database that do not belong to the user, by path.
   private var foreign: [String] {
     let names = FileManager.default.enumerator(atPath: database)?.allObjects ?? []
     return names.compactMap { name in
@@ -56,7 +56,7 @@ struct RootCommandTests {
     }
   }
 
-  /// The kernel shows a process that is not dumpable to root alone.
+  /// The kernel shows a process that is not dumpable only to root.
   @Test func ofAProcessThatIsNotDumpableItsUserIsNotToldToBeItsUser() async throws {
     let words =
       Self.asUser + [
@@ -75,7 +75,7 @@ struct RootCommandTests {
     #expect(try await run(doctor).end.exitCode == 0)
   }
 
-  /// Such a `/proc` has no boot ID, without which no later start can tell a kill from a reboot.
+  /// Such a `/proc` has no boot ID, which a later start needs to distinguish a kill from a reboot.
   @Test func ofAProcessWhoseProcHasProcessesOnlyNoReportIsPromised() async throws {
     let victim = try RunningVictim(
       "/usr/bin/unshare",
@@ -104,7 +104,7 @@ struct RootCommandTests {
       #expect(child.end.exitCode == 0 && child.standardError.contains(": SIG"))
     }
     #expect(foreign == [])
-    // The user's next runs find the database as they need it.
+    // The user's next runs can use the database.
     #expect(try await victim("abort").end.signal == SIGABRT)
     let next = try await victim("exit")
     #expect(next.end.exitCode == 0, "\(next.standardError)")
@@ -113,7 +113,7 @@ struct RootCommandTests {
   }
 
   @Test func attachmentsAreOpenedAsTheUser() async throws {
-    // A dump is the user's to write: what it names is opened with that user's rights.
+    // The user can write any dump, so the files that it names are opened with the user's rights.
     let secret = directory.path + "/secret"
     try directory.put(Array("secret".utf8), "secret")
     try #require(unsafe chmod(secret, 0o600) == 0)
@@ -134,7 +134,7 @@ struct RootCommandTests {
 
   @Test func theProcessStaysWhatItIs() async throws {
     #expect(try await victim("abort").end.signal == SIGABRT)
-    // It says who it is before and after; a process that is not dumpable leaves no core file.
+    // It prints its user before and after the change; a process that is not dumpable leaves no core file.
     let child = try await run(
       [
         try BuiltProducts.besideTests("crash-lab"), "process", "--database", database,
@@ -148,7 +148,7 @@ struct RootCommandTests {
   }
 
   @Test func filesOfRootsHandlerAreTheUsers() async throws {
-    // Started as root with the user's database, as before it gives up its rights.
+    // The program starts as root with the user's database, like a program that later drops its privileges.
     try #require(unsafe mkdir(database, 0o700) == 0)
     try #require(unsafe chown(database, Self.user, Self.user) == 0)
     for deed in ["abort", "child-crashes"] {
@@ -205,14 +205,14 @@ struct RootCommandTests {
       Self.asUser + [program, "run", "--database", database, "--user", "54321", "--", "true"])
     #expect(notRoot.end.exitCode == 64)
     #expect(notRoot.standardError.contains("only root"))
-    // Root's database and root's command: nothing differs.
+    // If root's command uses root's database, no users differ.
     let own = directory.path + "/own"
     try #require(unsafe mkdir(own, 0o700) == 0)
     #expect(try await tool("run", "--database", own, "--", "true").end.exitCode == 0)
   }
 
   @Test func itTellsAfterwardsThatTheUsersDiffered() async throws {
-    // By itself, which nobody sees before.
+    // The program drops its privileges itself, which the command cannot know in advance.
     let path = directory.path + "/own"
     try #require(unsafe mkdir(path, 0o700) == 0)
     let script =
@@ -225,7 +225,7 @@ struct RootCommandTests {
 
   @Test func whatRootMadeBeforeIsNamed() async throws {
     #expect(try await victim("abort").end.signal == SIGABRT)
-    // As versions did that worked as root.
+    // Older versions, which worked as root, left directories like these.
     for name in ["new", "pending", "completed", "attachments"] {
       try #require(unsafe chown(database + "/" + name, 0, 0) == 0)
     }

@@ -4,11 +4,11 @@ import Glibc
 import ProcessSnapshot
 import Testing
 
-/// Processes that have memory whose pages one of their threads brings, by userfaultfd or as a file system:
-/// the same end as alone and a complete dump, which lacks nothing but that memory.
+/// Processes in which one thread serves the pages of some memory, by userfaultfd or as a file system: they end as
+/// without the handler, with a dump that lacks only that memory.
 @Suite(.enabled("needs root, for userfaultfd and mount") { geteuid() == 0 })
 struct ServedMemoryTests {
-  /// A thread that waits for this thread waits forever.
+  /// Seconds; a thread that waits for the serving thread would wait forever.
   private static let patience = 30
 
   private func check(_ server: String, _ place: String, signal: Int32?) async throws {
@@ -28,7 +28,7 @@ struct ServedMemoryTests {
     #expect(snapshot.threads.allSatisfy { $0.context != nil && !$0.stack.isEmpty })
     let text = try #require(child.standardOutput.split(separator: "\n").first)
     let known = Address(try #require(UInt64(text)))
-    // The window of the other register, or the range that the program named beside.
+    // The memory around another register's address, or the extra range that the program named.
     let size = place == "register" ? 128 : 8192
     let bytes = snapshot.memory.bytes(at: known, count: size)
     #expect(bytes.map(Array.init) == [UInt8](repeating: 0x5A, count: size))

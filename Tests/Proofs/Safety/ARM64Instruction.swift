@@ -2,7 +2,7 @@
 struct ARM64Instruction {
   private let text: String
   private let operation: Substring
-  /// Those before it, the last one last.
+  /// The instructions before it, the latest one last.
   private let recent: [String]
 
   init(_ text: String, after recent: [String]) {
@@ -11,10 +11,11 @@ struct ARM64Instruction {
     operation = text.prefix { !$0.isWhitespace }
   }
 
-  /// Adds what an audit wants to know of it.
+  /// Adds the facts about the instruction that an audit needs.
   func read(of name: String, into function: inout Disassembly.Function) {
     if text.contains("TPIDR_EL0") { function.readsControlBlock = true }
-    // The stack protector's canary is a global variable here: whatever is read by the thread pointer is the thread's.
+    // On arm64 the stack protector's canary is a global variable, so every access through the thread pointer is
+    // thread-local storage.
     if let thread = threadPointer, text.contains("[\(thread)") || addsTo(thread) {
       function.threadLocal.append(text)
     }
@@ -28,7 +29,7 @@ struct ARM64Instruction {
     }
   }
 
-  /// The register that the thread pointer was just read into.
+  /// The register into which the thread pointer was just read.
   private var threadPointer: Substring? {
     recent.suffix(3).lazy.compactMap { line in
       line.wholeMatch(of: /mrs\s+(x\d+), TPIDR_EL0/)?.1

@@ -38,13 +38,14 @@ struct AllowedCalls {
     }
   }
 
-  /// The list in this directory.
+  /// Reads the list in this directory.
   static func kept(file: String = #filePath) throws -> AllowedCalls {
     let path = URL(filePath: file).deletingLastPathComponent().appending(path: "AllowedCalls.txt")
     return try AllowedCalls(parsing: String(contentsOf: path, encoding: .utf8))
   }
 
-  /// The same, with what the compiler calls on arm64 in place of an instruction that early processors lack.
+  /// The same list with the functions that the compiler calls on arm64 in place of atomic instructions that early
+  /// processors lack.
   static func keptForARM64() throws -> AllowedCalls {
     let kept = try kept().entries
     let helpers = try AllowedCalls(

@@ -1,4 +1,4 @@
-/// Walks from the handler's entries to everything they can reach in a linked program.
+/// Walks from the handler's entries to every function that they can reach in a linked program.
 struct CallGraphAudit {
   /// Something on the crash path that the list does not allow.
   struct Violation: CustomStringConvertible {
@@ -9,12 +9,12 @@ struct CallGraphAudit {
 
   let disassembly: Disassembly
   let allowed: AllowedCalls
-  /// The function that calls, before any crash, what a crash may call through the PLT.
+  /// The function that binds, before any crash, the symbols that a crash may call through the PLT.
   let binder: String
   private var bound: Set<String> = []
   private(set) var reached: Set<String> = []
   private(set) var violations: [Violation] = []
-  /// Source files that have instructions of what was reached.
+  /// The source files of the instructions of all functions that were reached.
   private(set) var files: Set<String> = []
   /// Entries of the list that were needed.
   private(set) var used: Set<String> = []

@@ -3,10 +3,10 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// What the linked program can call on the crash path: debug and release, with Swift's libraries
-/// shared and inside.
+/// The functions that the linked program can call on the crash path, in debug and release builds, with Swift's
+/// libraries linked dynamically and statically.
 @Suite struct CallGraphTests {
-  /// Every function that is entered from outside: by the kernel, or through a pointer.
+  /// Every function that the kernel enters, or that is called through a pointer.
   static func roots(in disassembly: Disassembly) -> [String] {
     let entries = [
       "pm_enter_crash", "pm_run_crash_entry", "pm_run_stop_entry", "pm_run_watchdog_entry",
@@ -22,7 +22,7 @@ import Testing
         // These functions, unless they are inlined, call the program's handlers.
         || $0 == "pm_run_previous_handler" || $0 == "pm_run_first_chance_handler"
     }
-    // Without optimisation the wrappers of system calls stand as functions, pm_write among them.
+    // Without optimization, the wrappers of system calls, such as pm_write, are functions with symbols.
     return entries + sections + others.filter { $0 != "pm_write" }.sorted()
   }
 
@@ -38,9 +38,7 @@ import Testing
     #expect(audit.reached.count > 30)
   }
 
-  /// The most code lines of files that a handler can reach.
-  ///
-  /// The count of today (decision 31).
+  /// The upper bound of the lines of code in files that a handler can reach: the current count (decision 31).
   private static let budget = 10_123
 
   @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
@@ -57,7 +55,7 @@ import Testing
     #expect(lines.total <= Self.budget)
   }
 
-  /// Pages of a file that is gone by then cannot be read in a crash.
+  /// The handler reads the pages of its own code at its start, because in a crash the file may be gone.
   @Test(
     .needs(.strace),
     arguments: BuildConfiguration.allCases)
@@ -77,7 +75,7 @@ import Testing
         directory.path + "/database",
       ], in: directory.path)
     try #require(child.end.exitCode == 0, "\(child)")
-    // Where the kernel puts a position-independent program that it does not place at random.
+    // The address of a position-independent program if address randomization is off.
     let base: UInt64 = 0x5555_5555_4000
     let ranges = try String(contentsOfFile: trace, encoding: .utf8)
       .matches(of: /madvise\(0x([0-9a-f]+), (\d+), MADV_POPULATE_READ\)\s+= 0/)
@@ -109,7 +107,8 @@ import Testing
     #expect(CodeLines.count(text) == 2)
   }
 
-  /// On a thread whose FS base points nowhere they would fault, before there is another block.
+  /// On a thread whose FS base is invalid, such an access would fault before the handler has installed another
+  /// block.
   @Test(arguments: BuildConfiguration.allCases)
   func whatRunsFirstReadsNothingOfTheThread(_ configuration: BuildConfiguration) async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
@@ -122,7 +121,7 @@ import Testing
     #expect(functions.filter { $0.value.readsControlBlock }.keys.sorted() == [])
   }
 
-  /// `startHandler` is ordinary code beside the handler's: it allocates, and the audit must say so.
+  /// `startHandler` is ordinary code in the handler's module: it allocates, and the audit must report that.
   @Test(arguments: BuildConfiguration.allCases)
   func aViolationIsFound(_ configuration: BuildConfiguration) async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
@@ -138,8 +137,10 @@ import Testing
     #expect(!calls.isEmpty)
   }
 
-  /// `pm_bind_now` calls everything that needs to be bound; as crash code, with a binder that calls
-  /// nothing, it binds in a crash.
+  /// `pm_bind_now` calls every symbol that needs to be bound.
+  ///
+  /// Here the audit treats it as crash code, with a binder that calls nothing, so every symbol counts as bound
+  /// late.
   @Test(arguments: BuildConfiguration.allCases)
   func aLateBoundSymbolIsFound(_ configuration: BuildConfiguration) async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", configuration)

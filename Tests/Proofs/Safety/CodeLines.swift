@@ -1,14 +1,14 @@
 import CrashTestSupport
 import Foundation
 
-/// The lines of source files that hold code: neither blank nor a comment.
+/// Counts the lines of source files that contain code, and are neither blank nor a comment.
 struct CodeLines {
-  /// By path below the package's root.
+  /// The number of lines by path below the package's root.
   let counts: [String: Int]
 
   var total: Int { counts.values.reduce(0, +) }
 
-  /// Counts the files of the package's sources among these.
+  /// Counts those of the given files that are in the package's sources.
   init(of files: some Collection<String>) throws {
     let sources = BuiltProducts.packageRoot + "/Sources/"
     let own = files.map { URL(filePath: $0).standardizedFileURL.path }.filter {

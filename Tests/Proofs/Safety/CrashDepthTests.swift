@@ -2,10 +2,10 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// How deep the way is from the kernel's call of the handler to the first byte of the dump, in a release build.
+/// The number of calls from the kernel's call of the handler to the first byte of the dump, in a release build.
 @Suite(.needs(.gdb))
 struct CrashDepthTests {
-  /// Docs/Design.md names those that are no functions of their own.
+  /// The upper bound; Docs/Design.md names the steps that are inlined.
   private static let bound = 12
 
   private static let script = """
@@ -41,7 +41,7 @@ struct CrashDepthTests {
     let frames = lines.filter { $0.hasPrefix("@frame ") }.map { $0.dropFirst(7) }
     print("frames from the first byte to the signal: \(frames.joined(separator: ", "))")
     try #require(lines.contains("@signal"), "\(child.standardOutput)\(child.standardError)")
-    // The dump's first bytes, and not another file's.
+    // The bytes are the dump's first ones, not those of another file.
     #expect(frames.contains("pm_write_dump") && frames.last == "pm_run_crash_entry")
     #expect(frames.count <= Self.bound)
   }

@@ -3,25 +3,25 @@ import Foundation
 
 /// The functions of a linked program, read with the toolchain's llvm-nm and llvm-objdump.
 struct Disassembly {
-  /// A function's size and what it does that an audit wants to know.
+  /// A function's size, and the facts about its code that an audit needs.
   struct Function {
-    /// Symbols called or jumped to, "@plt" taken away.
+    /// The symbols that it calls or jumps to, without "@plt".
     var callees: Set<String> = []
-    /// Those of them that are reached through the procedure linkage table, which may bind them late.
+    /// The callees that are reached through the procedure linkage table, which may bind them late.
     var lateBound: Set<String> = []
     /// Calls and jumps through a register or memory.
     var indirect: [String] = []
-    /// Thread-local storage other than the thread pointer and the stack protector's canary.
+    /// Accesses to thread-local storage, except the thread pointer and the stack protector's canary.
     var threadLocal: [String] = []
-    /// Whether it reads anything of the thread's control block, these two included.
+    /// True if it reads anything of the thread control block, including these two.
     var readsControlBlock = false
-    /// The source files of its instructions, those of inlined functions included.
+    /// The source files of its instructions, including inlined functions.
     var files: Set<String> = []
   }
 
   let program: String
   private let isARM64: Bool
-  /// Start and size by name; a name that stands twice has its first place.
+  /// Start and size by name; for a duplicate name, the first place.
   private let places: [String: (start: UInt64, size: UInt64)]
 
   init(of program: String) throws {
@@ -40,10 +40,10 @@ struct Disassembly {
 
   var symbols: Dictionary<String, (start: UInt64, size: UInt64)>.Keys { places.keys }
 
-  /// Start and size of a function, as the file has them.
+  /// The start and size of a function in the file.
   func place(of name: String) -> (start: UInt64, size: UInt64)? { places[name] }
 
-  /// Reads functions by name; those that are not in the program are not in the result.
+  /// Reads functions by name; the result lacks those that are not in the program.
   func functions(_ names: some Collection<String>) throws -> [String: Function] {
     var result: [String: Function] = [:]
     var list = ""
@@ -59,7 +59,7 @@ struct Disassembly {
     return result
   }
 
-  /// Reads the functions of a list whose names stand between commas.
+  /// Reads the functions of a comma-separated list of names.
   private func read(_ list: String, into result: inout [String: Function]) throws {
     let lines = try Self.run(
       "llvm-objdump",
@@ -68,7 +68,7 @@ struct Disassembly {
     var recent: [String] = []
     var file = ""
     for line in lines {
-      // `; /path/file.swift:12` stands where file or line changes.
+      // objdump prints `; /path/file.swift:12` where the file or line changes.
       if line.hasPrefix("; /"), let colon = line.lastIndex(of: ":") {
         file = String(line[..<colon].dropFirst(2))
         continue
@@ -82,7 +82,7 @@ struct Disassembly {
         continue
       }
       let parts = line.split(separator: ":", maxSplits: 1)
-      // objdump goes on to the next symbol it knows; code behind the function's end is another's.
+      // objdump continues to the next symbol that it knows; code after the function's end belongs to another one.
       guard let (name, end) = current, parts.count == 2,
         let address = UInt64(parts[0].trimmingCharacters(in: .whitespaces), radix: 16),
         address < end
@@ -109,7 +109,7 @@ struct Disassembly {
   ///     jmpq *%rcx
   private static func isSwitch(_ instruction: String, after recent: [String]) -> Bool {
     guard let jump = instruction.wholeMatch(of: /jmpq\s+\*(%r[a-z0-9]+)/) else { return false }
-    // What runs right before it, without another way in or out.
+    // The instructions directly before it, up to a jump or a call.
     let straight = recent.reversed().prefix { !$0.hasPrefix("j") && !$0.hasPrefix("call") }
     for (index, line) in straight.enumerated() {
       guard
@@ -134,7 +134,7 @@ struct Disassembly {
     if let place = instruction.range(of: "%fs:") {
       function.readsControlBlock = true
       let rest = instruction[place.upperBound...]
-      // The thread control block's own address, and the canary at 40, both by the psABI.
+      // The address of the thread control block and the canary at offset 40, both defined by the psABI.
       let isKnown = ["0,", "0x0,", "40,", "0x28,"].contains { rest.hasPrefix($0) }
       if !isKnown { function.threadLocal.append(instruction) }
     }
@@ -175,7 +175,8 @@ extension Disassembly.Function {
     guard let open = instruction.lastIndex(of: "<"), instruction.hasSuffix(">") else { return }
     var target = instruction[instruction.index(after: open)...].dropLast()
     if let plus = target.range(of: "+0x") {
-      // A jump inside the function; into the middle of another one it would be that function's.
+      // A jump with an offset stays inside the function; an offset into another function would name that
+      // function.
       target = target[..<plus.lowerBound]
     }
     if target.hasSuffix("@plt") {

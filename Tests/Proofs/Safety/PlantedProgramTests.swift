@@ -2,7 +2,8 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// What the audit finds in a small C program whose crash path breaks one rule in each function.
+/// The violations that the audit finds in a small C program, in which each function on the crash path breaks one
+/// rule.
 @Suite struct PlantedProgramTests {
   private static let source = """
     #include <stdlib.h>

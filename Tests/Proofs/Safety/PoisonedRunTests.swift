@@ -2,8 +2,7 @@ import CrashTestSupport
 import Testing
 
 #if arch(x86_64)
-  /// No handling thread calls malloc, locks, stdio, the dynamic loader or the unwinder, whatever the
-  /// crash.
+  /// No thread that runs a handler calls malloc, locks, stdio, the dynamic loader or the unwinder, for any crash.
   @Suite
   struct PoisonedRunTests {
     /// Ends without a crash, which leave no dump.
@@ -12,8 +11,7 @@ import Testing
       "term-handled", "term-then-kill",
     ]
 
-    /// One of each family of kinds runs on every kind of thread: what the handler does there is the
-    /// same for the others.
+    /// One kind of each family runs on every kind of thread; the handler does the same there for the other kinds.
     private static let everywhere = [
       "null-read", "divide-by-zero", "double-free", "fatal-error", "deep", "pipe", "seccomp",
     ]
@@ -33,7 +31,7 @@ import Testing
       }
     }
 
-    /// On all places, or on the first that the victim finds possible.
+    /// Checks all places, or the first place that the victim allows for the kind.
     private static func check(_ victim: PoisonedVictim, _ kind: String) async throws {
       var checked = 0
       for place in ["main", "pthread", "dispatch", "task"] {
@@ -53,7 +51,7 @@ import Testing
       let context: Comment = "\(kind) on \(place): \(poisoned.standardError)"
       #expect(poisoned.end == alone.end, context)
       if quiet.contains(kind) {
-        // How the run ended may be said, but nothing crashed.
+        // There may be a report on the end of the run, but none of a crash.
         let dumps = (poisoned.dumps + alone.dumps).filter { !$0.contains("left no dump") }
         #expect(dumps.isEmpty, context)
       } else {
@@ -63,8 +61,8 @@ import Testing
       }
     }
 
-    /// Making the next locked file, calling the previous handler and what follows its return are
-    /// the handler's own too.
+    /// Code that creates the next locked file, calls the previous handler, or runs after its return belongs to
+    /// the handler, too.
     @Test(
       arguments: ["fix", "sent"],
       BuildConfiguration.allCases)
@@ -79,7 +77,7 @@ import Testing
       #expect(poisoned.dumps.allSatisfy { $0.tellsAWholeDump }, "\(poisoned.dumps)")
     }
 
-    /// A call that the poison is there for, as the handler could make it.
+    /// A call that the poison must detect, as the handler could make it.
     struct Violation: Sendable, CustomTestStringConvertible {
       let name: String
       let statements: String
@@ -89,7 +87,7 @@ import Testing
 
     static let violations = [
       Violation(name: "malloc", statements: "free(malloc(8))"),
-      // SIGPROF stops threads.
+      // 27 is SIGPROF, which stops threads.
       Violation(
         name: "malloc", statements: "if (signal == 27) free(malloc(8))", place: "the stop handler"),
       Violation(name: "calloc", statements: "free(calloc(8, 8))"),

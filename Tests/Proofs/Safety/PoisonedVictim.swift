@@ -3,9 +3,9 @@ import Foundation
 
 /// Runs crash-lab with or without `Poison/poison.c` preloaded.
 final class PoisonedVictim: Sendable {
-  /// What a victim exits with that called something poisoned in a handler.
+  /// The exit code of a victim that called a poisoned function in a handler.
   static let poisoned: Int32 = 99
-  /// What the poison says when the first handler runs.
+  /// The line that the poison prints when the first handler runs.
   static let watching = "poison: watching"
 
   let executable: String
@@ -27,7 +27,7 @@ final class PoisonedVictim: Sendable {
     guard compiler.end.exitCode == 0 else { throw OutsideToolError(compiler.standardError) }
   }
 
-  /// One death, in a database of its own.
+  /// Crashes once, with a new database.
   func die(_ kind: String, on place: String, isPoisoned: Bool) async throws -> Death {
     try await run(
       [kind], ["--on", place, "--threads", "3"], name: "\(kind)-\(place)", isPoisoned: isPoisoned)
@@ -44,7 +44,7 @@ final class PoisonedVictim: Sendable {
     let name = "\(name)-\(isPoisoned)"
     let database = directory.path + "/" + name + "/database"
     let preload = isPoisoned ? ["LD_PRELOAD=" + library] : []
-    // env, so that the shell which starts it is not poisoned.
+    // env sets the variable, so that the shell that starts env is not poisoned.
     let child = try await ChildProcess.run(
       "/usr/bin/env",
       preload + [executable] + command + ["--database", database] + options,
@@ -59,13 +59,13 @@ final class PoisonedVictim: Sendable {
   struct Death {
     let end: ChildEnd
     let standardError: String
-    /// What the next start says of each pending dump.
+    /// The lines of the next start, one for each pending dump.
     let dumps: [String]
 
     var leftOneCompleteDump: Bool { dumps.count == 1 && dumps[0].tellsAWholeDump }
   }
 
-  /// The kinds that the victim can die by.
+  /// The kinds of crashes that the victim supports.
   func kinds() async throws -> [String] {
     let list = try await ChildProcess.run(executable, ["--list"], in: directory.path)
     return list.standardOutput.split(separator: "\n").compactMap {

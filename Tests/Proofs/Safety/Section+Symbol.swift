@@ -1,7 +1,7 @@
 import CrashHandler
 
 extension Section {
-  /// The function that writes it: `pm_` and the words of the case.
+  /// The name of the function that writes the section: `pm_` and the words of the case.
   var symbol: String {
     "pm_" + "\(self)".map { $0.isUppercase ? "_" + $0.lowercased() : String($0) }.joined()
   }

@@ -3,7 +3,7 @@ import Foundation
 
 /// The toolchain whose `swift` is in PATH.
 enum Toolchain {
-  /// The path of one of its programs.
+  /// The path of one of the toolchain's programs.
   ///
   /// - Throws: `OutsideToolError` if it is not in the directory of `swift`.
   static func path(of tool: String) throws -> String {

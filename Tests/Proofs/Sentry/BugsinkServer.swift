@@ -2,9 +2,9 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// A real server that speaks Sentry's protocol, on loopback, in a directory of its own.
+/// A real server that implements Sentry's protocol, on loopback, with its own directory.
 final class BugsinkServer {
-  /// An issue as its database has it.
+  /// An issue in the server's database.
   struct Issue: Decodable {
     struct Event: Decodable {
       let id: String
@@ -57,7 +57,7 @@ final class BugsinkServer {
 
   var dsn: String { "http://\(words[1])@127.0.0.1:\(words[0])/\(words[2])" }
 
-  /// The address that takes minidumps in Crashpad's form.
+  /// The URL that accepts minidumps in Crashpad's form.
   var minidumpURL: String {
     "http://127.0.0.1:\(words[0])/api/\(words[2])/minidump/?sentry_key=\(words[1])"
   }

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Real crashes of crash-lab, and their uploads by the tool.
+/// Real crashes of crash-lab, and their uploads by `postmortem`.
 final class SentryCrashes: Sendable {
   private let directory: TemporaryDirectory
   private let lab: String
@@ -25,26 +25,26 @@ final class SentryCrashes: Sendable {
       lab, words + ["--database", database, "--no-summary"], in: directory.path)
   }
 
-  /// A crash of a program that has told annotations and breadcrumbs.
+  /// Crashes a program that has set annotations and breadcrumbs.
   func tell() async throws {
     _ = try await ChildProcess.run(
       lab, ["tell", "crash", database, try directory.subdirectory("files")], in: directory.path)
   }
 
-  /// A run that is killed.
+  /// Kills a run.
   func killedRun() async throws {
     _ = try await ChildProcess.run(
       "/bin/sh", ["-c", "\"$0\" end wait --database \"$1\" & sleep 2; kill -9 $!", lab, database],
       in: directory.path)
   }
 
-  /// A hang that ends.
+  /// Runs a program that hangs for a while and then continues.
   func hang() async throws {
     _ = try await ChildProcess.run(
       lab, ["hang", "heartbeat", "idle", "kept", "--database", database], in: directory.path)
   }
 
-  /// The IDs of all reports, once the dumps are converted.
+  /// Converts the dumps, and returns the IDs of all reports.
   func process() async throws -> [String] {
     let child = try await ChildProcess.run(tool, ["process", database], in: directory.path)
     try #require(child.end.exitCode == 0, "\(child.standardError)")

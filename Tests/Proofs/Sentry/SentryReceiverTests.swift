@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// Real crashes at a real Bugsink, by its own database.
+/// Uploads real crashes to a real Bugsink, and reads them in its database.
 @Suite(.needs(.bugsink))
 struct SentryReceiverTests {
   private let crashes: SentryCrashes

@@ -3,7 +3,7 @@ import Foundation
 import IntermediateDump
 import Testing
 
-/// Events of real crashes through the schema that Sentry itself applies.
+/// Checks events of real crashes with Sentry's own schema.
 @Suite(.needs(.sentryRelay))
 struct SentrySchemaTests {
   private struct Result: Decodable {

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The files of Examples/Deployment, as far as they can be tried without a container engine.
+/// The files of Examples/Deployment, tested without a container engine.
 @Suite(.needs(.systemdAnalyze))
 struct DeploymentTests {
   private static let examples = BuiltProducts.packageRoot + "/Examples/Deployment"
@@ -27,7 +27,7 @@ struct DeploymentTests {
   ])
   func theUnitsFilterLeavesTheReport(_ kind: String, _ signal: Int32) async throws {
     let unit = try String(contentsOfFile: Self.examples + "/server.service", encoding: .utf8)
-    // With an error number in place of the kill this would show little.
+    // If the filter returned an error number instead of killing, a passing run would prove little.
     try #require(unit.contains("\nSystemCallFilter=@system-service\n"))
     try #require(!unit.contains("SystemCallErrorNumber="))
     let directory = try SharedDirectory()

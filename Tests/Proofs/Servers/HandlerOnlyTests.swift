@@ -5,7 +5,7 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// The example `HandlerOnly`, whose dumps `postmortem` processes.
+/// The example `HandlerOnly`, and `postmortem`, which processes its dumps.
 @Suite struct HandlerOnlyTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/database" }
@@ -25,8 +25,8 @@ import Testing
     let watcher = try RunningVictim(
       try BuiltProducts.besideTests("postmortem"), ["watch", database, "--create"])
     try await crash()
-    // Before it a line may say that the owner of the dump still runs; the place may be missing, where finding
-    // its name took too long.
+    // A line that the owner of the dump still runs may come first. The crash location may be missing, if looking
+    // up its name took too long.
     try watcher.waitForLine { $0.contains(": SIG") }
     try expectReport()
     watcher.kill()

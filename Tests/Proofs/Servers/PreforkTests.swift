@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The example `PreforkServer`, workers of which crash.
+/// The example `PreforkServer`, whose workers crash.
 @Suite struct PreforkTests {
   @Test func eachWorkersCrashIsOneReportAndTheParentLives() throws {
     let directory = try TemporaryDirectory()
@@ -35,7 +35,7 @@ import Testing
       try BuiltProducts.besideTests("PreforkServer"), [database, "0", "1"])
     let client = try HTTPClient(port: server.port)
     #expect(throws: HTTPClient.Lost.self) { try client.ask("/crash", id: "the-one") }
-    // The only worker is a new one; the signal comes behind the crash, so that the report is made by then.
+    // The only worker is a new one. SIGTERM is sent after the crash, so the report exists when the server exits.
     _ = try Self.worker(of: server)
     server.signal(SIGTERM)
     #expect(server.waitForEnd().exitCode == 0)
@@ -44,7 +44,7 @@ import Testing
         == [CrashedRequest(id: "the-one", request: "GET /crash")])
   }
 
-  /// The body of an answer, which names the worker; each answer is the last one of its connection.
+  /// The body of an answer, which names the worker; the connection closes after each answer.
   private static func worker(of server: RunningServer) throws -> String {
     let answer = try HTTPClient(port: server.port).ask("/", id: "who")
     #expect(answer.status == 200 && answer.isLast)

@@ -3,11 +3,11 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The example `Server` under load, crashed by one request of many and started again.
+/// The example `Server` under load: one of many requests crashes it, and it is restarted.
 @Suite struct ServerCrashTests {
   static let crashes =
     ProcessInfo.processInfo.environment["POSTMORTEM_SERVER_CRASHES"].flatMap(Int.init) ?? 100
-  /// The routes whose crash is on the thread of the request.
+  /// The routes that crash on the request's thread.
   private static let paths = [
     "fatal-error", "array", "unwrap", "overflow", "throw", "null", "abort", "stack-overflow",
   ].map { "/crash/" + $0 }
@@ -20,7 +20,7 @@ import Testing
     for number in 0..<Self.crashes {
       let path = Self.paths[number % Self.paths.count]
       let id = "crash-\(number)"
-      // It converts what earlier ones left meanwhile, and is cut off in that by the next crash.
+      // In the meantime the server converts earlier dumps, until the next crash interrupts it.
       let server = try RunningServer(executable, [database])
       let load = try LoadGenerator(port: server.port, connections: 4, name: "load-\(number)")
       let isLoaded = load.waitForAnswers(20 + number)

@@ -3,7 +3,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The example `Server`, asked to end while it serves.
+/// The example `Server` gets SIGTERM while it serves requests.
 @Suite struct ServerEndTests {
   @Test(arguments: 0..<5)
   func sigtermCutsOffNoRequestThatWasBegunAndLeavesNoReport(_ round: Int) throws {
@@ -12,7 +12,7 @@ import Testing
     let server = try RunningServer(
       try BuiltProducts.besideTests("Server"), [database, "--threads", "3"])
     let load = try LoadGenerator(port: server.port, connections: 6)
-    // Of these some are always in the middle, and others wait for the loop behind them.
+    // Some of these requests are always in progress, and others wait for the event loop.
     let slow = try LoadGenerator(port: server.port, connections: 2, path: "/slow", name: "slow")
     let isLoaded = load.waitForAnswers(50 + 17 * round) && slow.waitForAnswers(2)
     #expect(isLoaded)

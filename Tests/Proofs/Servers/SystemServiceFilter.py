@@ -1,6 +1,7 @@
-# Runs a program under a filter that kills on all system calls but those of systemd's set @system-service.
+# Runs a program under a filter that kills the process at every system call outside systemd's set
+# @system-service.
 #
-#   SystemServiceFilter.py PROGRAM [ARGUMENT...]
+# SystemServiceFilter.py PROGRAM [ARGUMENT...]
 #
 # Source: seccomp(2), systemd.exec(5).
 import ctypes, os, re, struct, subprocess, sys

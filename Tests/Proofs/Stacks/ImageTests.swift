@@ -7,9 +7,10 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Images as they lie in memory, whatever their linker made of them and whoever loaded them.
+/// Images in memory, from any linker and any loader.
 ///
-/// A module without frame pointers has a frame on the stack of the crash: without its unwind tables the callers are lost.
+/// A module without frame pointers has a frame on the crashing stack: without its unwind tables, the unwinder
+/// cannot find the callers.
 @Suite(.serialized)
 struct ImageTests {
   private func crash(
@@ -23,7 +24,8 @@ struct ImageTests {
       environment: ["SWIFT_BACKTRACE": "enable=no", "CRASHLAB_MODULE": module.path],
       coreFile: .allowed)
     try #require(child.end.signal == SIGSEGV, "\(child.standardError)")
-    // The lines on standard error name another module beside the program; those of an overflow are full of it alone.
+    // The summary names another module in addition to the program; after an overflow, all listed frames are in the
+    // program.
     #expect(
       child.standardError.contains(": module 1 ") || kind == "stack-overflow",
       "\(child.standardError)")
@@ -37,7 +39,7 @@ struct ImageTests {
       .filter { !$0.isInlined && $0.trust != .tailCall }
   }
 
-  /// The base address that a debugger would give an image: by the lowest mapping of its file.
+  /// The base address that a debugger would use for an image: the lowest mapping of its file.
   private func lowestMapping(_ snapshot: ProcessSnapshot, _ path: String) -> Address? {
     snapshot.mappings.first { $0.path == path }?.start
   }
@@ -52,7 +54,7 @@ struct ImageTests {
     #expect(image.source == .linker)
     #expect(snapshot.modules.count { $0.path == module.path } == 1)
     #expect(snapshot.modules.filter { $0.source == .headers } == [])
-    // A guess may find the same frames.
+    // Without unwind tables, scanning the stack may find the same frames.
     let frames = try frames(snapshot)
     let index = snapshot.modules.firstIndex { $0.path == module.path }
     let inside = try #require(frames.firstIndex { $0.moduleIndex == index }, "\(frames)")
@@ -73,7 +75,8 @@ struct ImageTests {
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
   }
 
-  /// A condition of crash-lab, the function that called the module, and what told of it.
+  /// A condition of crash-lab, the function that called the module, and the source from which the handler knows
+  /// the module.
   static let origins: [(condition: String, caller: String, source: ModuleSnapshot.Source)] = [
     ("deleted-module", "in_module", .linker), ("replaced-module", "in_module", .linker),
     ("memfd-module", "condition_in_memfd_module", .linker),
@@ -100,11 +103,11 @@ struct ImageTests {
     try #require(frames.count > inside + 1)
     #expect(frames[inside + 1].trust == .callFrameInformation)
     #expect(frames[inside + 1].symbol?.linkageName == origin.caller)
-    // From there on to the first function.
+    // The walk continues to the first function.
     #expect(frames.last?.symbol?.linkageName == "_start")
   }
 
-  /// Programs move their code onto huge pages.
+  /// Some programs move their code onto huge pages, which have no file.
   @Test func theProgramsCodeInMemoryWithoutAFileItsOwnModuleNamesAndLines() async throws {
     let directory = try TemporaryDirectory()
     let module = try await LinkedModule(.lld, in: directory.path)
@@ -126,7 +129,7 @@ struct ImageTests {
     #expect(report.cause?.kind == "stack-overflow")
     let thread = try #require(snapshot.crashedThread)
     let stack = try #require(thread.stackRange)
-    // The range is that of one of the three stacks, and not of all three.
+    // The range is that of one of the three stacks, not of all three together.
     #expect(stack.byteCount == 1 << 20)
     #expect(thread.stackBytesOmitted == 0)
     let others = snapshot.threads.filter { $0.id != thread.id }.compactMap(\.stackRange)

@@ -4,7 +4,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Functions, files, lines, columns and inlined calls against an independent reader.
+/// Compares functions, files, lines, columns and inlined calls with llvm-symbolizer.
 @Suite struct LLVMComparisonTests {
   @Test func crashLabAsTested() async throws {
     try await compare(await BuiltProducts.shared.executable("crash-lab", .asTested), step: 397)
@@ -42,7 +42,7 @@ import Testing
           line: frame.location?.line ?? 0, column: frame.location?.column ?? 0)
       }
       var theirs = theirs
-      // Without debug information it takes a file from the symbol table, which tells no line.
+      // Without debug information, llvm-symbolizer takes a file from the symbol table, which has no lines.
       if ours.count == 1, ours[0].file == "??", theirs[0].line == 0 { theirs[0].file = "??" }
       inlined += ours.count - 1
       lines += ours.filter { $0.line > 0 }.count

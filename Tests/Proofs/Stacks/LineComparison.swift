@@ -3,19 +3,18 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Compares this package's functions, files, lines and inlined calls at the addresses of gdb's frames with those of
-/// gdb.
+/// Compares our functions, files, lines and inlined calls with gdb's, at the addresses of gdb's frames.
 ///
-/// Each address is looked up separately, so symbols are compared and not unwinding.
+/// Each address is looked up separately, so this compares symbols and not unwinding.
 struct LineComparison: CustomStringConvertible {
-  /// Frames that are compared, without inlined ones.
+  /// The number of compared frames, without inlined ones.
   private(set) var frameCount = 0
   private(set) var inlinedCount = 0
-  /// One text for each frame that is not the same.
+  /// One text for each frame that differs.
   private(set) var differences: [String] = []
   private let symbols = SymbolSource()
   private let path: String
-  /// In the module's own numbering, where the code belongs to no line and gdb shows one.
+  /// Addresses relative to the module, for which gdb shows a line although the code belongs to none.
   private var lineless: Set<UInt64> = []
 
   /// - Parameter path: the module in which frames are compared.
@@ -25,7 +24,7 @@ struct LineComparison: CustomStringConvertible {
   mutating func add(
     _ frames: [DebuggerView.SourceFrame], of snapshot: ProcessSnapshot, _ name: String
   ) {
-    // Runs of inlined calls, each with the function they were inlined into.
+    // Each group has inlined calls and the function into which they were inlined.
     var start = 0
     for (index, frame) in frames.enumerated() where !frame.isInlined {
       let theirs = frames[start...index].map(Self.text)
@@ -47,8 +46,8 @@ struct LineComparison: CustomStringConvertible {
     }
   }
 
-  /// All are the same in debug, 99 of 100 in release, and llvm-symbolizer says too that what has no
-  /// line has none.
+  /// Checks that all frames are equal in debug builds, and 99 of 100 in release builds, and that llvm-symbolizer
+  /// finds no line for code without a line either.
   func check(
     _ configuration: BuildConfiguration, sourceLocation: Testing.SourceLocation = #_sourceLocation
   ) async throws {
@@ -70,8 +69,8 @@ struct LineComparison: CustomStringConvertible {
       + "lines for \(lineless.count) addresses that have none"
   }
 
-  /// Where the compiler's own code (thunks, specialisations) has line 0, gdb shows the line of the
-  /// code in front of it, which may be another function's.
+  /// For line 0, which the compiler gives its own code (thunks, specializations), gdb shows the line of the code
+  /// before it, which may be in another function.
   private static func isForeignLine(_ ours: [String], _ theirs: [String]) -> Bool {
     guard let own = ours.first, let other = theirs.first, own.hasSuffix(" -:0") else {
       return false

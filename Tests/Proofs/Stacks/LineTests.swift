@@ -5,10 +5,12 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Functions, files, lines and inlined calls of the crashing thread, against gdb on the core file of the same crash.
+/// Compares functions, files, lines and inlined calls of the crashing thread with those of gdb on the core file
+/// of the same crash.
 ///
-/// Each address is looked up separately, so symbols are compared and not unwinding. On tasks, only the kinds of crashes
-/// in `KnownCrash.debugged` are compared; with `POSTMORTEM_LINES=all`, all kinds, for which gdb takes twice as long.
+/// Each address is looked up separately, so this compares symbols and not unwinding. On tasks, only the kinds of
+/// crashes in `KnownCrash.debugged` are compared; with `POSTMORTEM_LINES=all`, all kinds, for which gdb takes
+/// twice as long.
 @Suite struct LineTests {
   private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_LINES"] == "all"
 
@@ -24,7 +26,7 @@ import Testing
     arguments: BuildConfiguration.dynamic)
   func theSameAsGdbs(configuration: BuildConfiguration) async throws {
     var comparison = LineComparison(module: try await Victim(configuration).executable)
-    // Without a core file: SIGPIPE makes none, and the limit on files' sizes ends that one too.
+    // These two leave no complete core file: SIGPIPE makes none, and the limit on file sizes truncates it.
     for crash in KnownCrash.all where !["file-size-limit", "pipe"].contains(crash.kind) {
       for place in Self.places(of: crash) {
         let victim = try await Victim(configuration)
@@ -60,7 +62,7 @@ import Testing
     let fresh = try crash(snapshot, SymbolSource(stored: snapshot.storedSymbols))
     #expect(fresh.first?.symbol?.linkageName.contains("crash_null_read") == true)
     #expect(fresh.allSatisfy { !$0.isStored })
-    // Another build in its place.
+    // Simulates another build of the program at the same path.
     snapshot.modules[index].buildID[0] ^= 0xFF
     let symbols = SymbolSource(stored: snapshot.storedSymbols)
     let later = try crash(snapshot, symbols)

@@ -2,21 +2,21 @@ import CrashTestSupport
 import ProcessSnapshot
 import Stackwalk
 
-/// Our walk of a thread against gdb's on the core file of the same crash.
+/// Compares our walk of a thread with gdb's, on the core file of the same crash.
 struct StackComparison {
-  /// Frames of gdb's.
+  /// The number of gdb's frames.
   var frameCount = 0
-  /// One text for each frame that is not the same.
+  /// One text for each frame that differs.
   var differences: [String] = []
-  /// Whether names are compared of frames in a module; addresses always are.
+  /// Decides whether the names of frames in a module are compared; addresses always are.
   var comparesNames: @Sendable (ModuleSnapshot) -> Bool = { _ in true }
 
-  /// Compares addresses and linkage names; inlined calls, which share a frame, and tail
-  /// calls, which have none, are left out.
+  /// Compares addresses and linkage names.
   ///
-  /// Left out are also gdb's callers in no module: where a function has no call frame information
-  /// (libswiftDispatch has some) gdb guesses from its first instructions, takes any word for a return
-  /// address, and finds the way back behind it.
+  /// Inlined calls, which share a frame, and tail calls, which have none, are left out. So are gdb's callers
+  /// outside all modules: without call frame information (libswiftDispatch has functions without it), gdb
+  /// analyzes a function's first instructions, may take any word for a return address, and then continues with a
+  /// correct frame.
   mutating func add(
     _ thread: ThreadSnapshot, of snapshot: ProcessSnapshot, _ walker: Stackwalker,
     _ all: [DebuggerView.Frame]
@@ -39,10 +39,11 @@ struct StackComparison {
     }
   }
 
-  /// A function of libc may have several names for one address, which differ in underscores.
+  /// True if the names differ only in underscores or version: a function of libc may have several names for one
+  /// address.
   ///
-  /// Such as `clone3` and `__clone3`, and in its debug file `__GI___lll_lock_wait` for the name
-  /// within libc. A name's version is left out.
+  /// Examples are `clone3` and `__clone3`, and in libc's debug file `__GI___lll_lock_wait` for the name within
+  /// libc.
   private static func isSameName(_ ours: String?, _ theirs: String?) -> Bool {
     func core(_ name: String?) -> Substring? {
       let name = name?.prefix { $0 != "@" }.drop { $0 == "_" }

@@ -5,7 +5,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Whole stacks, thread by thread, against gdb on the core file of the same crash.
+/// Compares whole stacks, thread by thread, with gdb's on the core file of the same crash.
 ///
 /// `FaithfulDeathTests` compares the crashing thread of its kinds in the same way.
 @Suite(.serialized)
@@ -74,7 +74,7 @@ struct StackTests {
     #expect(comparison.frameCount >= 16 * 5)
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
     print("\(configuration): \(lines)")
-    // Each way of blocking begins in a closure of the program's.
+    // Each way of blocking starts in one of the program's closures.
     #expect(lines.frameCount >= 15)
     try await lines.check(configuration)
   }

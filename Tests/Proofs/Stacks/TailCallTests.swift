@@ -5,24 +5,25 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-/// Callers that left the stack by a tail call, against gdb where debug information has its entries.
+/// Callers that left the stack by a tail call, compared with gdb if the debug information describes the tail
+/// calls.
 ///
-/// A library with functions of its own stands in for `abort`, which crash-lab calls.
+/// A preloaded library replaces `abort`, which crash-lab calls.
 @Suite(.serialized)
 struct TailCallTests {
   struct Way: Sendable, CustomTestStringConvertible {
     let name: String
-    /// From the crash outwards.
+    /// The functions from the crash outwards.
     let functions: [String]
     var testDescription: String { name }
   }
 
   static let ways = [
     Way(name: "chain", functions: ["crash", "b", "a", "chain"]),
-    // Which of two functions was between is not known.
+    // Either of two functions may have been between these, so neither is shown.
     Way(name: "two", functions: ["crash", "last", "entry", "two"]),
     Way(name: "self", functions: ["crash", "count", "self"]),
-    // One of the ways leads through a pointer.
+    // One of the possible ways leads through a function pointer, so no function is shown.
     Way(name: "pointer", functions: ["crash", "pointer"]),
     Way(name: "none", functions: ["crash", "none"]),
   ]
@@ -69,12 +70,12 @@ struct TailCallTests {
     try Self.source.write(
       toFile: directory.path + "/tail.c", atomically: false, encoding: .utf8)
     try await Self.build(
-      // gdb 13 does not read what clang writes of tail calls into DWARF 5.
+      // gdb 13 cannot read the tail call information that clang writes into DWARF 5.
       [compiler, "-O2", "-gdwarf-4", "-ggdb", "-fPIC", "-shared", "tail.c", "-o", library],
       in: directory.path)
     let (snapshot, victim) = try await Self.crash(library, way.name)
     let ours = try Self.frames(of: snapshot, in: library)
-    // Of count() clang makes two jumps to crash(), and then it is not known which it was.
+    // clang compiles count() with two jumps to crash(), so it is not known which one was taken.
     let isTwofold = way.name == "self" && compiler == "clang"
     let expected = isTwofold ? ["crash", "self"] : way.functions
     #expect(ours.prefix(expected.count).map(\.symbol?.linkageName) == expected)
@@ -121,7 +122,7 @@ struct TailCallTests {
       "/bin/sh",
       ["-c", "objdump --dwarf=info \(library) | grep -cE 'call_site|call_all|GNU_call'"],
       in: directory.path)
-    // A count that is not 0: gdb can do it by debug information now.
+    // A count other than 0 means that gdb can use the debug information now.
     #expect(entries.standardOutput == "0\n")
   }
 

@@ -4,24 +4,24 @@ import IntermediateDump
 import PendingDumps
 import Testing
 
-/// What `startHandler` costs, in figures that other work on the machine does not move.
+/// The cost of `startHandler`, in numbers that other work on the machine does not change.
 @Suite struct StartCallTests {
-  /// System calls of `startHandler` in a process of one thread, `brk` left out.
+  /// The upper bound of `startHandler`'s system calls in a process of one thread, without `brk`.
   ///
-  /// A pids cgroup has two files to open, with one question each, in place of one that is missing. Every process has
-  /// one with version 2 of cgroups, unless it is in the root. With a limit of memory, six ranges of the handler's
-  /// memory get their pages, and seven calls read who uses the memory.
+  /// A pids cgroup has two files to open and query, instead of one that is missing; with version 2 of cgroups,
+  /// every process outside the root group has one. With a memory limit, six ranges of the handler's memory are
+  /// populated, and seven calls read the memory usage.
   private static let limit = 87 + (hasTaskCgroup ? 3 : 0) + (hasMemoryLimit ? 13 : 0)
 
   private static let hasTaskCgroup = cgroupFile("pids.current", "pids/", "pids.current") != nil
 
   private static var hasMemoryLimit: Bool {
     let text = cgroupFile("memory.max", "memory/", "memory.limit_in_bytes") ?? ""
-    // Version 1 has a number for no limit too, and version 2 the word "max".
+    // Without a limit, version 1 has a huge number, and version 2 the word "max".
     return UInt64(text.filter(\.isNumber)).map { $0 < 1 << 62 } ?? false
   }
 
-  /// The text of a file of this process's cgroup; nil if there is none.
+  /// The text of a file of this process's cgroup; nil if it does not exist.
   private static func cgroupFile(
     _ name: String, _ controller: String, _ oldName: String
   ) -> String? {
@@ -36,13 +36,13 @@ import Testing
       ?? [root + (paths.unified ?? "/").dropFirst() + "/" + name, root + name]
     return files.lazy.compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.first
   }
-  /// Pages that it touches first.
+  /// The upper bound of page faults.
   ///
-  /// Where memory lies moves one run's count by four; one of four has 42 or fewer. Most are pages of code, so the count
-  /// grows with the program.
+  /// The layout of memory changes a run's count by up to four; one run in four has 42 or fewer. Most faults are
+  /// on pages of code, so the count grows with the program.
   private static let faultLimit = 42
 
-  /// Optimized: a debug build touches three times as many.
+  /// The victim is optimized, because a debug build touches three times as many pages.
   private static func victim() async throws -> String {
     try await BuiltProducts.shared.executable("HandlerOnlyVictim", .release)
   }
@@ -60,7 +60,8 @@ import Testing
   @Test func startHandlerTouchesNoMorePagesThanItDid() async throws {
     let directory = try TemporaryDirectory()
     var counts: [Int] = []
-    // The first run makes the directories; what the page cache lacks is a fault more.
+    // The first run makes the directories, and pages that are missing from the page cache cause additional
+    // faults.
     for _ in 0..<24 {
       let child = try await ChildProcess.run(
         try await Self.victim(), [directory.path + "/db", "exit"], in: directory.path,
@@ -99,7 +100,7 @@ import Testing
       #expect(FileManager.default.createFile(atPath: path, contents: nil))
     }
     var counts: [Int] = []
-    // One start of 64 looks at all of them.
+    // One start in 64 reads all of them.
     for _ in 0..<4 { counts.append(try await Self.calls(database: database).count) }
     #expect(counts.min() ?? .max <= usual, "\(counts), without leftovers \(usual)")
   }

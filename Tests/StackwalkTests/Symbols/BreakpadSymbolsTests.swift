@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stackwalk
 
-/// Breakpad's text of files that were put together by hand, and of a real one.
+/// Breakpad's text for handmade files and for a real one.
 @Suite struct BreakpadSymbolsTests {
   /// A note NT_GNU_BUILD_ID.
   private static var note: [UInt8] {
@@ -24,11 +24,11 @@ import Testing
       0x1100..<0x1140,
       instructions: [
         0x41, 0x0E, 16, 0x86, 2, 0x43, 0x0D, 6,
-        // lit1, lit1, and.
+        // The operations lit1, lit1 and and.
         0x44, 0x0F, 3, 0x31, 0x31, 0x1A,
-        // The frame pointer stays unspecified.
+        // The frame pointer remains unspecified.
         0x48, 0x0C, 7, 8, 0xC6, 0x50, 0x07, 16, 0x44, 0x86, 2, 0x44, 0xC6,
-        // An unknown instruction: nothing is said of what follows.
+        // An unknown instruction: the text describes nothing after it.
         0x44, 0x3F,
       ])
     return section.bytes
@@ -145,14 +145,15 @@ import Testing
     let map = BreakpadMachine(elfMachine: 62).registers
     let expressions = BreakpadExpression(registers: map)
     func text(_ bytes: UInt8...) -> String? { expressions.text(.expression(bytes[...]), of: 3) }
-    // breg7 144; breg6 -8, deref; lit16, plus; dup and plus; const1s -8.
+    // The operations breg7 144; breg6 -8, deref; lit16, plus; dup and plus; const1s -8.
     #expect(text(0x77, 0x90, 0x01) == "$rsp 144 + ^")
     #expect(text(0x76, 0x78, 0x06) == "$rbp 8 - ^ ^")
     #expect(text(0x40, 0x22) == ".cfa 16 + ^")
     #expect(text(0x12, 0x22) == ".cfa .cfa + ^")
     #expect(text(0x09, 0xF8, 0x22) == ".cfa 0 8 - + ^")
     #expect(text(0x23, 24) == ".cfa 24 + ^")
-    // and, a register without a name, an unknown operation, nothing left, too long.
+    // The operation and, a register without a name, an unknown operation, an empty stack, and an expression that
+    // is too long.
     #expect(text(0x31, 0x1A) == nil)
     #expect(text(0x92, 17, 0) == nil)
     #expect(text(0xE0) == nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Stackwalk
 
-/// Examples of DWARF 5, figures 46 to 48 (tables 7.7 and 7.8), and the edges of 64 bits.
+/// The examples in DWARF 5, figures 46 to 48 (tables 7.7 and 7.8), and the limits of 64 bits.
 @Suite struct DWARFCursorTests {
   @Test(
     arguments: [
@@ -73,13 +73,13 @@ import Testing
         PointerEncoding(rawValue: encoding), section: 0x1000, data: 0x2000, function: 0x3000)
     }
     #expect(read(0x00, [1, 2, 0, 0, 0, 0, 0, 0]) == 0x201)
-    // pcrel|sdata4 counts from where the pointer lies, datarel|sdata4 from the header.
+    // pcrel|sdata4 is relative to the pointer's own address, datarel|sdata4 to the header.
     #expect(read(0x1B, [0xFE, 0xFF, 0xFF, 0xFF]) == 0x1000)
     #expect(read(0x3B, [0xFF, 0xFF, 0xFF, 0xFF]) == 0x1FFF)
     #expect(read(0x42, [8, 0]) == 0x3008)
     #expect(read(0x09, [0x7F]) == .max)
     #expect(read(0x9B, [4, 0, 0, 0]) == 0x1006)
-    // Aligned: six bytes of padding.
+    // An aligned pointer: six bytes of padding come first.
     #expect(read(0x50, [9, 9, 9, 9, 9, 9, 7, 0, 0, 0, 0, 0, 0, 0]) == 7)
     for encoding: UInt8 in [0xFF, 0x05, 0x0F, 0x20, 0x60, 0x70] {
       #expect(read(encoding, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) == nil)
@@ -88,7 +88,7 @@ import Testing
   }
 }
 
-/// Expressions written by hand after DWARF 5, 2.5.1 and 7.7.1.
+/// Expressions written by hand according to DWARF 5, 2.5.1 and 7.7.1.
 @Suite struct DWARFExpressionTests {
   private struct Context: ExpressionContext {
     var counter: UInt64?
@@ -150,7 +150,7 @@ import Testing
     // breg6 + 8, bregx 7 - 16, deref, deref_size 2, nop
     ([0x76, 8], 0x1008), ([0x92, 7, 0x70], 0x1FF0), ([0x76, 8, 0x06], 0x1122_3344_5566_7788),
     ([0x76, 8, 0x94, 2], 0x7788), ([0x96, 0x35, 0x96], 5),
-    // A skip over a literal, a branch that is taken and one that is not, a loop that counts to 3.
+    // A skip over a literal, a branch that is taken, one that is not, and a loop that counts to 3.
     ([0x31, 0x2F, 1, 0, 0x35], 1), ([0x37, 0x31, 0x28, 1, 0, 0x35], 7),
     ([0x37, 0x30, 0x28, 1, 0, 0x35], 5), ([0x30, 0x23, 1, 0x12, 0x33, 0x2D, 0x28, 0xF8, 0xFF], 3),
   ]
@@ -160,8 +160,8 @@ import Testing
     #expect(evaluate(bytes) == expected)
   }
 
-  /// What linkers write for the procedure linkage table: CFA = rsp + 8, and 8 more behind the push
-  /// that ends 11 bytes into an entry of 16.
+  /// The rule that linkers write for the procedure linkage table: CFA = rsp + 8, and 8 more after the push that
+  /// ends at byte 11 of a 16-byte entry.
   @Test(arguments: [(0x40_1020, 0x2008), (0x40_102A, 0x2008), (0x40_102B, 0x2010)])
   func linkageTable(_ counter: UInt64, _ cfa: UInt64) {
     let bytes: [UInt8] = [0x77, 8, 0x80, 0, 0x3F, 0x1A, 0x3B, 0x2A, 0x33, 0x24, 0x22]
@@ -180,7 +180,7 @@ import Testing
       [], [0x12], [0x13], [0x14], [0x15, 0], [0x16], [0x31, 0x32, 0x17], [0x31, 0x22], [0x06],
       [0x31, 0x30, 0x1B], [0x31, 0x30, 0x1D], [0x50], [0x70, 0], [0x92, 99, 0], [0x30, 0x06],
       [0x76, 8, 0x94, 9], [0x76, 8, 0x94, 0], [0x08], [0x0E, 1], [0xFF], [0x9C], [0xE0],
-      // Branches out of the expression, and two that never end.
+      // Branches out of the expression, and two infinite loops.
       [0x2F, 1, 0], [0x2F, 0xF0, 0xFF], [0x2F, 0xFD, 0xFF], [0x31, 0x2F, 0xFC, 0xFF],
     ] as [[UInt8]])
   func refused(_ bytes: [UInt8]) {

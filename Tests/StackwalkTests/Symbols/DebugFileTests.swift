@@ -35,7 +35,7 @@ import Testing
     for (section, other) in zip(ours.sections, theirs.sections) {
       #expect(section.type == other.type, "\(section.name)")
       #expect(section.address == other.address && section.flags & 7 == other.flags & 7)
-      // objcopy writes symbols and names anew.
+      // objcopy rewrites the tables of symbols and names, so their sizes may differ.
       guard section.type == 1, section.flags & 2 == 0 else { continue }
       #expect(section.size == other.size, "\(section.name)")
       let bytes = ours.file.bytes(at: section.fileOffset, count: Int(section.size))
@@ -65,7 +65,8 @@ import Testing
     #expect(throws: StackwalkError.self) { try file.write(to: -1, named: "nowhere") }
   }
 
-  /// Every byte of a small binary's headers, damaged in three ways: an error or a file, and no trap.
+  /// Damages every byte of a small binary's headers in three ways: the result is an error or a file, and never a
+  /// trap.
   @Test func damagedHeadersNeverTrap() throws {
     let directory = try SharedDirectory()
     let whole = HandmadeELF.bytes(

@@ -5,8 +5,10 @@ import Testing
 
 @testable import Stackwalk
 
-/// DWARF 4 and 5 written by hand: `outer` at 0x1100 to 0x1140, into which `Inner` is inlined at 0x1110 to 0x1118
-/// and 0x1130 to 0x1134; its name stands in a declaration that its abstract entry refers to.
+/// DWARF 4 and 5 written by hand.
+///
+/// The function `outer` is at 0x1100 to 0x1140. `Inner` is inlined into it at 0x1110 to 0x1118 and 0x1130 to
+/// 0x1134; its name is in a declaration to which its abstract entry refers.
 @Suite struct DebugInformationTests {
   private static func abbreviations(_ version: UInt64) -> [UInt8] {
     var table = DebugBytes()
@@ -22,7 +24,7 @@ import Testing
     table.u8(0, 0)
     // 4: function with children: name indirect, low_pc addrx or addr, high_pc udata.
     table.u8(4, 0x2E, 1, 0x03, 0x16, 0x11, version >= 5 ? 0x1B : 0x01, 0x12, 0x0F, 0, 0)
-    // 5: lexical block with a variable that has a block of bytes: no ranges of its own.
+    // 5: lexical block without ranges, with a variable that has a block of bytes.
     table.u8(5, 0x0B, 1, 0, 0)
     table.u8(6, 0x34, 0, 0x02, 0x18, 0x03, 0x08, 0, 0)
     // 7: inlined: abstract_origin ref_udata, ranges rnglistx or sec_offset, call file, line and column.
@@ -61,7 +63,7 @@ import Testing
     unit.u8(3)
     unit.u32(UInt64(declaration))
     if version < 5 { unit.u8(9) }
-    // outer, its name's form in the entry itself: DW_FORM_string.
+    // The entry of outer; its name has the indirect form DW_FORM_string.
     unit.u8(4, 0x08)
     unit.text("outer")
     version >= 5 ? unit.u8(0) : unit.u64(0x1100)
@@ -93,7 +95,7 @@ import Testing
       lists.u8(8, 0)
       lists.u32(1)
       lists.u32(4)
-      // offset_pair, base_addressx, startx_length, end.
+      // The entries offset_pair, base_addressx, startx_length and end.
       lists.u8(4, 0x10, 0x18, 1, 0, 4, 0x30, 0x34, 0)
       result += [
         (".debug_str_offsets", 0, offsets.withLength), (".debug_addr", 0, addresses.withLength),
@@ -101,7 +103,7 @@ import Testing
       ]
     } else {
       var ranges = DebugBytes()
-      // Sixteen bytes of another list, then a pair, a new base, a pair, the end.
+      // Sixteen bytes of another list, then a pair, a new base, a pair, and the end.
       for value: UInt64 in [0, 0, 0x10, 0x18, .max, 0x1130, 0, 4, 0, 0] { ranges.u64(value) }
       result.append((".debug_ranges", 0, ranges.bytes))
     }
@@ -183,7 +185,7 @@ import Testing
     #expect(information.frames(at: 0x1110) == [inner(header), outer(300, 7)])
     #expect(information.frames(at: 0x1117) == [inner(header), outer(300, 7)])
     #expect(information.frames(at: 0x1118) == [outer(12)])
-    // No line stands for the code from 0x1130 on: unless that is asked for, the one in front is shown.
+    // The code from 0x1130 on has no line: the previous line is used unless line 0 is requested.
     var near = Stackwalk.SourceLocation(file: main, line: 12)
     near.isApproximate = true
     #expect(information.frames(at: 0x1133) == [inner(near), outer(300, 7)])
@@ -214,7 +216,7 @@ import Testing
     }
   }
 
-  /// There is nothing to compare; it must not trap or hang.
+  /// The result is not compared; reading must not trap or hang.
   private func use(_ file: [UInt8], in directory: borrowing TemporaryDirectory) throws {
     guard let information = try information(file, in: directory) else { return }
     for address: UInt64 in [0, 0x1100, 0x1112, 0x1131, 0x113F, .max] {
@@ -224,7 +226,7 @@ import Testing
 
   @Test func compressedSections() throws {
     let directory = try TemporaryDirectory()
-    // One stored block each, as a compressor writes what it cannot shrink.
+    // One stored block each, which a compressor writes for data that it cannot shrink.
     func zlib(_ bytes: [UInt8]) -> [UInt8] {
       var block = DebugBytes()
       block.u8(0x78, 0x01, 1)
@@ -263,7 +265,7 @@ import Testing
     zstandard[0].2[0] = 2
     let opened = try information(HandmadeELF.bytes(sections: zstandard), in: directory)
     let information = try #require(opened)
-    // A section is expanded when it is needed.
+    // A section is decompressed only when it is needed.
     #expect(information.note == nil)
     #expect(information.frames(at: 0x1110) == [])
     #expect(information.note?.contains("zstd") == true)

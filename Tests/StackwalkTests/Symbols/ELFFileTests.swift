@@ -6,7 +6,7 @@ import Testing
 @testable import Stackwalk
 
 @Suite struct ELFFileTests {
-  /// An ELF file written by hand: one executable segment at 0x1000, a build ID, two functions.
+  /// An ELF file written by hand: one executable segment at 0x1000, a build ID, and two functions.
   static let handmade: [UInt8] = {
     func words(_ values: UInt64...) -> [UInt8] { values.flatMap { littleEndian($0, 8) } }
     var file: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 8)
@@ -26,7 +26,8 @@ import Testing
         0x47, 0x4E, 0x55, 0, 0xAA, 0xBB, 0xCC, 0xDD,
       ]
     file += [UInt8](repeating: 0, count: 256 - file.count)
-    // Symbols at 256: none; "first" at 0x1100, 16 bytes, global; "other" at 0x1120, size unknown.
+    // Symbols at offset 256: the null symbol; "first" at 0x1100, 16 bytes, global; "other" at 0x1120, of unknown
+    // size.
     file += [UInt8](repeating: 0, count: 24)
     file += littleEndian(1, 4) + [0x12, 0] + littleEndian(1, 2) + words(0x1100, 16)
     file += littleEndian(7, 4) + [0x12, 0] + littleEndian(1, 2) + words(0x1120, 0)
@@ -75,7 +76,7 @@ import Testing
     #expect(first.start == 0x70_0100)
     #expect(symbols.function(at: 0x70_0110, in: module) == nil)
     #expect(symbols.function(at: 0x70_00FF, in: module) == nil)
-    // Without a size it reaches to the end of its segment.
+    // A function without a size extends to the end of its segment.
     #expect(symbols.function(at: 0x70_03FF, in: module)?.name == "other")
     #expect(symbols.function(at: 0x70_0400, in: module) == nil)
     #expect(symbols.code(at: 0x70_0000, count: 4, in: module) == [0x7F, 0x45, 0x4C, 0x46])
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  /// Everything that reads the file; there is nothing to compare, it must not trap.
+  /// Calls everything that reads the file; the results are not compared, but reading must not trap.
   private func use(_ module: ModuleSnapshot) {
     guard let symbols = try? ModuleSymbols(module) else { return }
     for address: Address in [0, 0x70_0000, 0x70_0105, 0x70_0500, .highest] {
@@ -120,9 +121,9 @@ import Testing
   }
 
   @Test func readsFunctionStartsOfAStrippedLibrary() throws {
-    // Libc of the running process: whatever it is, it was loaded.
-    // Read again if it is missing: other tests map and unmap, and the kernel goes on after each piece of the file at an
-    // address, so that one reading can skip a line.
+    // The process has loaded some libc. The test reads the mappings again if its line is missing: other tests map
+    // and unmap memory, and the kernel continues after each part of the file at an address, so one reading can
+    // skip a line.
     var line: Substring?
     for _ in 0..<100 where line == nil {
       let maps = try KernelFile.text("/proc/self/maps")

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Stackwalk
 
-/// Bytes of DWARF, put together by hand.
+/// Bytes of DWARF, assembled by hand.
 struct DebugBytes {
   private(set) var bytes: [UInt8] = []
 
@@ -14,7 +14,7 @@ struct DebugBytes {
   mutating func u64(_ value: UInt64) { add(value, 8) }
   mutating func text(_ value: String) { bytes += Array(value.utf8) + [0] }
 
-  /// The same with its length in 32 bits in front.
+  /// The same bytes after their length in 32 bits.
   var withLength: [UInt8] {
     var whole = DebugBytes()
     whole.u32(UInt64(bytes.count))
@@ -22,11 +22,11 @@ struct DebugBytes {
   }
 }
 
-/// An ELF file of one executable segment, 0x1000 to 0x2000, and any sections.
+/// An ELF file with one executable segment, 0x1000 to 0x2000, and any sections.
 enum HandmadeELF {
   /// Composes the file.
   ///
-  /// - Parameter note: a segment of notes; empty for none.
+  /// - Parameter note: the bytes of a note segment; empty for none.
   static func bytes(
     sections: [(name: String, flags: UInt64, bytes: [UInt8])], note: [UInt8] = []
   ) -> [UInt8] {
@@ -63,7 +63,7 @@ enum HandmadeELF {
     for value in [64, 56, segmentCount, 64, sections.count + 2, sections.count + 1] {
       file.u16(UInt64(value))
     }
-    // PT_LOAD, R+X, nothing of it in the file.
+    // A PT_LOAD segment, R+X, without bytes in the file.
     file.u32(1)
     file.u32(5)
     for value: UInt64 in [0, 0x1000, 0x1000, 0, 0x1000, 0x1000] { file.u64(value) }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Stackwalk
 
-/// Work and memory of reading symbols end where `WorkLimit` says, whatever the files.
+/// `WorkLimit` bounds the work and memory of reading symbols for any file.
 @Suite struct HostileELFTests {
-  /// Looks up some addresses of code, and the notes.
+  /// Looks up some addresses of code; returns the notes.
   private func read(_ module: ModuleSnapshot, _ limit: WorkLimit) throws -> [String] {
     let symbols = try ModuleSymbols(module, limit: limit)
     for offset: UInt64 in 0..<64 {
@@ -36,7 +36,7 @@ import Testing
       #expect(notes.contains { $0.contains("too large to be compared") })
       #expect(limit.spentSteps < 100_000)
     case .segmentsAndSymbols:
-      // Not the product of both.
+      // The number of steps is not the product of both counts.
       #expect(notes == [] && limit.spentSteps < 2_000_000)
     }
   }
@@ -75,7 +75,7 @@ import Testing
     #expect(limit.take(400))
   }
 
-  /// Opens a file of these sections.
+  /// Opens a file with these sections.
   private func image(
     _ sections: [(name: String, bytes: [UInt8])], in directory: borrowing TemporaryDirectory
   ) throws -> ELFImage {
@@ -88,7 +88,7 @@ import Testing
   @Test(arguments: [(100, true), (1_000, false)])
   func attributesWithoutBytesAreBounded(count: Int, isRead: Bool) throws {
     let directory = try TemporaryDirectory()
-    // DW_AT_decl_line as DW_FORM_flag_present.
+    // DW_AT_decl_line with the form DW_FORM_flag_present, which takes no bytes.
     let attributes = [[UInt8]](repeating: [0x3B, 0x19], count: count).joined()
     let image = try image(
       [(".debug_abbrev", [1, 0x11, 0] + attributes + [0, 0, 0])], in: directory)
@@ -101,7 +101,7 @@ import Testing
   @Test func filesWithoutBytesAreBounded() throws {
     var tables = DebugBytes()
     tables.u8(1, 1, 1, 0xFD, 12, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)
-    // A million directories of DW_FORM_flag_present.
+    // A million directories with the form DW_FORM_flag_present.
     tables.u8(1, 1, 0x19, 0x80, 0x80, 0x40, 0, 0)
     var header = DebugBytes()
     header.u16(5)

@@ -3,7 +3,7 @@ import Testing
 @testable import Stackwalk
 
 @Suite struct InflateTests {
-  /// What zlib 1.3 makes of "hello " twenty times, level 9: one block with the fixed codes.
+  /// The output of zlib 1.3 at level 9 for "hello " repeated twenty times: one block with the fixed codes.
   static let hellos: [UInt8] = [
     0x78, 0xDA, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x57, 0xC8, 0xA0, 0x3B, 0x09, 0x00, 0x77, 0xBA, 0x2C,
     0x11,
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test func storedBlocks() {
-    // Two blocks of raw bytes, written by hand: 0x78 0x01, then "abc" and, last, "de".
+    // Two blocks of raw bytes, written by hand: after 0x78 0x01, "abc" and then, as the last block, "de".
     let stream: [UInt8] =
       [0x78, 0x01, 0, 3, 0, 0xFC, 0xFF] + Array("abc".utf8) + [1, 2, 0, 0xFD, 0xFF]
       + Array("de".utf8) + [0x05, 0xC8, 0x01, 0xF0]
@@ -35,7 +35,7 @@ import Testing
       var bytes = Self.hellos
       bytes[bit / 8] ^= 1 << UInt8(bit % 8)
       let result = Inflate.expand(bytes, from: 0, size: Self.text.count)
-      // The header's level says nothing of the contents.
+      // The compression level in the header does not affect the contents.
       #expect(result == nil || result == Self.text)
     }
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Stackwalk
 
-/// What a cache of symbols gives is what the files give, and nothing if these are other files.
+/// A symbol cache returns the same as the files, and nothing if the files have changed.
 @Suite struct SymbolCacheTests {
   private final class Store: SymbolStore {
     var files: [String: [UInt8]] = [:]
@@ -15,7 +15,7 @@ import Testing
 
   private static let addresses: [Address] = [0x10FF, 0x1100, 0x1110, 0x1118, 0x1133, 0x113F]
 
-  /// The sections of `DebugInformationTests` in a file with a build ID.
+  /// Makes a file with a build ID and the sections of `DebugInformationTests`.
   private static func module(in directory: String, _ store: Store? = nil) throws -> (
     symbols: ModuleSymbols, module: ModuleSnapshot
   ) {
@@ -49,11 +49,11 @@ import Testing
     let file = try #require(store.files["0102030405060708.symbols"])
     let second = try Self.module(in: directory.path, store)
     #expect(frames(second) == expected)
-    // It added nothing, and so wrote nothing.
+    // The second reader added nothing, so it writes nothing.
     store.files = [:]
     second.symbols.saveCache()
     #expect(store.files.isEmpty)
-    // Every damage is seen.
+    // Damage of any byte is detected.
     for index in file.indices {
       var damaged = file
       damaged[index] ^= 0x20

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Stackwalk
 
-/// A stripped module and its debug file in every place where it may lie.
+/// A stripped module, and its debug file in every directory in which it is searched for.
 @Suite(.needs(.objcopy))
 struct SymbolFilesTests {
   private final class Scene {
@@ -15,7 +15,7 @@ struct SymbolFilesTests {
     let address: Address
     let expected: [DebugInformation.Frame]
 
-    /// Strips crash-lab; with its debug information in a file at `debug`, relative to the directory.
+    /// Strips crash-lab, and places its debug information in a file at `debug`, relative to the directory.
     init(debug: String, link: Bool) async throws {
       let directory = try TemporaryDirectory()
       let original = try await BuiltProducts.shared.executable("crash-lab", .asTested)
@@ -81,7 +81,7 @@ struct SymbolFilesTests {
     let symbols = try ModuleSymbols(scene.module, directories: SymbolDirectories(directories))
     #expect(symbols.frames(at: scene.address, in: scene.module) == scene.expected)
     #expect(symbols.notes.first?.contains("not the same build") == true)
-    // The debug file has no code, and the other build's is not taken for it.
+    // The debug file has no code, and the code of the other build is not used.
     #expect(symbols.code(at: scene.address, count: 4, in: scene.module) == nil)
     let error = #expect(throws: StackwalkError.self) { _ = try ModuleSymbols(scene.module) }
     #expect(error?.code == .notTheSameBuild)

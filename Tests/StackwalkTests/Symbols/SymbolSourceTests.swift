@@ -4,9 +4,9 @@ import Testing
 
 @testable import Stackwalk
 
-/// A source that reads the files of one report after the other.
+/// A source that reads the files of several reports, one after the other.
 @Suite struct SymbolSourceTests {
-  /// A symbol table that was read when the time was over is empty; it must not stay so.
+  /// A symbol table that was read after the time limit is empty; it must not be kept for the next report.
   @Test(arguments: [3600, nil] as [Double?])
   func aReportThatHadNoTimeTakesNoNamesFromTheNext(timeLimit: Double?) throws {
     // A library without debug information.

@@ -5,17 +5,17 @@ import Testing
 
 @testable import Stackwalk
 
-/// Which of several symbols names an address.
+/// Which of several symbols is used as the name of an address.
 @Suite struct SymbolTableTests {
   private struct Symbol {
     var name: String
-    /// Binding and type: 0x12 a global function, 0 a local label, 0x10 a global one.
+    /// Binding and type: 0x12 is a global function, 0 a local label, 0x10 a global label.
     var info: UInt8
     var address: UInt64
     var size: UInt64 = 0
   }
 
-  /// The names at addresses of a file with these symbols, which has code from 0x1000 to 0x1400.
+  /// The names that a file with these symbols gives to addresses; it has code from 0x1000 to 0x1400.
   private func names(
     _ symbols: [Symbol], machine: UInt64, at addresses: [UInt64]
   ) throws -> [String?] {
@@ -29,7 +29,8 @@ import Testing
       table += littleEndian(symbol.address) + littleEndian(symbol.size)
       strings += Array(symbol.name.utf8) + [0]
     }
-    // Table and names behind the rest; their sections are the second and third, whose headers begin at 512.
+    // The symbol table and its names follow the rest. Their section headers are the second and third after offset
+    // 512.
     for (header, part) in [(512 + 64, table), (512 + 128, strings)] {
       put(littleEndian(UInt64(bytes.count)) + littleEndian(UInt64(part.count)), at: header + 24)
       bytes += part
@@ -51,7 +52,7 @@ import Testing
       Symbol(name: "first", info: 0x12, address: 0x1100, size: 0x40),
       // An address after the function, where there is no function.
       Symbol(name: "$d", info: 0, address: 0x1180),
-      // A label of assembly, whatever it begins with.
+      // A label in assembly, even though its name starts with `$`.
       Symbol(name: "$start", info: 0, address: 0x1200),
     ]
     let names = try names(
@@ -72,7 +73,7 @@ import Testing
       Symbol(name: "cancel_arch_end", info: 0x10, address: 0x1120),
       Symbol(name: "behind", info: 0x10, address: 0x1140),
     ]
-    // More than are looked at one by one.
+    // More symbols than are compared one by one.
     symbols += (0..<12).map { Symbol(name: "l\($0)", info: 0, address: 0x1121 + UInt64($0)) }
     #expect(
       try names(symbols, machine: machine, at: [0x1110, 0x1120, 0x1138, 0x1144])

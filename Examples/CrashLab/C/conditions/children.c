@@ -1,4 +1,4 @@
-// Crashes of children, and of parents after them.
+// Crashes of child processes, and of their parents afterwards.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 
 #include "CCrashLab.h"
 
-// One write for each line: children of a crashing process have no buffers that anybody would write out.
+// Writes each line at once, because buffers of a crashing process are lost.
 static void print_status(int status) {
   char line[64];
   int length = snprintf(line, sizeof line, "child: status 0x%x\n", status & ~0x80);
@@ -69,7 +69,8 @@ void condition_in_workers(crashlab_body body, void *context) {
   exit(0);
 }
 
-// The child runs in its parent's memory, on its parent's stack: what it does must leave no trace there.
+// The vfork child runs in its parent's memory and on its parent's stack, so it must leave both
+// unchanged.
 __attribute__((noinline)) static pid_t crash_in_vfork_child(crashlab_body body, void *context) {
   pid_t child = vfork();
   if (child == 0) {
@@ -89,7 +90,7 @@ void condition_in_vfork_child_then_parent(crashlab_body body, void *context) {
 void condition_after_exec_child(crashlab_body body, void *context) {
   pid_t child = forked();
   if (child == 0) {
-    // A program without a handler, which must not be taken for ours.
+    // A program without a handler, whose crash must not be taken for ours.
     execl("/bin/sh", "sh", "-c", "kill -SEGV $$", (char *)NULL);
     _exit(70);
   }
@@ -97,7 +98,7 @@ void condition_after_exec_child(crashlab_body body, void *context) {
   body(context);
 }
 
-// Children that no atfork handler of ours has seen.
+// Children for which none of our atfork handlers has run.
 
 // Exits when the child has ended; the child crashes.
 static void crash_in(pid_t child, crashlab_body body, void *context) {
@@ -110,7 +111,7 @@ static void crash_in(pid_t child, crashlab_body body, void *context) {
   exit(0);
 }
 
-// Weak: glibc has it from 2.34 on.
+// Weak, because glibc has it only since 2.34.
 extern pid_t _Fork(void) __attribute__((weak));
 
 void condition_in_bare_fork(crashlab_body body, void *context) {
@@ -142,7 +143,8 @@ void condition_in_early_atfork(crashlab_body body, void *context) {
 
 static int compare(const void *left, const void *right) { return *(const int *)left - *(const int *)right; }
 
-// Goes on in a child, whose orphans come to this process; exits when all have ended, having printed how, in a fixed order.
+// Continues in a child, whose orphans are reparented to this process. This process prints how they
+// ended, in a fixed order, and exits when all have ended.
 void condition_collect_orphans(void) {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) exit(70);
   if (forked() == 0) return;

@@ -1,5 +1,5 @@
-// Converters that look at the database while this process, whose files lie there, lives. Source: pid_namespaces(7),
-// time_namespaces(7).
+// Converters that examine the database while this process, whose files are in it, is alive. Source:
+// pid_namespaces(7), time_namespaces(7).
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ void condition_converted_in_another_time(const char *database) {
   convert(database, wrapper);
 }
 
-// Makes the run record say that its owner ran before the machine was started.
+// Changes the run record as if its owner had run before the machine booted.
 static void spoil_boot(int file) {
   static char bytes[65536];
   char boot[64];
@@ -80,8 +80,9 @@ static void spoil_boot(int file) {
   check(pwrite(file, "00000000", 8, place - bytes), "pwrite");
 }
 
-// Takes away what shows that this process lives: the FIFO's end, and the mapping of its run record. Something stays
-// mapped there: the handler unmaps that place when it makes its files again.
+// Removes the proofs that this process lives: its end of the FIFO, and the mapping of its run
+// record. Other memory is mapped in its place, because the handler unmaps it when it creates its
+// files again.
 static void lose_witnesses(void) {
   FILE *maps = fopen("/proc/self/maps", "re");
   if (maps == NULL) check(-1, "maps");

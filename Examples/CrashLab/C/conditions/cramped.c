@@ -1,4 +1,5 @@
-// Threads on which a signal's frame finds no room: the kernel ends the process by SIGSEGV if one is sent to them.
+// Threads whose stacks have no room for a signal frame: if a signal is sent to them, the kernel
+// ends the process by SIGSEGV.
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <pthread.h>
@@ -15,7 +16,7 @@
 
 enum { page = 4096, mark = 0xA5, marked = 1024 };
 static sem_t ready;
-// Below the stack of 3,000 bytes, in the same mapping.
+// The bytes below the stack of 3,000 bytes, in the same mapping.
 static unsigned char *beside_small_stack;
 
 static void rest(bool spins) {
@@ -98,7 +99,7 @@ void condition_cramped_threads(void) {
       {in_handler_on_8k, "handler-spins", true},
       {on_used_stack, "used", false},
   };
-  // One alone, to see that each has its test.
+  // Selects a single thread, to show that the tests notice each of them.
   const char *only = getenv("CRASHLAB_CRAMPED");
   sem_init(&ready, 0, 0);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -108,11 +109,11 @@ void condition_cramped_threads(void) {
     pthread_setname_np(thread, kinds[i].name);
     sem_wait(&ready);
   }
-  // They wait, behind the post.
+  // Waits until the threads sleep, after the post.
   usleep(20000);
 }
 
-// On the alternate stack itself, as a handler is.
+// Runs on the alternate stack itself, like a handler.
 static ucontext_t on_small_stack, before_small_stack;
 
 static void stand_there(void) { rest(false); }

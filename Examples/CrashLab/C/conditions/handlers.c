@@ -1,4 +1,4 @@
-// Handlers of the program's own, before ours and after.
+// Signal handlers of the program, installed before ours and after it.
 #include <signal.h>
 #include <stdio.h>
 #include <stdint.h>
@@ -17,7 +17,8 @@ static void say(const char *text, int signal) {
   if (write(STDOUT_FILENO, line, (size_t)length) != length) _exit(70);
 }
 
-// The end by the default action: a fault recurs at the return, everything else is sent again.
+// Ends the process by the default action: a fault recurs when the handler returns, any other signal
+// is sent again.
 static void end(int signal_number, int was_sent) {
   signal(signal_number, SIG_DFL);
   if (was_sent) raise(signal_number);
@@ -48,7 +49,8 @@ void condition_handler_before(void) { install(with_information, NULL); }
 
 static void old_style(int signal) {
   say("the program's handler", signal);
-  // It cannot know whether the fault recurs; sent again, it ends the process either way.
+  // The handler cannot know whether the fault recurs, so it sends the signal again, which ends the
+  // process in either case.
   end(signal, 1);
 }
 
@@ -78,7 +80,7 @@ void condition_chaining_handler_after(void) { install(chain, before); }
 
 static char *locked_page;
 
-// As a runtime decides that uses faults: by the address. Everything else is a crash.
+// Decides by the address, like a runtime that uses faults; any other fault is a crash.
 static bool take_own_fault(int signal, void *information, void *context) {
   (void)context;
   char *address = ((siginfo_t *)information)->si_addr;

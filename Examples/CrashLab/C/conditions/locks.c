@@ -1,4 +1,4 @@
-// Locks that the crashing thread holds: what a handler must not wait for.
+// Locks that the crashing thread holds, and for which a handler must not wait.
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -18,8 +18,9 @@
 static crashlab_body held_body;
 static void *held_context;
 
-// Many small blocks into the thread's own cache, which needs no lock: so that the body may allocate a little, as the Swift
-// runtime does for its messages, where without a handler too it would wait for ever.
+// Frees many small blocks into the thread's own cache, which needs no lock. The body can then
+// allocate a little, as the Swift runtime does for its messages; without that it would wait
+// forever, even without a handler.
 static void fill_cache(void) {
   enum { kinds = 64, blocks = 7 };
   void *volatile held[kinds][blocks];
@@ -39,7 +40,8 @@ static void *sleep_for_ever(void *argument) {
   return argument;
 }
 
-// malloc takes its lock only in a process that has had two threads. Source: glibc malloc/malloc.c, SINGLE_THREAD_P.
+// malloc takes its lock only in a process that has had a second thread. Source: glibc
+// malloc/malloc.c, SINGLE_THREAD_P.
 void condition_prepare_malloc(void) {
   mallopt(M_ARENA_MAX, 1);
   pthread_t thread;
@@ -50,7 +52,7 @@ void condition_trap_heap_growth(crashlab_body body, void *context) {
   held_body = body;
   held_context = context;
   fill_cache();
-  // Leave less than the Swift runtime asks for at a time.
+  // Leaves less memory than the Swift runtime requests at a time.
   while (mallinfo2().keepcost >= 20000) {
     void *volatile block = malloc(16000);
     if (block == NULL) return;
@@ -70,7 +72,7 @@ void condition_trap_heap_growth(crashlab_body body, void *context) {
 
 void condition_in_malloc(crashlab_body body, void *context) {
   condition_trap_heap_growth(body, context);
-  // Below the size that gets a mapping of its own, until the heap has no more room.
+  // The blocks are too small for separate mappings, so they use up the heap.
   for (int turn = 0; turn < 1000; turn++) {
     void *volatile block = malloc(60000);
     (void)block;
@@ -85,7 +87,7 @@ static int in_iteration(struct dl_phdr_info *information, size_t size, void *con
   return 1;
 }
 
-// Source: glibc elf/dl-iteratephdr.c, which calls back under _dl_load_write_lock.
+// The callback runs under _dl_load_write_lock. Source: glibc elf/dl-iteratephdr.c.
 void condition_holding_loader_lock(crashlab_body body, void *context) {
   held_body = body;
   held_context = context;

@@ -1,4 +1,4 @@
-// Modules that are many, gone, or not what they were.
+// Modules that are numerous, deleted, or replaced.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -36,10 +36,10 @@ void condition_many_modules(void) {
   }
 }
 
-// 4 KiB, or on arm64 also 16 or 64 KiB.
+// The size is 4 KiB, or on arm64 also 16 or 64 KiB.
 static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
-// Neighbours with different permissions are mappings of their own.
+// Adjacent pages with different permissions are separate mappings.
 void condition_many_mappings(void) {
   enum { count = 60000 };
   uintptr_t size = page_size();
@@ -54,7 +54,7 @@ void condition_closed_module(void) {
   dlclose(module);
 }
 
-// A copy of the module under a name of this process, so that it can be taken away.
+// Makes a copy of the module under a name with this process's ID, so that it can be deleted.
 static void copy_module(const char *path) {
   FILE *from = fopen(needed("CRASHLAB_MODULE"), "r");
   FILE *to = fopen(path, "w");
@@ -95,7 +95,7 @@ void condition_in_module(crashlab_body body, void *context) {
   call_of(open_module(needed("CRASHLAB_MODULE")))(body, context);
 }
 
-// The loader lists it in another namespace.
+// The loader lists the module in another namespace.
 void condition_in_other_namespace(crashlab_body body, void *context) {
   call_of(checked(dlmopen(LM_ID_NEWLM, needed("CRASHLAB_MODULE"), RTLD_NOW)))(body, context);
 }
@@ -158,7 +158,8 @@ static char *new_memory(size_t size) {
   return memory;
 }
 
-// Puts a copy of the code around an address in its place, in memory without a file, as programs do that want huge pages.
+// Replaces the code around an address with a copy in memory without a file, as programs do that use
+// huge pages.
 static void move_code(void *address) {
   struct image image = image_around(address);
   for (int i = 0; i < image.count; i++) {
@@ -181,7 +182,7 @@ void condition_in_moved_module(crashlab_body body, void *context) {
   call(body, context);
 }
 
-// The loader knows nothing of the copy.
+// The loader does not know the copy.
 void condition_in_copied_module(crashlab_body body, void *context) {
   call_function call = call_of(open_module(needed("CRASHLAB_MODULE")));
   struct image image = image_around((void *)call);
@@ -221,8 +222,8 @@ static void *run_neighbour(void *argument) {
   return NULL;
 }
 
-// Three stacks in one mapping, each with a guard of MADV_GUARD_INSTALL at its lower end, as glibc 2.42 makes them; the
-// crash is on the middle one.
+// Makes three stacks in one mapping, each with a guard of MADV_GUARD_INSTALL at its lower end, like
+// glibc 2.42; the crash is on the middle one.
 void condition_on_guarded_stack(crashlab_body body, void *context) {
   enum { guard_install = 102, stack_count = 3 };
   const size_t size = 1 << 20, guard = 16384;
@@ -237,7 +238,8 @@ void condition_on_guarded_stack(crashlab_body body, void *context) {
   const int order[] = {0, 2, 1};
   sem_init(&neighbour_runs, 0, 0);
   for (int i = 0; i < stack_count; i++) {
-    // A new thread blocks every signal until it runs: no handler could stop it, nor tell where its stack is.
+    // A new thread blocks every signal until it runs; until then, a handler can neither stop it nor
+    // find its stack.
     if (i == stack_count - 1)
       for (int other = 0; other < i; other++) sem_wait(&neighbour_runs);
     pthread_attr_t attributes;

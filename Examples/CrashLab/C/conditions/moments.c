@@ -1,4 +1,4 @@
-// Moments in a program's life at which a crash finds the process half made, or half gone.
+// Moments at which a crash finds the process half initialized or half torn down.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/filter.h>
@@ -43,7 +43,7 @@ void condition_in_signal_handler(crashlab_body body, void *context) {
   hold(body, context);
   struct sigaction action = {.sa_handler = on_signal};
   sigaction(SIGUSR1, &action, NULL);
-  // Workers of libdispatch block it.
+  // Workers of libdispatch block the signal.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
@@ -92,7 +92,8 @@ void condition_in_constructor(crashlab_body body, void *context) {
   if (path == NULL || dlopen(path, RTLD_NOW) == NULL) fprintf(stderr, "crash-lab: %s\n", dlerror());
 }
 
-// The module is not linked yet and can reach nothing by a name: it looks at a fixed address.
+// The module is not linked yet and cannot refer to symbols, so it reads the function's address from
+// a fixed address.
 void condition_in_resolver(crashlab_body body, void *context) {
   hold(body, context);
   void (**hook)(void) = mmap((void *)0x2000000000, sizeof *hook, PROT_READ | PROT_WRITE,

@@ -1,4 +1,4 @@
-// Privileges and system calls that a process loses. Source: seccomp(2), setresuid(2), chroot(2).
+// Privileges and system calls that a process gives up. Source: seccomp(2), setresuid(2), chroot(2).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <grp.h>
@@ -30,7 +30,7 @@ void condition_drop_user(void) {
 }
 
 void condition_change_root(void) {
-  // An empty directory that needs no removal: nobody else sees it once it has no name.
+  // An empty directory without a name, which nobody has to remove.
   char path[] = "/tmp/crash-lab-root-XXXXXX";
   if (!mkdtemp(path)) check(-1, "mkdtemp");
   check(chdir(path), "chdir");
@@ -40,7 +40,7 @@ void condition_change_root(void) {
 
 void condition_not_dumpable(void) { check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl"); }
 
-// System calls without which the handler still works, by the names of `CallGroup`.
+// System calls without which the handler still works, by the name of their `CallGroup`.
 enum { CALLS_IN_GROUP = 28 };
 static const struct call_group {
   const char *name;
@@ -62,13 +62,14 @@ static void install_program(struct sock_filter *program, int length) {
   check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole), "seccomp");
 }
 
-// True for a number that a filter of a group is for; NULL stands for every group. There newfstatat stays: it is the second way to
-// what fstat tells, and without both no file is known to be the handler's.
+// True for a system call that the filter of a group, or for NULL of all groups, affects. The filter
+// of all groups allows newfstatat: it replaces fstat, and without both the handler cannot identify
+// its own files.
 static bool is_filtered(const char *name, const struct call_group *group, int index) {
   return name ? strcmp(group->name, name) == 0 : group->numbers[index] != SYS_newfstatat;
 }
 
-// A filter of one comparison for each number, in front of what happens to it.
+// Installs a filter with one comparison for each number, followed by the action.
 static void install(const char *name, unsigned action) {
   struct sock_filter program[GROUPS * CALLS_IN_GROUP + 3];
   int length = 0, comparisons = 0;
@@ -174,7 +175,7 @@ void condition_refuse_special_files(void) {
 
 void condition_refuse_names(void) { refuse((unsigned[]){SYS_renameat2, SYS_unlinkat}, 2, EACCES); }
 
-// Numbers and layouts of landlock(7), which older headers do not have.
+// The numbers and structures of landlock(7), which older headers lack.
 void condition_close_proc(void) {
   enum { CREATE_RULESET = 444, RESTRICT_SELF = 446, READ_FILE = 1 << 2, READ_DIRECTORY = 1 << 3 };
   unsigned long long handled = READ_FILE | READ_DIRECTORY;

@@ -1,4 +1,4 @@
-// What the process has run out of, and what was taken away from it.
+// Resources that the process has used up, or that were taken away from it.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -121,8 +121,9 @@ void condition_full_signal_queue(void) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGRTMIN + 1);
   sigprocmask(SIG_BLOCK, &signals, NULL);
-  // To this thread, the only one that blocks it. The kernel counts the signals of all the user's processes: with more
-  // of its own than the limit the queue stays full, whatever others take out of theirs.
+  // Sends the signals to this thread, the only one that blocks them. The kernel counts the pending
+  // signals of all processes of the user: if this process alone exceeds the limit, the queue stays
+  // full, even if other processes receive theirs.
   for (int sent = 0; sent < 32; sent++) {
     if (pthread_sigqueue(pthread_self(), SIGRTMIN + 1, (union sigval){0}) != 0) break;
   }

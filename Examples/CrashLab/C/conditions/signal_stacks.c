@@ -1,4 +1,5 @@
-// Alternate stacks of the sizes that programs chose before vector registers grew: SIGSTKSZ was 8,192, MINSIGSTKSZ 2,048.
+// Alternate stacks of the sizes that were common before vector registers grew: SIGSTKSZ was 8,192,
+// MINSIGSTKSZ 2,048.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -14,7 +15,7 @@ static void *held_context;
 static size_t stack_size;
 static pthread_barrier_t barrier;
 
-// With a page below it that cannot be touched, as a careful program has.
+// The stack has an inaccessible guard page below it, as in a careful program.
 static void use_small_stack(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (stack_size + page - 1) / page * page;
   char *place = mmap(NULL, page + size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

@@ -1,4 +1,4 @@
-// Signals that come while the handler works.
+// Signals that arrive while the handler works.
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,7 +14,7 @@ static void count_alarm(int signal) {
   alarms++;
 }
 
-// Without SA_RESTART, so that every call that can be interrupted is.
+// The handler is installed without SA_RESTART, so that every interruptible call is interrupted.
 void condition_alarm_storm(void) {
   struct sigaction action;
   memset(&action, 0, sizeof action);

@@ -1,4 +1,4 @@
-// Threads that make it hard to stop everybody.
+// Threads that are hard to stop.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void block_all_but_faults(void) {
   pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
 
-// Blocks the signals that would stop it, and crashes a moment after the other thread.
+// Blocks the signals that would stop this thread, and crashes a moment after the other thread.
 static void *crash_second(void *argument) {
   (void)argument;
   block_all_but_faults();
@@ -94,7 +94,7 @@ static void *sleep_deaf(void *ready) {
   return NULL;
 }
 
-// Also libc's own two, which libc does not let a program block.
+// Blocks all signals, including libc's own two, which libc does not let a program block.
 static void *sleep_closed(void *ready) {
   uint64_t all = UINT64_MAX;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
@@ -105,7 +105,8 @@ static void *sleep_closed(void *ready) {
 }
 
 void condition_deaf_threads(void) {
-  // Threads may still be leaving it after this function has returned.
+  // The barrier is static, because threads may still be leaving it after this function has
+  // returned.
   static pthread_barrier_t ready;
   pthread_barrier_init(&ready, NULL, 5);
   for (int index = 0; index < 4; index++) start(index < 2 ? sleep_deaf : sleep_closed, &ready);
@@ -114,7 +115,8 @@ void condition_deaf_threads(void) {
 
 static atomic_int starved;
 
-// libc blocks all 64 signals in a new thread until it runs for the first time, which takes long where nobody gives it a processor.
+// libc blocks all 64 signals in a new thread until it runs for the first time, which can take long
+// on a busy processor.
 static void *work_blocked(void *argument) {
   (void)argument;
   crashlab_name_thread("starved");
@@ -168,7 +170,7 @@ static void *be_traced(void *argument) {
   return NULL;
 }
 
-// A thread that a tracer has stopped: what a debugger, or a sampling profiler, leaves behind for a while.
+// Makes a thread that a tracer has stopped, as a debugger or a sampling profiler does for a while.
 void condition_traced_thread(void) {
   start(be_traced, NULL);
   while (atomic_load(&traced) == 0) usleep(100);
@@ -182,7 +184,7 @@ void condition_traced_thread(void) {
     if (ptrace(PTRACE_SEIZE, thread, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, thread, 0, 0) == 0)
       waitpid(thread, NULL, __WALL);
     if (write(ready[1], "x", 1) != 1) _exit(1);
-    // Buries the thread, as a debugger does: execve(2) of the process waits until that is done.
+    // Collects the end of the thread, as a debugger does: execve(2) in the process waits for that.
     alarm(30);
     waitpid(thread, NULL, __WALL);
     _exit(0);
@@ -217,7 +219,7 @@ void condition_spinning_threads(void) {
   for (int index = 0; index < 4; index++) start(spin, NULL);
 }
 
-// Not through libc, which stores errno in the block.
+// Makes the system call without libc, which stores errno in the thread control block.
 static inline void point_thread_base_nowhere(void) {
 #if defined(__x86_64__)
   long result;
@@ -258,7 +260,7 @@ static int open_program_file(void) {
   sigfillset(&signals);
   pthread_sigmask(SIG_SETMASK, &signals, NULL);
   crashlab_name_thread("thief");
-  // Out of the way of what it steals.
+  // Opens its own files at high numbers, outside the range that it steals.
   int low = open("program-file", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   int file = fcntl(low, F_DUPFD_CLOEXEC, 200);
   if (file < 0) abort();
@@ -269,7 +271,7 @@ static int open_program_file(void) {
 static void *steal_endlessly(void *argument) {
   int file = open_program_file();
   for (;;) {
-    // Given back at once, so that the next file to be opened is in reach too.
+    // Closes the descriptors at once, so that the next opened file gets one of these numbers, too.
     for (int descriptor = 3; descriptor < 16; descriptor++) {
       dup3(file, descriptor, O_CLOEXEC);
       close(descriptor);
@@ -284,7 +286,7 @@ void condition_stealing_thread(void) {
   while (atomic_load(&thief) == 0) usleep(100);
 }
 
-// The only locked file; false before there is one.
+// Finds the only locked file; false if there is none yet.
 static int find_dump(const char *directory, struct stat *status) {
   DIR *entries = opendir(directory);
   if (!entries) return 0;
@@ -319,7 +321,7 @@ void condition_theft(const char *database) {
   while (atomic_load(&thief) == 0) usleep(100);
 }
 
-// Whether a locked dump has content.
+// Returns whether a locked dump has content.
 static int has_dump(const char *directory) {
   DIR *entries = opendir(directory);
   int found = 0;

@@ -1,4 +1,4 @@
-// What is taken from a process once its handler is there: privileges, and system calls.
+// Privileges and system calls that a process loses after its handler has started.
 #ifndef CCRASHLAB_PRIVILEGES_H
 #define CCRASHLAB_PRIVILEGES_H
 
@@ -11,22 +11,24 @@ extern "C" {
 void condition_drop_user(void);
 void condition_change_root(void);
 void condition_not_dumpable(void);
-// From here on the system calls of a group kill the process, on every thread.
+// From now on, the system calls of a group kill the process, on every thread.
 void condition_kill_on_calls(const char *_Nonnull group);
-// From here on those of all groups fail, on every thread.
+// From now on, the system calls of all groups fail, on every thread.
 void condition_fail_calls(int error);
-// From here on fail: opening files; what SMB knows not: FIFOs, links and modes; renaming and removing.
+// From now on, these fail: opening files; creating FIFOs and links and changing modes, which SMB
+// lacks; renaming and removing files.
 void condition_refuse_opens(void);
 void condition_refuse_special_files(void);
 void condition_refuse_names(void);
-// From here on the calling thread opens nothing for reading, by Landlock.
+// From now on, Landlock keeps the calling thread from opening files for reading.
 void condition_close_proc(void);
-// From here on no action of a signal can be set, on any thread.
+// From now on, no signal action can be set, on any thread.
 void condition_fail_signal_actions(void);
-// From here on the system calls that the environment's CRASHLAB_FILTER names get its answer, on every thread: "trap:39,186"; or
-// "error", "kill" or "log".
+// From now on, the system calls in the environment variable CRASHLAB_FILTER get its answer, on
+// every thread, such as "trap:39,186"; other answers are "error", "kill" and "log".
 void condition_filter_calls(void);
-// Syscall user dispatch: from here on each call of this thread raises SIGSYS, unless libc makes it and is left out.
+// Syscall user dispatch: from now on, each system call of this thread raises SIGSYS, except those
+// that libc makes if `but_libc` is true.
 void condition_dispatch_calls(bool but_libc);
 
 #ifdef __cplusplus

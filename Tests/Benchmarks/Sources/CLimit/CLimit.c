@@ -83,7 +83,7 @@ int limit_start_busy_threads(int count) {
 
 int limit_make_mappings(int count) {
   if (count == 0) return 0;
-  // Neighbours of different protection, which the kernel does not join.
+  // Adjacent mappings have different protections, so the kernel does not merge them.
   char *base = mmap(NULL, (size_t)count * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return -1;
   for (int i = 1; i < count; i += 2)
@@ -97,7 +97,7 @@ const char *limit_small_library(void) {
 }
 
 int64_t limit_capture(int descriptor, int64_t file_bytes, int64_t *bytes) {
-  // As the handler does at its start.
+  // The handler preallocates its file at its start in the same way.
   if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, file_bytes) != 0) return -1;
   struct sigaction action = {0};
   action.sa_sigaction = on_stop;
@@ -125,7 +125,7 @@ int64_t limit_capture(int descriptor, int64_t file_bytes, int64_t *bytes) {
   int maps = open("/proc/self/maps", O_RDONLY);
   for (long filled; (filled = read(maps, buffer, sizeof buffer)) > 0;) *bytes += write(descriptor, buffer, filled);
   close(maps);
-  // What is left costs the least that a byte can: one copy, without having been read.
+  // The remaining bytes are written at the lowest cost: one copy, without reading anything first.
   while (*bytes < file_bytes) {
     int64_t left = file_bytes - *bytes;
     long written = write(descriptor, buffer, left < (int64_t)sizeof buffer ? left : (int64_t)sizeof buffer);

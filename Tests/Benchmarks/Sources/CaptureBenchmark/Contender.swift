@@ -1,16 +1,16 @@
 import Foundation
 
-/// Who takes the crash.
+/// The program that handles the crash.
 enum Contender: String, CaseIterable {
   /// No code of ours: this is the time that the kernel needs to end the process.
   case none
   /// This package.
   case postmortem
-  /// The same, which leaves secrets out of its dumps.
+  /// This package with sanitizing, which leaves secrets out of the dump.
   case sanitized
-  /// This package, with pointers to objects of own types all over the innermost stack.
+  /// This package, with pointers to objects of the program's own types all over the innermost stack.
   case objects
-  /// The least work in plain C, without a crash: see CLimit.
+  /// The minimal work in plain C, without a crash; see CLimit.
   case limit
   /// The kernel's core file.
   case core
@@ -24,7 +24,7 @@ enum Contender: String, CaseIterable {
 }
 
 extension Contender {
-  /// Why this machine cannot measure it; nil if it can.
+  /// The reason why this machine cannot measure the contender; nil if it can.
   var obstacle: String? {
     guard self == .core else { return nil }
     let pattern = try? String(contentsOfFile: "/proc/sys/kernel/core_pattern", encoding: .utf8)
@@ -35,12 +35,12 @@ extension Contender {
   }
 }
 
-/// What one crash cost.
+/// The cost of one crash.
 struct Measurement {
-  /// From the instant before the fault until the process was reaped, in microseconds; nil for the limit.
+  /// The time from directly before the fault until the process was reaped, in microseconds; nil for the limit.
   var untilReaped: Double?
   /// The duration of the capture itself in microseconds; nil if it is not reported.
   var capture: Double?
-  /// Bytes of the dump, the core file or the text.
+  /// The size of the dump, the core file or the text, in bytes.
   var bytes: Int64
 }

@@ -1,11 +1,11 @@
 import CLimit
 import Foundation
 
-/// Runs one victim to its end and measures.
+/// Runs one victim until it ends, and measures it.
 struct Round {
   let contender: Contender
   let threads: Int
-  /// Bytes that the limit writes; the others do not look at it.
+  /// The number of bytes that `limit` writes; the other contenders ignore it.
   let limitBytes: Int64
   let surroundings: Surroundings
 
@@ -43,7 +43,7 @@ struct Round {
     case .core: result.bytes = core(in: directory)
     case .backtracer: result.bytes = size(directory + "/errors")
     }
-    // A contender that left nothing did not take the crash.
+    // A contender that wrote nothing did not handle the crash.
     guard contender == .none || result.bytes > 0 else { throw CocoaError(.fileReadNoSuchFile) }
     return result
   }
@@ -62,7 +62,7 @@ struct Round {
     return stat(path, &status) == 0 ? Int64(status.st_size) : 0
   }
 
-  /// Core files are sparse: what they hold on disk.
+  /// The size of the core file on disk; core files are sparse.
   private func core(in directory: String) -> Int64 {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     guard let name = names.first(where: { $0.hasPrefix("core") }) else { return 0 }
@@ -70,7 +70,7 @@ struct Round {
     return stat(directory + "/" + name, &status) == 0 ? Int64(status.st_blocks) * 512 : 0
   }
 
-  /// The size of the dump, and the time its capture map tells: key 906, nanoseconds, 8 bytes.
+  /// The size of the dump, and the capture time in its capture map: key 906, nanoseconds, 8 bytes.
   private func dump(in directory: String) throws -> (bytes: Int64, capture: Double?) {
     let pending = directory + "/database/pending-serialized-dumps"
     let names = try FileManager.default.contentsOfDirectory(atPath: pending)

@@ -3,11 +3,11 @@ import Foundation
 
 /// The contents of a crashing process, other than its sleeping threads.
 struct Surroundings {
-  /// Threads that never sleep.
+  /// The number of threads that never sleep.
   var busy: Int32 = 0
-  /// Mappings of one page each.
+  /// The number of mappings of one page each.
   var mappings: Int32 = 0
-  /// Loaded libraries, each from a different file.
+  /// The number of loaded libraries, each from a different file.
   var modules: Int32 = 0
 
   static let usage = "[--busy THREADS] [--mappings N] [--modules N]"
@@ -53,7 +53,7 @@ struct Surroundings {
     return limit_start_busy_threads(busy) == 0
   }
 
-  /// Copies a small library as often as there are to be modules, once for all victims.
+  /// Makes the copies of a small library, one for each module; done once for all victims.
   func prepare() throws {
     guard modules > 0 else { return }
     let directory = Self.libraries(in: FileManager.default.temporaryDirectory.path + "/x")
@@ -70,7 +70,7 @@ struct Surroundings {
     try? FileManager.default.removeItem(atPath: directory)
   }
 
-  /// The directory of the copies, beside that of a victim.
+  /// The directory of the copies, next to a victim's directory.
   private static func libraries(in directory: String) -> String {
     URL(filePath: directory).deletingLastPathComponent().path + "/capture-benchmark-modules"
   }

@@ -26,13 +26,13 @@ enum Table {
     print(columns.joined(separator: " "))
   }
 
-  /// The cost of leaving secrets out, in units of a capture that keeps them.
+  /// Prints the capture time with sanitizing, relative to a capture without.
   static func printCostOfSanitizing(threads: Int, _ rounds: [[Contender: Measurement]]) {
     let costs = rounds.compactMap { ratio($0[.sanitized]?.capture, $0[.postmortem]?.capture) }
     print(padded("\(threads)", 7), " sanitized / postmortem:", text(median(costs), digits: 2))
   }
 
-  /// The cost of objects that are pointed to: a capture with them in units of one without, and the bytes added.
+  /// Prints the capture time with pointers to objects, relative to a capture without, and the added bytes.
   static func printCostOfObjects(threads: Int, _ rounds: [[Contender: Measurement]]) {
     let costs = rounds.compactMap { ratio($0[.objects]?.capture, $0[.postmortem]?.capture) }
     let times = rounds.compactMap { round -> Double? in
@@ -51,7 +51,7 @@ enum Table {
       text(quarter(times, 3)) + ") and", text(median(bytes)), "bytes more")
   }
 
-  /// The time until reaped less that of `none`, in units of the limit, and whether it is the goal's.
+  /// Prints the time until reaped minus that of `none`, relative to the limit, and whether it meets the goal.
   static func printGoal(threads: Int, _ rounds: [[Contender: Measurement]]) {
     let goals = [1: 8.0, 16: 2.7, 128: 1.6, 1000: 1.5, 4000: 1.5]
     guard let goal = goals[threads] else { return }
@@ -76,7 +76,7 @@ enum Table {
     values.isEmpty ? nil : values.sorted()[values.count / 2]
   }
 
-  /// The value that so many quarters of the values are below.
+  /// The value at a quartile.
   private static func quarter(_ values: [Double], _ number: Int) -> Double? {
     values.isEmpty ? nil : values.sorted()[min(values.count * number / 4, values.count - 1)]
   }
@@ -85,7 +85,7 @@ enum Table {
     value.map { String(format: "%.\(digits)f", $0) } ?? "-"
   }
 
-  /// Fills with spaces on the left, or on the right of a negative width.
+  /// Pads a text with spaces on the left; on the right if the width is negative.
   private static func padded(_ text: String, _ width: Int) -> String {
     let spaces = String(repeating: " ", count: max(0, abs(width) - text.count))
     return width < 0 ? text + spaces : spaces + text

@@ -2,9 +2,9 @@ import CLimit
 import Foundation
 import Postmortem
 
-/// The process that dies: `victim CONTENDER THREADS FILE-BYTES DIRECTORY BUSY MAPPINGS MODULES`.
+/// The process that crashes: `victim CONTENDER THREADS FILE-BYTES DIRECTORY BUSY MAPPINGS MODULES`.
 enum Victim {
-  /// Bytes of each sleeping thread's stack that are in use.
+  /// The number of bytes in use on each sleeping thread's stack.
   static let touchedBytes = 4096
 
   static func run(_ arguments: ArraySlice<String>) -> Never {
@@ -36,7 +36,7 @@ enum Victim {
   private class Plain { var number = 1 }
   private final class Box<Value>: Plain { var value: Value? }
 
-  /// Crashes with as many pointers on the stack as the handler writes objects of, and more.
+  /// Crashes with more pointers to objects on the stack than the handler writes objects.
   private static func crashAmongObjects(_ page: UnsafeMutablePointer<Int64>) -> Never {
     let kinds: [() -> AnyObject] = [
       { Plain() }, { Box<Int>() }, { Box<[String: Int]>() }, { Box<(Int, String)>() },
@@ -61,7 +61,7 @@ enum Victim {
     exit(page[1] > 0 ? 0 : 1)
   }
 
-  /// Two 64-bit words that the parent reads after the death: the instant of the crash and the limit's time.
+  /// Two 64-bit words that the parent reads after the crash: the time of the crash and the time of the limit.
   static func sharedPage(_ path: String) -> UnsafeMutablePointer<Int64> {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     ftruncate(descriptor, 4096)

@@ -1,4 +1,4 @@
-// Crashes the same program under each contender, side by side in one run, and prints medians and ratios.
+// Crashes the same program with each contender, interleaved in one run, and prints medians and ratios.
 //
 //   swift run --package-path Tests/Benchmarks -c release capture-benchmark [OPTIONS] [REPEATS [THREADS...]]
 import Foundation
@@ -25,12 +25,12 @@ let contenders = Contender.allCases.filter { contender in
 Table.printHead(repeats: repeats)
 if surroundings.words != Surroundings().words { print(surroundings.description) }
 for threads in threadCounts {
-  // The limit writes as many bytes as the dump has.
+  // `limit` writes as many bytes as the dump has.
   let sample = try Round(
     contender: .postmortem, threads: threads, limitBytes: 0, surroundings: surroundings
   ).run()
   var rounds: [[Contender: Measurement]] = []
-  // Interleaved, so that whatever else the machine does meets all contenders.
+  // The contenders are interleaved, so that other work on the machine affects all of them.
   for _ in 0..<repeats {
     var round: [Contender: Measurement] = [:]
     for contender in contenders {

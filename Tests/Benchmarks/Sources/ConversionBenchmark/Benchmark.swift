@@ -1,19 +1,19 @@
 import Foundation
 import Postmortem
 
-/// Makes databases anew for each round, since a conversion empties them.
+/// Makes new databases for each round, because a conversion empties them.
 struct Benchmark {
   private let directory: String
   private let program: String
   private let dumps: Dumps
 
-  /// The median of the rounds.
+  /// The median over the rounds.
   private struct Result {
     var seconds = 0.0
     var processorSeconds = 0.0
-    /// In units of a plain copy of the same files.
+    /// The CPU time relative to a plain copy of the same files.
     var ratio = 0.0
-    /// The most of all rounds, in bytes.
+    /// The maximum over all rounds, in bytes.
     var anonymous = 0
     var bytes = 0
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Postmortem
 
-/// Databases of dumps that are waiting, made of the dump of one crash.
+/// Databases of pending dumps, which are made from the dump of one crash.
 struct Dumps {
   private let sample: Data
   private let identifier: String
@@ -50,7 +50,7 @@ struct Dumps {
     return bytes
   }
 
-  /// The sample with regions of a MiB of memory before its end mark (Docs/Internals/IntermediateDumpFormat.md).
+  /// The sample, with regions of 1 MiB of memory before its end mark (Docs/Internals/IntermediateDumpFormat.md).
   private func writeMemory(_ mebibytes: Int, to handle: FileHandle) throws {
     func integer(_ value: some FixedWidthInteger) -> Data {
       withUnsafeBytes(of: value.littleEndian) { Data($0) }
@@ -58,7 +58,7 @@ struct Dumps {
     let size = 1 << 20
     let region = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 9) })
     try handle.write(contentsOf: sample.dropLast())
-    // The array `memory` of maps `memoryRegion` with `regionAddress` and `regionData`.
+    // Writes the array `memory` of `memoryRegion` maps with `regionAddress` and `regionData`.
     try handle.write(contentsOf: [0x04] + integer(UInt16(500)))
     for index in 0..<mebibytes {
       let address = UInt64(0x6000_0000_0000) + UInt64(index * size)
@@ -79,7 +79,7 @@ struct Dumps {
   }
 }
 
-/// One run of a program to its end.
+/// One run of a program until it exits.
 struct Run {
   /// The elapsed time in seconds.
   let seconds: Double

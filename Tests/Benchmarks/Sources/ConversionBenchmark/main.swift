@@ -1,9 +1,9 @@
-// Converts dumps that are made of a real one, each database by a process of its own, beside a plain copy of
-// the same files, and says of each goal whether it is met.
+// Converts dumps that are made from a real one, each database in a separate process, compares with a plain copy
+// of the same files, and prints for each goal whether it is met.
 //
 //   swift run --package-path Tests/Benchmarks -c release conversion-benchmark [REPEATS [DIRECTORY]]
 //
-// DIRECTORY, in which the databases are made, is the system's for temporary files if it is not given.
+// The databases are created in DIRECTORY; the default is the system's directory for temporary files.
 import Foundation
 import Postmortem
 

@@ -1,4 +1,4 @@
-// The throughput of Examples/Server with crash reports and without, in turn, and their ratio.
+// Measures the throughput of Examples/Server with crash reports and without, alternately, and prints their ratio.
 //
 //   swift build -c release --product Server
 //   swift build -c release --product load-generator
@@ -20,7 +20,7 @@ let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uu
 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
 defer { try? FileManager.default.removeItem(at: directory) }
 
-/// A program that was started, and what it writes.
+/// A running program and its output.
 struct Running {
   let process = Process()
   let pipe = Pipe()
@@ -35,7 +35,7 @@ struct Running {
     try process.run()
   }
 
-  /// The number behind some words, in the first line that has it.
+  /// Finds the number that a pattern captures, in the first line that matches.
   func number(_ pattern: Regex<(Substring, Substring)>) throws -> Int {
     var text = ""
     while let byte = try pipe.fileHandleForReading.read(upToCount: 1)?.first {
@@ -48,7 +48,7 @@ struct Running {
   }
 }
 
-/// CPU time of the children that have been collected, in seconds.
+/// The CPU time of the children that have been waited for, in seconds.
 func childTime() -> Double {
   var usage = rusage()
   getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
@@ -87,7 +87,7 @@ func measure(_ options: [String]) throws -> Measurement {
   return Measurement(throughput: throughput, cost: (after - before) / answers * 1e6)
 }
 
-/// The value below which a part of the values lies.
+/// A quantile of the values.
 func quantile(_ values: [Double], _ part: Double) -> Double {
   values.sorted()[min(values.count - 1, Int(Double(values.count) * part))]
 }
@@ -100,12 +100,12 @@ func row(_ name: String, _ values: [Double], _ format: String) {
 
 var with: [Measurement] = []
 var without: [Measurement] = []
-/// Two runs without crash reports, for what a ratio of 1 looks like on this machine.
+/// The ratios of two runs without crash reports, which show how far equal runs differ on this machine.
 var noise: [Double] = []
-// Once for nothing: files that are read for the first time.
+// This run is not measured: it reads the files for the first time.
 _ = try measure([])
 for round in 0..<rounds {
-  // The order changes, so that neither profits from being the second one.
+  // The order alternates, so that neither profits from being second.
   if round % 2 == 0 { with.append(try measure([])) }
   without.append(try measure(["--no-handler"]))
   if round % 2 == 1 { with.append(try measure([])) }

@@ -1,15 +1,15 @@
-// Starts the same program with a handler and without one, and a plain C program that does the least of it, side by side in one
-// run, and prints medians.
+// Starts the same program with a handler and without one, and a plain C program that does the minimum,
+// interleaved in one run, and prints medians.
 //
 //   swift run --package-path Tests/Benchmarks -c release start-benchmark [REPEATS]
 import Foundation
 
-/// What one start cost; the first three are of `startHandler` alone, as the victim tells.
+/// The cost of one start; the victim prints the first three numbers, which are for `startHandler` only.
 struct Start {
   var nanoseconds = 0.0
   var pageFaults = 0.0
   var residentKiB = 0.0
-  /// Of the whole process, from exec to exit, in nanoseconds of CPU time.
+  /// The CPU time of the whole process, from exec to exit, in nanoseconds.
   var process = 0.0
 }
 
@@ -51,7 +51,7 @@ func start(_ arguments: [String]) throws -> Start {
     process: after - before)
 }
 
-/// Nanoseconds of CPU time that the plain C program takes.
+/// The CPU time of the plain C program, in nanoseconds.
 func floorTime() throws -> Double {
   let text = try output(floor, [directory.path])
   guard let time = Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
@@ -68,7 +68,7 @@ func childTime() -> Double {
   return seconds * 1e9 + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000
 }
 
-/// System calls between the two marks of the victim; nil without strace.
+/// The number of system calls between the two marks of the victim; nil without strace.
 func systemCalls(_ arguments: [String]) throws -> Int? {
   guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return nil }
   let trace = directory.appending(path: "trace")
@@ -81,7 +81,7 @@ func systemCalls(_ arguments: [String]) throws -> Int? {
   return marks.count == 2 ? marks[1] - marks[0] - 1 : nil
 }
 
-/// The figures of a steady state, in the victim's order.
+/// The names of the steady-state measurements, in the order in which the victim prints them.
 let names = [
   "Annotation.set", "Annotation.set of a text", "breadcrumb", "(a lock)", "withContext",
   "breadcrumb in it", "throw",
@@ -92,7 +92,7 @@ let names = [
   "making a thread", "KiB made dirty", "bytes a thread",
 ]
 
-/// Measures a steady state.
+/// Measures the costs while nothing happens.
 func steady(_ arguments: [String]) throws -> [Double] {
   let numbers = try output(victim, ["steady"] + arguments).split(whereSeparator: \.isWhitespace)
     .compactMap { Double($0) }
@@ -137,7 +137,7 @@ let contenders = [
 var rounds = [[Start]](repeating: [], count: contenders.count)
 var floors: [Double] = []
 for _ in 0..<repeats {
-  // Interleaved, so that whatever else the machine does meets all of them.
+  // The contenders are interleaved, so that other work on the machine affects all of them.
   for (index, contender) in contenders.enumerated() {
     rounds[index].append(try start(contender.1))
   }

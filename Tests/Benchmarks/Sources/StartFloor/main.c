@@ -1,6 +1,8 @@
-// What any crash handler in a process has to ask of the kernel when it starts: a directory with a FIFO that a process holds, a
-// record, a file with blocks held, memory, an alternate stack and the actions of twelve signals. No more: it reads nothing of
-// the process or the machine, checks nothing, and would not survive a crash. Prints nanoseconds of CPU time.
+// The minimum that any crash handler in a process has to request from the kernel at its start: a
+// directory with a FIFO that the process holds, a record, a file with preallocated blocks, memory,
+// an alternate stack, and the actions of twelve signals. It does nothing else: it reads nothing of
+// the process or the machine, checks nothing, and could not handle a crash. Prints nanoseconds of
+// CPU time.
 //
 //   start-floor DIRECTORY
 #define _GNU_SOURCE
@@ -50,7 +52,7 @@ static void make_files(const char *path) {
   check(openat(directory, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC) >= 0, "fifo");
   static const char record[RECORD];
   check(write(create(directory, "record"), record, sizeof record) == sizeof record, "write");
-  // A file system without blocks to hold says so.
+  // The result is ignored, because some file systems cannot preallocate blocks.
   (void)!fallocate(create(directory, "dump"), FALLOC_FL_KEEP_SIZE, 0, BLOCKS);
 }
 
@@ -79,7 +81,7 @@ static void remove_files(const char *path) {
 
 int main(int count, char **arguments) {
   if (count != 2) return 64;
-  // Bound before it counts.
+  // The first call binds the function before it is measured.
   processor_time();
   int64_t begin = processor_time();
   make_files(arguments[1]);

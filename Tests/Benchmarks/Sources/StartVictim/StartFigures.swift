@@ -1,13 +1,13 @@
 import Glibc
 import PostmortemHandler
 
-/// What `startHandler` takes.
+/// Prints the cost of `startHandler`.
 ///
-/// Nanoseconds of CPU time, minor page faults, and KiB by which the resident anonymous memory grows.
-/// A close(2) of -1 before and after marks the call for strace(1).
+/// The cost is nanoseconds of CPU time, minor page faults, and the KiB by which the resident anonymous memory
+/// grows. A close(2) of -1 before and after marks the call for strace(1).
 enum StartFigures {
   static func print(_ database: String?) throws {
-    // Whatever these bind and touch first is not the handler's.
+    // Calls each function once, so that binding and first accesses do not count for the handler.
     _ = (processorTime(CLOCK_PROCESS_CPUTIME_ID), pageFaults(), Memory.now())
     let memory = Memory.now()
     let faults = pageFaults()
@@ -28,7 +28,7 @@ enum StartFigures {
   }
 }
 
-/// Of the process or the thread, in nanoseconds.
+/// The CPU time of the process or the thread, in nanoseconds.
 func processorTime(_ clock: clockid_t) -> Int {
   var time = timespec()
   clock_gettime(clock, &time)
@@ -37,7 +37,7 @@ func processorTime(_ clock: clockid_t) -> Int {
 
 /// The process's resident memory, in KiB.
 struct Memory {
-  /// Written by this process: nobody shares it, and it cannot be read from a file again.
+  /// Memory that this process has written: it is not shared, and cannot be read from a file again.
   var dirty = 0
   var anonymous = 0
 

@@ -4,10 +4,11 @@ import Synchronization
 
 /// Prints the costs of a process with a handler while nothing happens, in one line.
 ///
-/// Nanoseconds a call for setting a number annotation and a text annotation, for a breadcrumb, for storing a number under a lock,
-/// for a context, for a breadcrumb in it and for an error that is thrown and caught, each from 1 thread and from 8 at once, then for a context in
-/// a task; nanoseconds of CPU time for making and joining a thread; KiB that `startHandler` made dirty, and
-/// bytes a thread that lives.
+/// The line has nanoseconds per call for setting a number annotation and a text annotation, for a breadcrumb, for
+/// storing a number under a lock, for a context, for a breadcrumb in it and for an error that is thrown and
+/// caught, each on 1 thread and on 8 at once; then for a context in a task. It continues with the nanoseconds of
+/// CPU time for creating and joining a thread, the KiB that `startHandler` made dirty, and the bytes for each
+/// live thread.
 enum SteadyFigures {
   private static let calls = 100_000
   private static let connections = Annotation<Int>("connections")
@@ -50,7 +51,7 @@ enum SteadyFigures {
     throw Failure(number: number)
   }
 
-  /// CPU time of the threads that call, so that it does not matter who else runs.
+  /// Counts the CPU time of the calling threads, so that other programs do not matter.
   private static func cost(
     _ threads: Int, around: @escaping @Sendable (() -> Void) -> Void = { $0() },
     _ call: @escaping @Sendable (Int) -> Void
@@ -70,7 +71,7 @@ enum SteadyFigures {
     return total.load(ordering: .relaxed) / (threads * calls)
   }
 
-  /// A context in a task.
+  /// The cost of a context in a task.
   private static func taskCost() -> Int {
     let total = Atomic(-1)
     Task.detached {

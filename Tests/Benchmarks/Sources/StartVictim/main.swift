@@ -1,5 +1,5 @@
-// The process whose start or steady state is measured: `start-victim start|steady [DATABASE]`. Without a database it
-// starts no handler.
+// The process whose start or steady state is measured: `start-victim start|steady [DATABASE]`. It starts no
+// handler without a database.
 import Glibc
 import PostmortemHandler
 

@@ -1,7 +1,7 @@
 import Foundation
 import Postmortem
 
-/// Makes one dump, then times both readers on it, one after the other in each round.
+/// Makes one dump, and then times both readers on it, one after the other in each round.
 struct Benchmark {
   private let directory: URL
   private let tool: String
@@ -12,10 +12,10 @@ struct Benchmark {
     let description: String
   }
 
-  /// What one run of a program took.
+  /// The cost of one run of a program.
   struct Cost {
     var seconds: Double
-    /// Most bytes of memory it had at a time.
+    /// The maximum memory use, in bytes.
     var memory: Int
   }
 
@@ -29,7 +29,7 @@ struct Benchmark {
     let database = directory.path + "/database"
     _ = try Self.measure(
       own, ["victim", database], output: directory.path + "/victim", mayDie: true)
-    // Stored names would spare `show` nothing, but the report would not be the one of a new dump.
+    // Stored names would not make `show` faster, but the report would not be that of a new dump.
     let name = try processIntermediateDumps(database: database, storingSymbols: false).first
     guard let id = name?.reportID else { throw Failure(description: "the victim left no dump") }
     dump = "\(database)/pending/\(id).dmp"
@@ -78,7 +78,7 @@ struct Benchmark {
     line("llvm-symbolizer") { rounds[$0].theirs }
   }
 
-  /// The addresses that `show` looked up, for llvm-symbolizer: file and address of its own numbering.
+  /// Writes the addresses that `show` looked up for llvm-symbolizer: a file and an address relative to it.
   private func writeAddresses(of report: String, to list: String) throws -> (Int, Int) {
     struct Report: Decodable {
       struct Thread: Decodable { let frames: [Frame] }
@@ -103,7 +103,7 @@ struct Benchmark {
       guard let path = frame.module.flatMap({ paths[$0] }), path.hasPrefix("/"),
         let offset = frame.moduleOffset.flatMap({ UInt64($0.dropFirst(2), radix: 16) })
       else { continue }
-      // Every image of a Linux system starts at address 0 of its own numbering.
+      // Every image on Linux is linked for address 0.
       let address = frame.trust == "context" ? offset : offset - 1
       lines.append("\"\(path) 0x\(String(address, radix: 16))\"")
     }

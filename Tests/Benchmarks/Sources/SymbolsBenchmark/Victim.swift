@@ -1,7 +1,7 @@
 import Foundation
 import Postmortem
 
-/// A process with 100 threads in code of its own and of Foundation, that reads through null.
+/// A process with 100 threads in its own code and in Foundation, which crashes by a null read.
 enum Victim {
   static let threadCount = 100
 
@@ -29,7 +29,7 @@ enum Victim {
     exit(1)
   }
 
-  /// Frames of several functions and files, some of them inlined.
+  /// Makes frames of several functions and files, some of them inlined.
   @inline(never)
   static func work(_ seed: Int, depth: Int, body: ([Int]) -> Int) -> Int {
     if depth == 0 { return [seed].sorted { $0 < $1 }.map { $0 + 1 }.withBody(body) }

@@ -1,8 +1,8 @@
 import Foundation
 import Postmortem
 
-// Symbolicating the report of a program with 100 threads, which links Foundation, against
-// llvm-symbolizer for the same addresses.
+// Compares symbolicating the report of a program with 100 threads, which links Foundation, with llvm-symbolizer
+// for the same addresses.
 //
 //   symbols-benchmark [REPEATS]
 

@@ -2,7 +2,7 @@ import Foundation
 import Postmortem
 import Synchronization
 
-/// The process of which a dump is taken: `victim THREADS TASKS MANNER DIRECTORY`.
+/// The process whose dump is measured: `victim THREADS TASKS MANNER DIRECTORY`.
 enum Victim {
   enum Manner: String, CaseIterable {
     /// The main thread requests the dump, which also stops the other threads.
@@ -20,7 +20,7 @@ enum Victim {
 
   private static let waiting = Atomic(0)
 
-  /// Runs a victim to its end, and reads what it measured.
+  /// Runs a victim until it ends, and reads its measurements.
   static func measure(threads: Int, tasks: Int, _ manner: Manner) throws -> Measurement {
     let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -50,7 +50,7 @@ enum Victim {
     for _ in 1..<threads { Thread.detachNewThread { while true { pause() } } }
     for _ in 0..<tasks { Task.detached { await lease() } }
     while waiting.load(ordering: .relaxed) < tasks { usleep(1000) }
-    // The last task leaves its thread.
+    // Waits until the last task has left its thread.
     usleep(200_000)
     let measurement =
       switch manner {
@@ -62,7 +62,7 @@ enum Victim {
     exit(0)
   }
 
-  /// Never resumed.
+  /// The continuation is never resumed.
   @inline(never)
   private static func lease() async {
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in
@@ -98,7 +98,7 @@ enum Victim {
     return (attributes?[.size] as? Int) ?? 0
   }
 
-  /// In microseconds.
+  /// CPU time in microseconds.
   private static var processorTime: Int {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

@@ -1,5 +1,5 @@
-// Takes dumps of processes that live on, with tasks and without, side by side in one run: bytes and time that the
-// tasks add.
+// Takes dumps of processes that continue, with tasks and without, interleaved in one run, and prints the bytes
+// and the time that the tasks add.
 //
 //   swift run --package-path Tests/Benchmarks -c release task-benchmark [REPEATS [THREADS [TASKS]]]
 import Foundation
@@ -17,7 +17,7 @@ let tasks = numbers.dropFirst(2).first ?? 10_000
 
 print("\(repeats) rounds, \(threads) threads; medians")
 for manner in Victim.Manner.allCases {
-  // Interleaved, so that other work on the machine affects both alike.
+  // The runs are interleaved, so that other work on the machine affects both alike.
   let rounds = try (0..<repeats).map { _ in
     (
       without: try Victim.measure(threads: threads, tasks: 0, manner),

@@ -18,7 +18,8 @@ public class Play {
   static void take(String scene) throws Exception {
     switch (scene) {
       case "plays":
-        // Compiled first: the interpreter asks, compiled code faults.
+        // Makes the virtual machine compile the method: the interpreter checks for null, while
+        // compiled code faults.
         Play play = new Play();
         for (int i = 0; i < 200000; i++) read(play);
         Thread.sleep(200);

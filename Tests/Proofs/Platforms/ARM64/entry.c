@@ -1,4 +1,5 @@
-// Runs CSignalSafe's assembly and signal frames on arm64, emulated: prints a line for each failure, and the number of checks.
+// Runs CSignalSafe's assembly and signal frames in an arm64 emulator: prints a line for each
+// failure, and the number of checks.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static int on(const char *memory, size_t size, const void *address) {
   return (uintptr_t)address - (uintptr_t)memory < size;
 }
 
-// Made by the assembly below: its registers, its place, and the address that it reads.
+// Labels in the assembly below: the instructions that fault and trap, and the address that is read.
 extern const char fault_instruction[];
 extern const char trap_instruction[];
 void raise_fault(void *unused);
@@ -61,7 +62,7 @@ static void handle(int number, void *information, void *context, uint64_t entry)
   CHECK(pm_context_signal_stack(context)->size == sizeof alternate);
   CHECK(!pm_context_is_on_signal_stack(context));
   const uint64_t *registers = pm_context_registers(context);
-  // The context has the signals that the thread masked.
+  // The context contains the signal mask of the interrupted thread.
   seen_mask = pm_context_signal_mask(context);
   if (kind == 1) {
     CHECK(number == SIGSEGV);
@@ -116,7 +117,8 @@ static __attribute__((noinline)) void capture(char *context) {
   CHECK(pm_floating_point_size(pm_context_floating_point(context)) == 528);
 }
 
-// What the kernel says of a fault lies behind the vector registers, among records of any size. qemu-user has no such record.
+// The kernel's fault syndrome follows the vector registers, among records of any size. qemu-user
+// writes no such record.
 static void check_syndrome(void) {
   static ucontext_t context;
   CHECK(pm_context_fault_syndrome(&context) == 0);
@@ -130,7 +132,7 @@ static void check_syndrome(void) {
   syndrome->head.size = sizeof *syndrome;
   syndrome->esr = 0x92000046;
   CHECK(pm_context_fault_syndrome(&context) == 0x92000046);
-  // A size that leads nowhere, and one that leads behind the area.
+  // One size that makes no progress, and one that leads past the end of the area.
   vectors->head.size = 8;
   CHECK(pm_context_fault_syndrome(&context) == 0);
   vectors->head.size = 0x7ffffff0;
@@ -163,7 +165,8 @@ int main(void) {
     CHECK(pm_run_section(&pad, raise_trap, &done) == SIGTRAP);
   }
 
-  // Returning from the handler goes on where the signal was, with the mask that the context has.
+  // Returning from the handler continues where the signal interrupted the thread, with the mask in
+  // the context.
   kind = 3;
   uint64_t mask = UINT64_C(1) << (SIGHUP - 1);
   uint64_t previous = 0;

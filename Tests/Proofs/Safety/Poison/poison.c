@@ -1,10 +1,11 @@
-// Preloaded into a victim: ends the process with code 99 as soon as a thread that runs a signal handler calls what a signal
-// handler may not. Compiled by PoisonedRunTests with the toolchain's clang:
+// A library that is preloaded into a victim: it ends the process with code 99 as soon as a thread
+// that runs a signal handler calls a function that a signal handler may not call.
 //
+// PoisonedRunTests compiles it with the toolchain's clang:
 //   clang -O1 -fPIC -shared -fno-builtin [-DPLANT='statements'] poison.c -o poison.so
 //
-// PLANT is run on each handling thread, to show that the poison works.
-// Source: signal-safety(7), ld.so(8), System V ABI AMD64 3.2 (the registers that a call may hold arguments in).
+// PLANT runs on each handling thread, to show that the poison works.
+// Source: signal-safety(7), ld.so(8), System V ABI AMD64 3.2 (the registers that may hold arguments of a call).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -33,7 +34,8 @@ static void say(const char *text) {
   kernel(SYS_write, 2, (long)text, count);
 }
 
-// In one write: several threads may come here at once, and their lines must not mix.
+// Writes the line with a single call, because several threads may get here at once, and their lines
+// must not mix.
 static void stop(int code, const char *text, const char *name) {
   char line[256];
   int count = 0;
@@ -47,7 +49,7 @@ static void stop(int code, const char *text, const char *name) {
 
 // -- Threads that run a handler -------------------------------------------------------------------------------------
 
-// By thread ID, not in thread-local storage, whose first use on a thread may allocate.
+// Counts by thread ID, not in thread-local storage, whose first use on a thread may allocate.
 enum { PLACES = 1 << 14 };
 static struct { _Atomic int thread, depth; } places[PLACES];
 static _Atomic int handling;
@@ -82,7 +84,7 @@ static void find_dlsym(void) {
   if (!real_dlsym) stop(EXIT_BROKEN, "poison: no ", "dlsym");
 }
 
-// Called by every poisoned function before it goes on to the real one, which this returns.
+// Every poisoned function calls this first; it returns the real function.
 __attribute__((used)) static void *poison_check(struct poisoned *function) {
   if (handling != 0) {
     _Atomic int *own = depth(0);
@@ -96,8 +98,9 @@ __attribute__((used)) static void *poison_check(struct poisoned *function) {
   return function->real;
 }
 
-// Keeps every register that may hold an argument, so that no prototype has to be repeated and variable arguments work, and
-// jumps, so that dlsym and dlopen see their true caller.
+// Saves every register that may hold an argument, so that no prototype is needed and variable
+// arguments work. It then jumps to the real function, so that dlsym and dlopen see their true
+// caller.
 #define POISON_AS(symbol, original)                                                      \
   static struct poisoned poisoned_##symbol __attribute__((used)) = {#symbol, original}; \
   __asm__(                                                                               \
@@ -116,7 +119,7 @@ __attribute__((used)) static void *poison_check(struct poisoned *function) {
       ".size " #symbol ", . - " #symbol "\n");
 #define POISON(symbol) POISON_AS(symbol, NULL)
 
-// dlsym itself allocates, so what it may call is known without it.
+// dlsym itself allocates, so the functions that it calls are found without dlsym.
 extern char __libc_malloc, __libc_free, __libc_calloc, __libc_realloc, __libc_memalign;
 POISON_AS(malloc, &__libc_malloc)
 POISON_AS(free, &__libc_free)
@@ -221,7 +224,7 @@ POISON(getpwuid_r)
 POISON(strerror)
 POISON(strdup)
 
-// The Swift runtime, where it is shared.
+// The functions of the Swift runtime, if it is a shared library.
 POISON(swift_allocObject)
 POISON(swift_slowAlloc)
 POISON(swift_slowDealloc)
@@ -237,8 +240,9 @@ POISON(swift_conformsToProtocol)
 
 typedef void handler(int, siginfo_t *, void *);
 
-// A fault inside a handler enters a handler again and comes back, hence a depth. The poison itself may be entered with the
-// alignment-check flag set, so it accesses nothing that is not aligned.
+// Counts nested handlers, because a fault inside a handler enters a handler again and returns. The
+// poison itself may be entered with the alignment-check flag set, so it makes only aligned
+// accesses.
 __attribute__((used)) static void enter(int signal) {
   static _Atomic int told;
   if (__c11_atomic_exchange(&told, 1, __ATOMIC_SEQ_CST) == 0) say("poison: watching\n");
@@ -264,19 +268,21 @@ __attribute__((used)) static void run(int signal, siginfo_t *information, void *
   leave();
 }
 
-// The kernel's return address, the same in all frames.
+// The return address that the kernel writes, the same in all frames.
 __attribute__((used)) static void *restorer;
 
-// A handler may look at its entry whether the kernel has called it, or another handler has. So where the kernel has called
-// the wrapper (the ucontext lies right above the return address), the handler is entered by a jump, with this in the place
-// of the return address; the kernel does not look at that again.
+// A handler may check at its entry whether the kernel or another handler has called it. If the
+// kernel has called the wrapper (the ucontext is directly above the return address), the wrapper
+// therefore jumps to the handler, with this return address in place of the kernel's; the kernel
+// does not read it again.
 __asm__(
     "  .text\n"
     "leave_to_kernel:\n"
     "  call leave\n"
     "  jmpq *restorer(%rip)\n");
 
-// One function for each handler, not for each signal: an action that is read back may be installed for another signal.
+// There is one wrapper for each handler, not for each signal: an action that is read back may be
+// installed for another signal.
 enum { WRAPPERS = 8 };
 __attribute__((used)) static handler *wrapped[WRAPPERS];
 #define WRAPPER(n)                                 \
@@ -308,7 +314,7 @@ static handler *const wrappers[WRAPPERS] = {wrapper0, wrapper1, wrapper2, wrappe
 int sigaction(int signal, const struct sigaction *action, struct sigaction *previous) {
   static int (*real)(int, const struct sigaction *, struct sigaction *);
   if (handling != 0) {
-    // Safe to call in a handler, and wrapping is for ordinary code.
+    // sigaction is safe to call in a handler; only ordinary code gets a wrapper.
     _Atomic int *own = depth(0);
     if (own && *own > 0) return real(signal, action, previous);
   }
