@@ -295,7 +295,7 @@ let package = Package(
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "DumpInspection", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
-        "PendingDumps", "ProcessSnapshot",
+        "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ]),
     // Makes extreme and damaged dumps, and reads, converts and prints each.
     .executableTarget(

@@ -17,7 +17,7 @@ internal import ProcessSnapshot
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
-  tasks: AllTasks? = nil
+  tasks: AllTasks? = nil, secondLook: SecondLook? = nil
 ) throws(CrashConverterError) -> ProcessedDump? {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
     let database = try openDatabase(path)
@@ -28,7 +28,8 @@ package func processIntermediateDump(
       let conversion = DumpConversion(
         database: database, annotations: annotations,
         symbols: storingSymbols ? SymbolBudget() : nil,
-        userStreams: UserStreams(sources: userStreams), tasks: tasks)
+        userStreams: UserStreams(sources: userStreams), tasks: tasks,
+        secondLook: secondLook)
       return process(file, conversion, pending)
     } catch {
       throw CrashConverterError(.pendingDirectoryUnusable, error)

@@ -134,9 +134,10 @@ extension Proof {
     Proof(
       name: "waits",
       summary: "owners and waiters of locks, and deadlocks, in hangs, captures and core files",
-      suites: ["WaitingTests"],
+      suites: ["WaitingTests", "FalseDeadlockTests"],
       covers: [
-        "Sources/CrashReport/Waits", "Sources/CrashHandler/Capture/Sections",
+        "Sources/CrashReport/Waits", "Sources/IntermediateDump/Tasks",
+        "Sources/CrashHandler/Capture/Sections",
         "Sources/CoreFile", "Examples/CrashLab/Subcommands/Locks.swift",
       ], full: .environment(name: "POSTMORTEM_WAITS", value: "all")),
     Proof(

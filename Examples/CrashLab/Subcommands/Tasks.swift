@@ -20,6 +20,8 @@ struct Tasks: Subcommand {
     case chain
     /// One waits for its task group, whose only task waits for the first one.
     case grouped
+    /// COUNT continuously start tasks that wait for each other and end.
+    case churn
   }
 
   private enum Manner: String, CaseIterable {
@@ -102,6 +104,10 @@ struct Tasks: Subcommand {
       let ring = Ring(1, isClosed: true)
       ring.add(Task.detached { await Handler().askOne(ring) })
       usleep(200_000)
+    case .churn:
+      for _ in 0..<count {
+        Task.detached { while true { await Handler().startTasks() } }
+      }
     }
   }
 
@@ -145,6 +151,17 @@ private struct Handler {
   }
 
   func follow(_ task: Task<Void, Never>) async { await task.value }
+
+  /// Starts tasks, of which each waits for another one, and which soon end.
+  func startTasks() async {
+    let first = Task.detached { await Task.yield() }
+    let second = Task.detached { await first.value }
+    async let third: Void = second.value
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await second.value }
+    }
+    await third
+  }
 
   @inline(never)
   func block() {

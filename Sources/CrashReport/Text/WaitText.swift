@@ -103,7 +103,13 @@ extension Deadlock {
   /// A sentence about the deadlock, such as "Deadlock: 2 threads wait for each other".
   var sentence: String {
     let doubt =
-      isCertain ? "" : " This is likely: not every word and every function on a stack tells it."
+      if isCertain {
+        ""
+      } else if isOfOneMoment {
+        " This is likely: not every word and every function on a stack tells it."
+      } else {
+        " This is likely: the threads were not stopped, and may have continued during the dump."
+      }
     guard waits.count > 1 else {
       let wait = waits.first
       return "Deadlock: thread \(wait?.threadID ?? 0) waits for itself.\(doubt)"

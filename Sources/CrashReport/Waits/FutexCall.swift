@@ -13,7 +13,11 @@ struct FutexCall: Sendable, Equatable {
     let arguments: (word: UInt64, operation: UInt64)?
     if let text = thread.systemCall {
       guard thread.systemCallNumber == snapshot.architecture.futexNumber else { return nil }
-      arguments = Self.arguments(text) ?? thread.context?.firstArguments
+      let (listed, registers) = (Self.arguments(text), thread.context?.firstArguments)
+      // The line was read before the thread was stopped, and the thread may wait for another lock since. On arm64, the
+      // register may contain the result of the call instead.
+      if case .x86_64 = thread.context, let listed, listed.word != registers?.word { return nil }
+      arguments = listed ?? registers
     } else if let context = thread.context, context.isAtFutexCall(snapshot) {
       arguments = context.firstArguments
     } else {

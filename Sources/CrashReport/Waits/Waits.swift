@@ -41,6 +41,26 @@ package struct Waits: Sendable, Equatable {
       return wait
     }.first
     if let refused { self.init([refused] + known) }
+    noteMoments(of: snapshot)
+  }
+
+  /// Marks the deadlocks whose waits may be from different moments, because no thread was stopped.
+  ///
+  /// For `postmortem capture`, the conversion has looked at the threads a second time. A hung thread is known to have
+  /// waited all the time, and so have the threads that wait for it.
+  private mutating func noteMoments(of snapshot: ProcessSnapshot) {
+    guard let request = snapshot.request, request.kind == .program || request.kind == .hang else {
+      return
+    }
+    let hung =
+      request.kind == .hang && request.threadEvidence == .known
+      ? snapshot.exception?.threadID : nil
+    let moving = Set(snapshot.threads.lazy.filter { $0.captureMethod == .kernel }.map(\.id))
+    for index in deadlocks.indices {
+      let threads = deadlocks[index].waits.map(\.threadID)
+      deadlocks[index].isOfOneMoment =
+        threads.contains { $0 == hung } || !threads.contains(where: moving.contains)
+    }
   }
 
   package func wait(of thread: UInt32) -> Wait? { places[thread].map { all[$0] } }
@@ -84,6 +104,8 @@ package struct Waits: Sendable, Equatable {
 /// holds.
 package struct Deadlock: Sendable, Equatable {
   package let waits: [Wait]
+  /// False if a thread was not stopped, so that the waits may be from different moments.
+  fileprivate(set) var isOfOneMoment = true
 
   /// Creates a deadlock whose first wait does not depend on which thread was examined first.
   fileprivate init(_ waits: [Wait]) {
@@ -91,8 +113,8 @@ package struct Deadlock: Sendable, Equatable {
     self.waits = Array(waits[first...] + waits[..<first])
   }
 
-  /// True if all waits of the cycle are certain.
-  package var isCertain: Bool { waits.allSatisfy(\.isCertain) }
+  /// True if all waits of the cycle are certain, and from one moment.
+  package var isCertain: Bool { isOfOneMoment && waits.allSatisfy(\.isCertain) }
 
   fileprivate var order: (String, UInt32) {
     waits.first.map(Self.order) ?? ("", 0)

@@ -64,7 +64,8 @@ enum CaptureCommand: Subcommand {
     try process.send(request, at: moment)
     let reportID = try process.wait(for: request, seconds: seconds)
     let processed = try processIntermediateDump(
-      reportID, database: process.database, tasks: process.tasks)
+      reportID, database: process.database, tasks: process.tasks,
+      secondLook: SecondLook(at: processID))
     guard let processed else {
       return Terminal.print(
         "report \(reportID), made by another converter; "

@@ -37,6 +37,32 @@ import Testing
     #expect(!deadlock.isCertain && deadlock.finding.certainty == .likely)
   }
 
+  /// A thread can get the lock that it waited for while the dump is written.
+  @Test func ofThreadsThatWereNotStoppedItIsCertainOnlyInAHangOfOneOfThem() {
+    for (kind, threads, isCertain) in [
+      (DumpRequest.Kind.program, [7, 8], false), (.hang, [7, 8], true), (.tool, [7, 8], true),
+    ] as [(DumpRequest.Kind, [UInt32], Bool)] {
+      var process = circle(of: threads)
+      process.stopNone()
+      let report = process.report(kind: kind)
+      #expect(report.cause?.kind == "deadlock")
+      #expect(report.cause?.certainty == (isCertain ? .certain : .likely), "\(kind)")
+      let text =
+        "This is likely: the threads were not stopped, and may have continued during the dump."
+      #expect(report.explanation?.contains(text) == !isCertain)
+    }
+    var process = WaitingProcess()
+    process.wait(1, at: 0x9000, "poll")
+    for (id, next) in [(8, 7), (7, 8)] as [(UInt32, UInt32)] {
+      let lock = 0x5000 + UInt64(id) * 0x100
+      process.wait(id, at: lock, "__lll_lock_wait", "pthread_mutex_lock")
+      process.putMutex(at: lock, owner: next)
+    }
+    #expect(process.report().cause?.certainty == .certain)
+    process.stopNone()
+    #expect(process.report().cause?.certainty == .likely)
+  }
+
   @Test func whoWaitsForACircleIsNotInIt() {
     var process = circle(of: [8, 9])
     process.wait(7, at: 0x5000, "pthread_mutex_lock")
@@ -105,6 +131,20 @@ import Testing
     #expect(report.place == "shop+0x420", "\(report.place ?? "")")
     let lines = TextReport.text(of: report).split(separator: "\n")
     #expect(lines.dropFirst().first == "in shop+0x420 (no symbols)", "\(lines.prefix(3))")
+  }
+
+  /// It went on to another lock between the reading of its system call and the stop.
+  @Test(arguments: [0x5000, 0x6000] as [UInt64])
+  func aStoppedThreadWhoseRegistersTellOtherwiseWaitsForNothing(register: UInt64) {
+    var process = WaitingProcess()
+    var context = X86_64Context()
+    context.rdi = register
+    var thread = ThreadSnapshot(id: 7)
+    (thread.context, thread.captureMethod) = (.x86_64(context), .stopped)
+    thread.systemCall = "202 0x5000 0x80 0x2 0x0 0x0 0x0"
+    process.add(thread, [StackFrame("pthread_mutex_lock", module: 1), StackFrame("f() -> ()")])
+    process.putMutex(at: 0x5000, owner: 7)
+    #expect(process.waits.deadlocks.count == (register == 0x5000 ? 1 : 0))
   }
 
   @Test func aHangIsTheOwners() {

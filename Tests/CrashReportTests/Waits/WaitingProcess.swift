@@ -63,6 +63,11 @@ struct WaitingProcess {
     put([lock, 0, owner, 1, kind, 0, 0, 0, 0, 0], at: address)
   }
 
+  /// Makes it a process whose threads the dump does not stop.
+  mutating func stopNone() {
+    for index in snapshot.threads.indices { snapshot.threads[index].captureMethod = .kernel }
+  }
+
   var waits: Waits {
     let threads = zip(snapshot.threads, frames).map { ($0, $1) }
     return Waits(in: snapshot, threads, OwnCode(of: snapshot, frames: frames.flatMap { $0 }))
