@@ -52,7 +52,7 @@ package struct LiveTaskSearch {
     process = 0
   }
 
-  /// A word of a process's memory, also of a page that is not in memory; nil if the kernel refuses to show it.
+  /// Returns a word of a process's memory, even if its page is not in memory; nil if the kernel refuses to read it.
   package static func word(at address: UInt64, of process: Int32) -> UInt64? {
     var word: UInt64 = 0
     guard let from = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address)),
@@ -108,7 +108,7 @@ package struct LiveTaskSearch {
 
   /// The tasks as tokens of a dump; empty if there are none.
   ///
-  /// Fewer tasks are kept if they do not fit.
+  /// If the tokens would exceed `tokenLimit`, some tasks are left out.
   var tokens: [UInt8] {
     guard let found = tasks(), found.count > 0 else { return [] }
     var (groups, records) = (512, 256)

@@ -13,13 +13,13 @@ struct DumpRequest {
   var stops = StopChoice.all
   /// True if the file is renamed when the dump is finished; false for a file at a path that the program chose.
   var isRenamed = true
-  /// Two ranges of encoded tokens: the dump's reason, for the `dumpRequest` map, and what follows this map: the
-  /// annotations for this dump only, and all tasks.
+  /// Two ranges of encoded tokens. `details` contains the dump's reason, for the `dumpRequest` map. `annotations` is
+  /// written after this map, and contains the annotations for this dump only and the list of all tasks.
   var details: Bytes?
   var annotations: Bytes?
   /// The number by which `postmortem capture` recognizes the dump that it requested; 0 for any other dump.
   var number: UInt32 = 0
-  /// The kind of target that hung, and the target's name, in the dump's own memory.
+  /// The kind of target that hung, and the target's name, in memory that is freed with the dump's session.
   var target = HangTarget.mainThread
   var name: UnsafeRawPointer?
   var nameCount = 0

@@ -94,7 +94,8 @@ struct Installed: ~Copyable {
 
   /// The facts for the surroundings section that are known at launch.
   struct KnownSurroundings {
-    /// Whether facts that may identify a person are left out (`HandlerOptions.capturesSurroundings`).
+    /// Whether facts that may identify a person are left out, because of `HandlerOptions.capturesSurroundings` or
+    /// `HandlerOptions.privacy`.
     let isHidden: Bool
     /// True if the tokens that were encoded at launch contain TZ.
     let hasTimeZone: Bool
