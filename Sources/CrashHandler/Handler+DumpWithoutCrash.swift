@@ -6,8 +6,8 @@ extension Handler {
   /// Takes a dump of this process in its current state, and puts the dump into the pending directory.
   ///
   /// The next call of `processIntermediateDumps`, in any process, converts the dump to a report;
-  /// `processIntermediateDump(_:)` converts it immediately. The report is headed "dump requested by the program", does
-  /// not count as a crash, and lists the calling thread first. If `stopsThreads` is false, no signal is sent to other
+  /// `processIntermediateDump(_:)` converts it immediately. The report says "Dump requested by the program", does not
+  /// count as a crash, and lists the calling thread first. If `stopsThreads` is false, no signal is sent to other
   /// threads, and the dump contains the stacks of waiting threads, but only the names and states of running threads.
   /// Taking a dump takes a few milliseconds, and 16 MiB of address space during that time. The dump file is a few
   /// hundred kilobytes large. If the program uses Swift concurrency, a search for its tasks comes first, which reads at

@@ -46,7 +46,7 @@ private struct Started {
 ///   - version: the version of the product.
 ///   - environment: where the program runs, as free text such as "production".
 ///   - annotations: names and values that every report on this process contains.
-///   - options: limits and settings.
+///   - options: the limits of a dump and the other options of the handler.
 /// - Returns: the handler. You need not keep it, because `Handler.current` is the same handler.
 /// - Throws: `CrashHandlerError` if the directory cannot be used, the handler was already started with another
 ///   database, the kernel refuses memory or a signal action, the program is built with ThreadSanitizer, or the

@@ -21,11 +21,12 @@ struct CrashSignals {
 
   /// The signals that an instruction can raise.
   ///
-  /// The handlers never block these signals. If the signal of a fault is blocked, the kernel ends the process instead
-  /// of letting the handler return to a recovery point.
+  /// These signals stay unblocked while a dump is taken. If the signal of a fault is blocked, the kernel ends the
+  /// process instead of letting the handler return to a recovery point.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
-  /// The signals that stay unblocked in handlers, and in threads that take a dump.
+  /// The signals that stay unblocked in this package's threads, in a first-chance handler, and in a thread that takes a
+  /// dump without a crash.
   ///
   /// These are the signals of faults, for the recovery points; the three signals that can stop threads, because
   /// another thread may be capturing; and the watchdog's signal.

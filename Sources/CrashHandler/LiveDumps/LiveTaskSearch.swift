@@ -129,7 +129,8 @@ package struct LiveTaskSearch {
 }
 
 extension Capture {
-  /// All tasks of the process as tokens, for a dump of a hang or one that the program requests; empty for others.
+  /// All tasks of the process as tokens, for the dump of a hang or a dump that the program requests; empty if the
+  /// search is not possible.
   ///
   /// Call this on the handler's `Capture`.
   func tasks(for request: DumpRequest) -> [UInt8] {

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Restores the previous action of a signal and makes the signal occur again.
 ///
-/// In most cases, the previous action is the default action, which ends the process. The handler does this after a
-/// dump, and for a signal for which it takes no dump.
+/// In most cases, the previous action is the default action, which ends the process. This code runs after a dump, and
+/// for a signal for which the handler takes no dump.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {

@@ -19,8 +19,10 @@ extension Capture {
     return false
   }
 
-  /// Stores a signal that arrives during a dump that `postmortem capture` requested, if a process or the kernel sent
-  /// the signal; returns false for other signals and dumps. The handler sends the signal again when the dump is done.
+  /// Stores a sent signal that arrives during a dump that `postmortem capture` requested; returns false in all other
+  /// cases.
+  ///
+  /// The handler sends the signal again when the dump is done.
   ///
   /// The requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
   /// outside a section cannot be postponed, because the faulting instruction would run again immediately.

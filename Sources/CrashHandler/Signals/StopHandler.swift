@@ -13,7 +13,7 @@ func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?
 ) {
   guard let capture = Capture.ofHandler else { return }
-  // The lowest bit is ignored here, because it only tells stopped threads to answer Swift's backtracer.
+  // The lowest bit is ignored here, because it only shows whether stopped threads must answer Swift's backtracer.
   let generation = capture.shared.stops.parking.value & ~1
   let context = unsafe SignalContext(address)
   guard generation != 0 else {

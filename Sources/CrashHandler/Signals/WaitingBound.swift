@@ -46,8 +46,9 @@ struct WaitingBound {
     start = capture.clock
   }
 
-  /// Counts one wait; starts again from zero if `shared.ending` or `shared.ticksLeft` has changed. If the process still
-  /// exists after the maximum time, although it has begun to end, this function ends it.
+  /// Counts one wait; starts again from zero if `shared.ending` or `shared.ticksLeft` has changed.
+  ///
+  /// If the process has begun to end, and still exists after the maximum time, this function ends it.
   @_noLocks
   mutating func add() {
     count &+= 1

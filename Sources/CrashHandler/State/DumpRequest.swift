@@ -13,9 +13,9 @@ struct DumpRequest {
   var stops = StopChoice.all
   /// True if the file is renamed when the dump is finished; false for a file at a path that the program chose.
   var isRenamed = true
-  /// Two ranges of encoded tokens. `details` contains the dump's reason, for the `dumpRequest` map. `annotations` is
-  /// written after this map, and contains the annotations for this dump only and the list of all tasks.
+  /// The encoded tokens of the dump's reason, which `write` puts into the `dumpRequest` map.
   var details: Bytes?
+  /// The encoded annotations for this dump only, and the tokens of all tasks; written after the `dumpRequest` map.
   var annotations: Bytes?
   /// The number by which `postmortem capture` recognizes the dump that it requested; 0 for any other dump.
   var number: UInt32 = 0
