@@ -17,7 +17,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     public static let notInstalled = Code(description: "the crash handler could not be installed")
     /// The call needs a handler, and this process has none.
     public static let notStarted = Code(description: "the crash handler was not started")
-    /// `POSTMORTEM_DISABLE` is set in the environment.
+    /// `POSTMORTEM_DISABLE` is set in the environment, and is neither empty nor 0.
     public static let disabled = Code(description: "the crash handler is disabled")
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(

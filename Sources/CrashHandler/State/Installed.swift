@@ -6,7 +6,7 @@ internal import CSignalSafe
 @safe
 struct Installed: ~Copyable {
   let limits: CaptureLimits
-  /// Whether secrets are left out of dumps (`HandlerOptions.privacy`).
+  /// True if `HandlerOptions.privacy` is not `full`, so that dumps leave out data that may be private.
   let isSanitized: Bool
   /// The time limit of a dump, in milliseconds.
   let timeLimit: Int
