@@ -6,13 +6,13 @@ extension Handler {
   /// Takes a dump of this process in its current state, and puts the dump into the pending directory.
   ///
   /// The next call of `processIntermediateDumps`, in any process, converts the dump to a report;
-  /// `processIntermediateDump(_:)` converts it immediately. The report is headed "dump requested by the program",
-  /// does not count as a crash, and lists the calling thread first. Unless `stopsThreads` is true, no signal is sent
-  /// to other threads. The dump then contains the stacks of waiting threads, but only the names and states of running
-  /// threads. Taking a dump takes a few milliseconds, and 16 MiB of address space during that time. The dump file is
-  /// a few hundred kilobytes large. If the program uses Swift concurrency, a search for its tasks comes first, which
-  /// reads at most 64 MiB of memory and takes at most 50 ms of CPU time. Any number of threads may call this function
-  /// at the same time. A crash during the call is captured too. Never call this function from a signal handler.
+  /// `processIntermediateDump(_:)` converts it immediately. The report says "Dump requested by the program", does not
+  /// count as a crash, and lists the calling thread first. If `stopsThreads` is false, no signal is sent to other
+  /// threads, and the dump contains the stacks of waiting threads, but only the names and states of running threads.
+  /// Taking a dump takes a few milliseconds, and 16 MiB of address space during that time. The dump file is a few
+  /// hundred kilobytes large. If the program uses Swift concurrency, a search for its tasks comes first, which reads at
+  /// most 64 MiB of memory and takes at most 50 ms of CPU time. Any number of threads may call this function at the
+  /// same time. A crash during the call is captured too. Never call this function from a signal handler.
   ///
   /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
   /// where the problem is detected, on the thread that detects it.
@@ -30,8 +30,9 @@ extension Handler {
   ///     EINTR.
   /// - Returns: the ID that the report will have. If the process may no longer rename files in the directory, the
   ///   report is created only after the process has ended.
-  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, or the dump cannot be written. In both cases, no
-  ///   file remains that could be converted to a report.
+  /// - Throws: `CrashHandlerError` if the kernel refuses the memory, if the memory cgroup has too little room, if a
+  ///   crash or other dumps keep this dump from stopping threads, or if the dump cannot be written. In all these cases,
+  ///   no file remains that could be converted to a report.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)

@@ -5,13 +5,13 @@ internal import CSignalSafe
 ///
 /// This function also unblocks crash signals that the thread blocks, if `HandlerOptions.keepsCrashSignalsOpen` is on.
 ///
-/// `startHandler` does this for existing threads, and for every thread that `pthread_create` creates later. Call this
-/// function at the start of a thread that is created in another way (`clone`, `thrd_create`, SIGEV_THREAD,
+/// `startHandler` gives such stacks to existing threads, and to every thread that `pthread_create` creates later. Call
+/// this function at the start of a thread that is created in another way (`clone`, `thrd_create`, SIGEV_THREAD,
 /// `aio_read`), and in a thread that blocked all signals during `startHandler`. Call it in every thread if
-/// `HandlerOptions.alternateStacksOnAllThreads` is off or the package was built without its trait Interposition. A
-/// call before `startHandler` is allowed, and costs only memory. A thread that already has a large enough alternate
-/// stack keeps that stack. A stack that this function creates is freed when the thread ends. Never call this function
-/// from a signal handler.
+/// `HandlerOptions.alternateStacksOnAllThreads` is off or the package was built without its trait Interposition. A call
+/// before `startHandler` is allowed, and costs only memory. A thread that already has a large enough alternate stack
+/// keeps that stack. A stack that this function creates is freed when the thread ends. Never call this function from a
+/// signal handler.
 ///
 /// - Returns: true if the thread has an alternate stack now; false if the kernel refuses the memory, or the process
 ///   has no free key for thread-specific data. In both of these cases the thread is unchanged.

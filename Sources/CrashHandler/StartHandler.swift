@@ -3,7 +3,8 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// This is a libc mutex, because the Swift standard library's mutex makes a system call to get the thread's ID.
+/// The lock for `lockedStarted`: a libc mutex, because the Swift standard library's mutex makes a system call to get
+/// the thread's ID.
 private nonisolated(unsafe) var startedMutex = unsafe pthread_mutex_t()
 private nonisolated(unsafe) var lockedStarted: Started?
 
@@ -17,7 +18,7 @@ private func withStarted<Result, Failure>(
 
 /// The data that later calls of `startHandler` need.
 ///
-/// This is not a tuple, because the runtime would create metadata for a tuple at launch.
+/// The data is in a struct and not in a tuple, because the runtime would create metadata for a tuple at launch.
 private struct Started {
   let handler: Handler
   let directory: DirectoryIdentity
@@ -45,7 +46,7 @@ private struct Started {
 ///   - version: the version of the product.
 ///   - environment: where the program runs, as free text such as "production".
 ///   - annotations: names and values that every report on this process contains.
-///   - options: limits and settings.
+///   - options: the limits of a dump and the other options of the handler.
 /// - Returns: the handler. You need not keep it, because `Handler.current` is the same handler.
 /// - Throws: `CrashHandlerError` if the directory cannot be used, the handler was already started with another
 ///   database, the kernel refuses memory or a signal action, the program is built with ThreadSanitizer, or the
@@ -208,6 +209,6 @@ extension StandardDescriptors {
 
   private init(taken: UInt32) { self.taken = taken }
 
-  /// False if standard error was closed; then descriptor 2 is a placeholder, which `giveBack` closes.
+  /// False if standard error was closed; in that case, descriptor 2 is a placeholder, which `giveBack` closes.
   fileprivate var hasStandardError: Bool { !isTaken(STDERR_FILENO) }
 }

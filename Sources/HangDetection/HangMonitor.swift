@@ -101,8 +101,8 @@ public final class HangMonitor: Sendable {
     try HangMonitor(name, .heartbeat, options, nil)
   }
 
-  /// Tells the monitor that the calling thread is alive; has an effect only on a monitor that `heartbeat(name:)`
-  /// created.
+  /// Tells the monitor that the calling thread is alive; has an effect only on a monitor that
+  /// `heartbeat(name:options:)` created.
   ///
   /// A call takes about 100 nanoseconds.
   public func heartbeat() { watch.heartbeat() }

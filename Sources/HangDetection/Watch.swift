@@ -104,7 +104,7 @@ final class Watch: Sendable {
       state.isAwaited = true
       return true
     }
-    // The probe is called without the lock held, because this thread may answer immediately.
+    // The probe is called without the lock held, because it may answer immediately, on this thread.
     if asks { probe?(Answer(watch: self)) }
   }
 

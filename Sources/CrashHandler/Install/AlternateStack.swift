@@ -15,7 +15,7 @@ struct AlternateStack {
   let mapping: UInt
 
   private static let pageSize = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
-  /// True if the process had a limit on its address space when the first alternate stack was created.
+  /// True if RLIMIT_AS or RLIMIT_DATA was set when the first alternate stack was created.
   private static let isLimited = addressSpace < .max
   private static let guardAbove = isLimited ? pageSize : 256 << 10
   /// The number of bytes that signal handlers can use.
@@ -55,7 +55,7 @@ struct AlternateStack {
       ? UInt64(limit.rlim_cur) : .max
   }
 
-  /// Maps the memory of a stack.
+  /// Returns the address of the mapping at `place`; if `place` is nil, creates a mapping.
   ///
   /// This function contains no generic code, because generic code would allocate memory in a new thread.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {

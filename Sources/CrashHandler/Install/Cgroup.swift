@@ -70,8 +70,8 @@ struct Cgroup {
   /// Opens the file that shows a cgroup's usage, in the version 1 hierarchy if that hierarchy has the controller.
   ///
   /// In a container, the path may be the path on the host, while the root of the mount is already the container's
-  /// cgroup. So the root is tried last. On the host, nothing is found there, because the host's root cgroup has no
-  /// usage file.
+  /// cgroup. So the root is tried last. On a host with version 2, nothing is found there, because the root cgroup of
+  /// version 2 has no usage file.
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ root: String, _ controller: String,
     _ name: String, _ oldName: String

@@ -8,7 +8,7 @@ internal import IntermediateDump
 ///
 /// Not crash code.
 enum CrashCode {
-  /// The number of bytes that are loaded around functions and strings with known addresses.
+  /// The number of bytes that are loaded before and after functions and strings with known addresses.
   ///
   /// Other code of the same modules is near these addresses.
   private static let slack: UInt = 256 << 10

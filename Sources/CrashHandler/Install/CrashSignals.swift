@@ -6,7 +6,7 @@ internal import PendingDumps
 struct CrashSignals {
   /// The signals that mean a crash; bit n - 1 stands for signal n.
   let mask: UInt64
-  /// The signal that stops threads: the highest unused real-time signal; 0 if all are in use.
+  /// The signal that stops threads: the highest unused real-time signal from 35 to 63; 0 if all are in use.
   let stopSignal: Int32
   /// The watchdog's signal: the next unused real-time signal below `stopSignal`; 0 if there is none.
   let watchdogSignal: Int32
@@ -21,11 +21,12 @@ struct CrashSignals {
 
   /// The signals that an instruction can raise.
   ///
-  /// The handlers never block these signals. If the signal of a fault is blocked, the kernel ends the process instead
-  /// of letting the handler return to a recovery point.
+  /// These signals stay unblocked while a dump is taken. If the signal of a fault is blocked, the kernel ends the
+  /// process instead of letting the handler return to a recovery point.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
-  /// The signals that stay unblocked in handlers, and in threads that take a dump.
+  /// The signals that stay unblocked in this package's threads, in a first-chance handler, and in a thread that takes a
+  /// dump without a crash.
   ///
   /// These are the signals of faults, for the recovery points; the three signals that can stop threads, because
   /// another thread may be capturing; and the watchdog's signal.
@@ -77,7 +78,10 @@ struct CrashSignals {
     !SignalMask.has(mask, signal) && Self.action(of: signal, present)?.handler == 0
   }
 
-  /// Searches from the highest number down, because programs usually take the lowest numbers; libc reserves 32 to 34.
+  /// Returns the highest real-time signal below `limit` whose action is the default; 0 if there is none.
+  ///
+  /// The search begins with the highest number, because programs usually take the lowest numbers, from SIGRTMIN (34)
+  /// on.
   private static func freeRealTimeSignal(
     below limit: Int32, _ present: SignalDispositions?
   ) -> Int32 {
@@ -118,8 +122,6 @@ struct CrashSignals {
   }
 
   /// Installs the crash handler for all chosen signals.
-  ///
-  /// By reading the stop handler's action back, `stopAction` has already shown that the kernel accepts handlers.
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {

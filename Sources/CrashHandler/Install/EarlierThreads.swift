@@ -121,8 +121,8 @@ struct EarlierThreads {
       let count = unsafe capture.proc.readTask(
         thread, "syscall", into: place, capacity: buffer.count)
       let call = SystemCallPlace(scratch.text(count: count))
-      // Each thread that has not answered may be using an entry stack, so an entry stack counts as free only while
-      // few threads have not answered.
+      // Each thread that has not answered may be using an entry stack. So an entry stack counts as free only while
+      // fewer threads have not answered than half the number of entry stacks.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
         || room.suffices(
@@ -221,8 +221,8 @@ struct EarlierThreads {
   /// Returns the stack of an earlier thread that has ended; nil if there is none, or if the thread that this call
   /// examines still exists.
   ///
-  /// Each call examines only the next entry, so a thread that needs a stack makes only one system call for this. If a
-  /// new thread has the ended thread's ID, the stack is not reused, which does no other harm.
+  /// Each call examines only the next entry, so a thread that needs a stack makes only a few system calls for this. If
+  /// a new thread has the ended thread's ID, the stack is not reused, which does no other harm.
   static func reuse() -> AlternateStack? {
     guard hasGiven.load(ordering: .acquiring) else { return nil }
     // This code never waits for the lock, because in a forked child the lock may be held by a thread that no longer

@@ -2,7 +2,8 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// Makes the process note in its run record how it ends, through exit, `_exit`, or a signal that asks it to end.
+/// Makes the process record in its run record how it ends: through `exit`, `quick_exit`, `_exit`, or a signal that asks
+/// it to end.
 ///
 /// Not crash code; runs once in a process.
 enum ExitNotes {
@@ -18,7 +19,8 @@ enum ExitNotes {
     pm_set_process_end(pm_note_process_end)
   }
 
-  /// Makes exit(3) note the end of the run and remove the handler's files.
+  /// Makes exit(3) record the end of the run and remove the handler's files, and makes quick_exit(3) record the end of
+  /// the run.
   ///
   /// The files are removed even if reports on how processes end are turned off.
   static func cleanUpAtExit() {

@@ -62,7 +62,8 @@ enum HandlerInstaller {
       installed.pointee.signals.stopAction)
     if files.followsRun { ExitNotes.follow(signals) }
     ExitNotes.cleanUpAtExit()
-    // If the C library has no memory to register this function, crashes in forked children leave no report.
+    // If the C library has no memory to register `pm_handle_fork`, crashes in forked children leave no report on
+    // kernels before 4.14.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
@@ -70,7 +71,8 @@ enum HandlerInstaller {
       OpenSignals.keep(signals.mask, in: capture.shared.process.id, blocked: signals.blocked)
     }
     if options.alternateStacksOnAllThreads {
-      // New threads get stacks before existing ones, so that no thread is missed between the two steps.
+      // The handler first makes new threads install stacks, and then gives stacks to existing threads, so that it
+      // misses no thread that starts in between.
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
@@ -188,8 +190,8 @@ enum HandlerInstaller {
         proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
-    // Only the names in this session are separate. The session shares all other memory with `capture`, so only one
-    // thread at a time may use the two.
+    // This session has its own names, recovery points and writer. It shares the stack, tables and buffers with
+    // `capture`, so only one thread at a time may use the two.
     let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))

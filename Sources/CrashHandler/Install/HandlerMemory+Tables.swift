@@ -28,7 +28,8 @@ extension HandlerMemory {
       capacity: capacity, countWord: countWord)
   }
 
-  /// Reserves a table of threads that are in a certain state.
+  /// Reserves a table for the threads that wait to capture their crashes, or for the threads that take dumps without a
+  /// crash.
   mutating func threadEntries(capacity: Int) throws(CrashHandlerError) -> ThreadEntries {
     unsafe ThreadEntries(
       base: try pages(ThreadEntries.byteCount(capacity: capacity)), capacity: capacity)

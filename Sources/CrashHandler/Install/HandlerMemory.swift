@@ -154,7 +154,8 @@ struct HandlerMemory: ~Copyable {
     return unsafe (page, madvise(page, pageSize, wipeOnFork) == 0)
   }
 
-  /// Makes the thread the owner of `threadStack`, so that the thread unmaps that stack when it ends.
+  /// Makes the thread that starts the handler the owner of `threadStack`, so that this thread unmaps that stack when it
+  /// ends.
   mutating func giveThreadStack() { ownsThreadStack = false }
 
   /// Leaves the memory mapped for the rest of the process's life.

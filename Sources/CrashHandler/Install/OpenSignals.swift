@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// Keeps crash signals unblocked, even in threads that ask to block them; this needs the target CSignalMasks in the
-/// program.
+/// Keeps crash signals unblocked, even in threads that ask to block them; has an effect on those threads only if the
+/// program links the target CSignalMasks.
 ///
 /// Not crash code.
 enum OpenSignals {

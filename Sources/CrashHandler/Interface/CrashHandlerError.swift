@@ -9,14 +9,15 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     public static let unusableDatabase = Code(description: "the crash database cannot be used")
     /// The handler was already started with another database.
     public static let alreadyStarted = Code(description: "the crash handler was started already")
-    /// The identifier has characters other than `[A-Za-z0-9._-]`, has more than 128 characters, or consists only of
-    /// dots.
+    /// The identifier is empty, has characters other than `[A-Za-z0-9._-]`, has more than 128 characters, or consists
+    /// only of dots.
     public static let invalidIdentifier = Code(description: "the identifier cannot be used")
-    /// The kernel refused memory, a thread or a signal action, or the program is built with ThreadSanitizer.
+    /// The kernel refused memory, a thread, an alternate stack or a signal action, the process has no free key for
+    /// thread-specific data, or the program is built with ThreadSanitizer.
     public static let notInstalled = Code(description: "the crash handler could not be installed")
     /// The call needs a handler, and this process has none.
     public static let notStarted = Code(description: "the crash handler was not started")
-    /// `POSTMORTEM_DISABLE` is set in the environment.
+    /// `POSTMORTEM_DISABLE` is set in the environment, and is neither empty nor 0.
     public static let disabled = Code(description: "the crash handler is disabled")
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(
@@ -35,7 +36,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
   package static let handlerNotStarted = CrashHandlerError(
     .notStarted, "call startHandler(database:) first")
 
-  /// The error for a system that cannot create the thread that watches for hangs.
+  /// The error if the system cannot create the thread of the hang monitors or the thread that writes heartbeats.
   package static func noThread(errno: Int32) -> CrashHandlerError {
     CrashHandlerError(.notInstalled, "the system refuses a thread", errno: errno)
   }

@@ -27,7 +27,7 @@ package enum HelperThread {
     if let capture = Capture.ofHandler {
       SignalMask.set(~capture.installed.signals.open)
     }
-    // The name is set through a file, because Swift cannot call prctl(2).
+    // The name is set through a file, because Swift cannot call prctl(2), a variadic function.
     let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }

@@ -152,8 +152,8 @@ struct LiveDump: ~Copyable {
   ///
   /// The dump may get a new report ID, if its file was removed while the dump was written.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file cannot be renamed; the file is then removed, because later
-  ///   changes need the final name.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file cannot be renamed; the file is then removed, because
+  ///   `HangDump.drop` and `HangDump.keep` need the final name.
   func rename() throws(CrashHandlerError) -> ReportID {
     capture.session.result.isRenamed = capture.finishDump()
     guard capture.session.result.isRenamed else { throw discarded() }

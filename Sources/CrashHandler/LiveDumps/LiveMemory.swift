@@ -49,7 +49,7 @@ final class LiveMemory: TaskMemory {
     close(pageMap)
   }
 
-  /// Makes the next words be read from the memory as it is then.
+  /// Empties the cache, so that later calls of `word(at:)` read the process's memory again.
   func forgetPages() {
     for slot in tags.indices { tags[slot] = 0 }
   }

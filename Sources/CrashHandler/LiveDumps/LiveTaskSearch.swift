@@ -52,7 +52,7 @@ package struct LiveTaskSearch {
     process = 0
   }
 
-  /// A word of a process's memory, also of a page that is not in memory; nil if the kernel refuses to show it.
+  /// Returns a word of a process's memory, even if its page is not in memory; nil if the kernel refuses to read it.
   package static func word(at address: UInt64, of process: Int32) -> UInt64? {
     var word: UInt64 = 0
     guard let from = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address)),
@@ -108,7 +108,7 @@ package struct LiveTaskSearch {
 
   /// The tasks as tokens of a dump; empty if there are none.
   ///
-  /// Fewer tasks are kept if they do not fit.
+  /// If the tokens would exceed `tokenLimit`, some tasks are left out.
   var tokens: [UInt8] {
     guard let found = tasks(), found.count > 0 else { return [] }
     var (groups, records) = (512, 256)
@@ -129,7 +129,8 @@ package struct LiveTaskSearch {
 }
 
 extension Capture {
-  /// All tasks of the process as tokens, for a dump of a hang or one that the program requests; empty for others.
+  /// All tasks of the process as tokens, for the dump of a hang or a dump that the program requests; empty if the
+  /// search is not possible.
   ///
   /// Call this on the handler's `Capture`.
   func tasks(for request: DumpRequest) -> [UInt8] {

@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// Continues after a crash that the process may survive.
+/// Resumes the process, or another handler, after a crash that the process may survive.
 ///
-/// The code calls the handler that was installed before this package's handler, or returns to a handler that called
-/// this package's handler.
+/// This code calls the previous handler, which was installed before this package's handler, or returns to a handler
+/// that called this package's handler.
 ///
 /// This package's handlers stay installed while the previous handler runs, because the previous handler may recover
 /// by returning or through siglongjmp, and the process may then crash again. The previous handler is called as the
@@ -24,7 +24,7 @@ extension Capture {
     if case .delegated = exception.outcome {
       shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
     }
-    // From here on, a crash signal that another process sends stays pending in the kernel.
+    // From here on, a crash signal that another process sends stays pending in the kernel, because it is blocked.
     blockFaultsAndWatchdog()
     shared.postponed.sendAgain(exception.threadID, of: shared.process.id)
     shared.endTurn()
@@ -48,7 +48,7 @@ extension Capture {
   /// The default action is restored here, and ends the process when the crash occurs again, after that other handler
   /// has returned.
   ///
-  /// After abort() the signal is not raised again, because abort() ends the process itself.
+  /// After abort(), this function does not raise the signal again, because abort() ends the process itself.
   private func delegate(_ signal: DeliveredSignal) {
     guard !isAborting(signal) else { return restoreAction(of: signal.number) }
     restoreAndReraise(signal)
@@ -59,7 +59,7 @@ extension Capture {
   /// - Parameters:
   ///   - crash: the number of this crash; if it is still the latest number when the handler returns, there was no
   ///   later crash.
-  ///   - fault: the number of the crash's fault.
+  ///   - fault: the number that `shared.knownFaults` has assigned to the crash's fault.
   private func runPreviousHandler(_ signal: DeliveredSignal, crash: UInt32, fault: UInt32) {
     let ours = signal.isAsynchronous ? signalsWithOurHandler() : 0
     callPreviousHandler(signal)

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Decides how the process continues after a crash, and whether a dump of the crash is taken.
+/// Decides whether the process ends or continues after a crash, and whether a dump of the crash is taken.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension Capture {

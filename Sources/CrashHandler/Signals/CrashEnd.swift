@@ -2,7 +2,8 @@ internal import CSignalSafe
 
 /// Restores the previous action of a signal and makes the signal occur again.
 ///
-/// That signal then ends the process. This is done after a dump, and for a signal for which no dump is taken.
+/// In most cases, the previous action is the default action, which ends the process. This code runs after a dump, and
+/// for a signal for which the handler takes no dump.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {
@@ -50,9 +51,9 @@ extension Capture {
     // After this handler returns, the faulting instruction runs again, and the kernel takes the restored action for
     // the new fault.
     if faultsAgain {
-      // If the fault has occurred three more times, a seccomp filter seems to forbid rt_sigaction. The signal is then
-      // blocked, because the kernel takes the default action for a fault whose signal is blocked. Source: Linux
-      // kernel/signal.c, force_sig_info_to_task.
+      // If the fault has occurred three more times, a seccomp filter seems to forbid rt_sigaction. So this function
+      // blocks the signal, because the kernel takes the default action for a fault whose signal is blocked. Source:
+      // Linux kernel/signal.c, force_sig_info_to_task.
       if shared.timesReturned > 2 { signal.context?.signalMask |= SignalMask.bit(number) }
       return
     }

@@ -7,8 +7,9 @@ internal import CSignalSafe
 extension Capture {
   /// Calls the callback; returns true if the callback has handled the signal.
   ///
-  /// The callback is not called for a fault on an alternate stack, where only signal handlers run. Such a fault may
-  /// be in the callback itself, which would then be called for its own faults until the stack is full.
+  /// The callback is not called for a signal that interrupts code on an alternate stack, where only signal handlers
+  /// run. That signal may be a fault in the callback itself, which would then be called for its own faults until the
+  /// stack is full.
   @_noLocks
   func offerFirstChance(to signal: DeliveredSignal) -> Bool {
     if let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler() {

@@ -10,10 +10,10 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: pid_namespaces(7); Linux kernel/signal.c, sig_task_ignored.
 extension Capture {
-  /// True if the kernel would have discarded the signal.
+  /// True if the kernel would have discarded the signal, whose previous action is the default action.
   ///
-  /// In the first process, the kernel discards each signal that a process or the kernel sent, but no signal that an
-  /// instruction raised.
+  /// In the first process, the kernel discards such a signal if a process or the kernel sent it, but not if an
+  /// instruction raised it.
   @_noLocks
   func kernelDiscards(_ signal: DeliveredSignal) -> Bool {
     shared.process.id == 1 && signal.isAsynchronous
@@ -21,17 +21,18 @@ extension Capture {
 
   // MARK: - Ending the first process
 
-  /// True for a SIGTRAP or SIGSYS that an instruction raised and whose action is the default.
+  /// True in the first process for a SIGTRAP or SIGSYS that an instruction raised and whose previous action is the
+  /// default.
   ///
-  /// Such a signal ends the process if an instruction raises it, but the kernel discards it if the handler queues it.
+  /// This signal ends the process if an instruction raises it, but the kernel discards it if the handler queues it.
   ///
   /// The result is false for a signal that a process sent, which the kernel would have discarded even without this
   /// handler.
   @_noLocks
   func mustEndFirstProcess(by signal: DeliveredSignal) -> Bool {
     let number = signal.number
-    // The process ID is read from the kernel, because this code also runs in a process that uses another process's
-    // state (`becomeOwnProcess`).
+    // The process ID is read from the kernel, because this code also runs in a vfork child, whose `shared.process`
+    // describes its parent.
     guard number == SIGTRAP || number == SIGSYS, signal.code > 0, pm_getpid() == 1 else {
       return false
     }
@@ -41,7 +42,7 @@ extension Capture {
   /// Moves the instruction pointer back to the instruction that raised the signal, so that the instruction runs
   /// again.
   ///
-  /// Returns false if that instruction is neither a breakpoint nor a system call.
+  /// Returns false if the instruction before the instruction pointer is not a system call or, on x86-64, a breakpoint.
   ///
   /// For a system call that seccomp trapped, the kernel has restored the registers to their values before the call.
   /// Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
@@ -77,7 +78,7 @@ extension Capture {
   }
 
   /// True if the signal comes from the faulting instruction by which abort() ends the process after the kernel has
-  /// discarded its signals.
+  /// discarded SIGABRT.
   ///
   /// Source: glibc stdlib/abort.c, ABORT_INSTRUCTION.
   @_noLocks

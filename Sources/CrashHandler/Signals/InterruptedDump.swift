@@ -7,7 +7,8 @@ extension Capture {
   /// Handles a signal on a thread that is taking a dump for a reason other than a crash.
   ///
   /// - Returns: true if nothing more needs to be done about the signal. False if the thread takes no such dump, or if
-  ///   the signal is a crash. In case of a crash, the dump is abandoned, and the crash is handled like any other.
+  ///   the signal is a crash. In case of a crash, this function abandons the dump, and the caller handles the crash
+  ///   like any other.
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
     guard let dump = dump(takenBy: pm_gettid()) else { return false }
@@ -18,9 +19,12 @@ extension Capture {
     return false
   }
 
-  /// Stores a signal that another process sent; the signal is sent again when the requested dump is done.
+  /// Stores a sent signal that arrives during a dump that `postmortem capture` requested; returns false in all other
+  /// cases.
   ///
-  /// A requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
+  /// The handler sends the signal again when the dump is done.
+  ///
+  /// The requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
   /// outside a section cannot be postponed, because the faulting instruction would run again immediately.
   private func postpone(_ signal: DeliveredSignal) -> Bool {
     guard session.request.isFromTool, signal.isAsynchronous, let information = signal.information
@@ -49,8 +53,8 @@ extension Capture {
 
   /// Handles a signal on the capturing thread.
   ///
-  /// A signal from another process is stored, and is sent again if the process survives the crash. After a fault in a
-  /// section, the thread continues at the section's recovery point. After any other signal, the process is ended.
+  /// A signal from another process or the kernel is stored, and is sent again if the process survives the crash. After
+  /// a fault in a section, the thread continues at the section's recovery point. Any other signal ends the process.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal
@@ -58,8 +62,8 @@ extension Capture {
       if let information = signal.information { shared.postponed.keep(information) }
       return
     }
-    // In this case, `endProcess` has begun, and another signal has arrived before the thread returned to the crashing
-    // instruction, for example because a seccomp filter traps rt_sigreturn.
+    // Another signal can arrive after `endProcess` has begun and before the thread returns to the crashing instruction,
+    // for example if a seccomp filter traps rt_sigreturn.
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
     SignalMask.unblock(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
@@ -76,12 +80,12 @@ extension Capture {
 
   /// True for a signal that another process or the kernel has sent to the capturing thread.
   ///
-  /// Such a signal can arrive before the dump, while the dump is written, while Swift's backtracer runs, and while
-  /// the process ends.
+  /// The signal can arrive before the dump, while the dump is written, while Swift's backtracer runs, and while the
+  /// process ends.
   ///
-  /// Such a signal must not end the process, because the report would not name the signal. While the process is
-  /// ending, a signal with the crash's number may be the crash itself, because `restoreAndReraise` queues the crash's
-  /// signal with its original sender.
+  /// The signal must not end the process, because the report would not name it. While the process is ending, a signal
+  /// with the crash's number may be the crash itself, because `restoreAndReraise` queues the crash's signal with its
+  /// original sender.
   private func isForeign(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
     return !isEnding || signal.number != session.exception.signal.number

@@ -37,7 +37,8 @@ extension Capture {
     } else {
       _ = pm_kill(shared.process.id, signal)
     }
-    // This line is reached only in the first process of a PID namespace, where the kernel discards the signal.
+    // This line is reached in the first process of a PID namespace, where the kernel discards the signal, and in a
+    // process whose seccomp filter refuses one of the calls above.
     _ = pm_exit_group(128 &+ signal)
   }
 }

@@ -42,14 +42,14 @@ extension Capture {
     return false
   }
 
-  /// Adapts the state; called by the atfork handler, which knows that the process is a copy even if the kernel does
-  /// not wipe the word.
+  /// Adapts the state; called only by the atfork handler, which runs only in a copy, even on a kernel that does not
+  /// wipe the word.
   fileprivate func becomeForkedProcess() {
     if !shared.wipesMark { shared.copyMark.store(Shared.CopyMark.wiped) }
     _ = becomeOwnProcess()
   }
 
-  /// Closes the files that a forked child shares with its parent.
+  /// Closes the files that a forked child shares with its parent, and resets the state that describes the parent.
   ///
   /// The dump file is closed because parent and child would share its offset. The FIFO is closed because its open end
   /// would show that the parent is alive.
@@ -100,8 +100,8 @@ extension Capture {
 
 /// Runs in a child of fork(2), before fork returns in the child.
 ///
-/// The work is not left to the first crash, because a child that never crashes would keep its parent's FIFO open, so
-/// that the parent would look alive.
+/// The handler's state is adapted here and not at the child's first crash. Otherwise, a child that never crashes would
+/// keep its parent's FIFO open, and the parent would look alive.
 ///
 /// Source: pthread_atfork(3), fork(2).
 @c(pm_handle_fork) @_noLocks

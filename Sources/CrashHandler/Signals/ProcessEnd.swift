@@ -1,6 +1,7 @@
 internal import IntermediateDump
 
-/// Notes the end of the process; `_exit` calls this before anything else (see `pm_process_end.h`).
+/// Records in the run record that the process ends through `_exit`, `_Exit` or `quick_exit`, which call this function
+/// before the process ends (see `pm_process_end.h`).
 @c(pm_note_process_end) @_noLocks
 func pm_note_process_end() {
   guard let capture = Capture.ofHandler else { return }

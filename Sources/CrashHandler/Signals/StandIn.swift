@@ -5,16 +5,16 @@ internal import CSignalSafe
 /// The backtracer then records where the thread was stopped or crashed, instead of a location in this handler.
 ///
 /// The backtracer sends each thread a signal that the thread does not block, and the backtracer's handler records the
-/// context of that signal. For a stopped thread, that context would be inside this handler. So the thread waits for
-/// the signal with sigtimedwait, during which the kernel shows the signal as not blocked. The thread itself then
-/// calls the backtracer's handler, with the context in which it was stopped or crashed.
+/// context of that signal. For a stopped thread, that context would be inside this handler. So the thread waits for the
+/// signal with sigtimedwait, during which `/proc` shows the signal as not blocked. The thread itself then calls the
+/// backtracer's handler, with the context in which it was stopped or crashed.
 ///
 /// RUNS-DURING-CRASH. Source: Swift stdlib/public/runtime/CrashHandlerLinux.cpp,
 /// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
 extension Capture {
   /// Prepares all threads that are stopped or wait in the handler to answer the backtracer's signal.
   ///
-  /// Waits at most 250 ms for these threads; called on the capturing thread.
+  /// Waits for these threads in at most 250 steps of one millisecond; called on the capturing thread.
   @_noLocks
   func callStandIns() {
     if shared.stops.parking.value != 0 {
@@ -54,7 +54,7 @@ extension Capture {
   /// - Parameter context: the registers that the backtracer should record for this thread.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // The blocked signals are those, except faults, that a thread in this handler leaves unblocked.
+    // These signals may be unblocked, for example if another handler called this handler.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))

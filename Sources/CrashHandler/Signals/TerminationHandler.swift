@@ -25,8 +25,8 @@ func pm_handle_termination(
     let isQueued =
       unsafe SignalInformation(information)?.queue(signal, for: pm_gettid(), of: processID) ?? false
     if !isQueued { _ = pm_kill(processID, signal) }
-    // The signal ends the process here, and not when the handler returns, because a seccomp filter may forbid the
-    // return.
+    // The signal ends the process here, and not when the handler returns, because a seccomp filter may forbid
+    // rt_sigreturn.
     if !SignalMask.unblock(SignalMask.bit(signal)) { return }
   }
   _ = pm_exit_group(128 &+ signal)

@@ -49,10 +49,13 @@ extension Capture {
 
   /// Waits until no other thread is capturing, before the calling thread ends the process.
   ///
-  /// Without this handler, the crash would have ended the process before the calling thread did. So the captured
-  /// crash normally ends the process during this wait; if the process survives the crash, this function returns. The
-  /// function returns immediately if no other thread of this process is capturing. Most threads are stopped before
-  /// they get here, because they do not block the stop signals. `_exit` calls this function, even in a vfork child.
+  /// Without this handler, the crash would have ended the process before the calling thread did. So the captured crash
+  /// normally ends the process during this wait. If the process survives the crash, or the wait reaches its limit
+  /// (`WaitingBound`), this function returns.
+  ///
+  /// The crash handler stops most threads before they call this function, because they do not block the stop signals.
+  /// `exit`, `quick_exit` and `_exit` call this function through the functions that `ExitNotes` registers. If a vfork
+  /// child calls `_exit`, the function returns immediately, because the capturing thread belongs to the parent process.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

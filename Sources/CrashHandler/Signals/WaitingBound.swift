@@ -7,10 +7,10 @@ internal import CSignalSafe
 /// As long as ticks arrive, the watchdog limits the capture. If the process gets little CPU time, that limit can be
 /// ten times `CaptureLimits.time` or more in clock time (`WatchdogTime`).
 ///
-/// While Swift's backtracer runs, there is no limit, because the backtracer has no limit without this handler either.
-/// Once the process has begun to end, a waiting thread never continues, because its own signal would end the process
-/// instead. If the process still exists after the maximum time, the waiting thread ends it with the signal that the
-/// dump names.
+/// While Swift's backtracer runs, a thread that has crashed waits without a limit, because the backtracer has no limit
+/// without this handler either. Once the process has begun to end, a waiting thread never continues, because its own
+/// signal would end the process instead. If the process still exists after the maximum time, the waiting thread ends it
+/// with the signal that the dump names.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -47,6 +47,8 @@ struct WaitingBound {
   }
 
   /// Counts one wait; starts again from zero if `shared.ending` or `shared.ticksLeft` has changed.
+  ///
+  /// If the process has begun to end, and still exists after the maximum time, this function ends it.
   @_noLocks
   mutating func add() {
     count &+= 1

@@ -1,6 +1,7 @@
 internal import CSignalSafe
 
-/// Ends a section that takes too long, for example because a call hangs or a list is endless.
+/// The handler of the watchdog's signal: ends a section that takes too long, for example because a call hangs or a list
+/// is endless.
 ///
 /// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
 /// `WatchdogTime`). The same signal from any other sender does not count. Stopped threads block the signal. A thread
@@ -23,7 +24,7 @@ func pm_handle_watchdog(
   let subject = capture.dump(takenBy: thread) ?? capture
   guard information.timer >= 0 else {
     // The timer did not send this signal. The signal is blocked until the next section, because another process could
-    // stop the dump by sending such signals in a loop.
+    // otherwise stop the dump by sending such signals in a loop.
     if thread == pm_gettid() {
       subject.session.time.isMuted = true
       tick.context?.signalMask |= SignalMask.bit(signal)

@@ -19,7 +19,8 @@ struct CaptureClock {
   /// The remaining time, and whether the timer runs.
   var left = WatchdogTime()
   var isTicking = false
-  /// True while the watchdog's signal is blocked because another process sent it; the next section unblocks it.
+  /// True while the watchdog's signal is blocked because a sender other than the timer sent it; the next section
+  /// unblocks it.
   var isMuted = false
   /// The timer that sends the watchdog's signal; -1 if there is none.
   var timer: Int32 = -1

@@ -8,7 +8,8 @@ struct CapturedException {
   var outcome = CrashOutcome.ends
   /// Whether Swift's backtracer runs after this crash.
   var isBacktraced = false
-  /// True if the same fault has occurred before.
+  /// True if this fault is the same as the thread's last fault, after which the previous handler returned
+  /// (`KnownFaults`).
   var isRepetition = false
   /// The number of the fault in `KnownFaults`; 0 if there is none.
   var faultNumber: UInt32 = 0

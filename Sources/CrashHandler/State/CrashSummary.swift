@@ -49,7 +49,7 @@ struct CrashSummary {
     let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
     var rest = memory.bytes(count: size)
-    // If a pipe is full, each attempt waits up to 10 ms for a reader. This is also the time between two watchdog
+    // If a pipe is full, each attempt waits up to 10 ms for a reader, which is also the time between two watchdog
     // ticks.
     for _ in Indices(15) where rest.count > 0 {
       let events = pm_wait_writable(STDERR_FILENO, 10)

@@ -13,13 +13,13 @@ struct DumpRequest {
   var stops = StopChoice.all
   /// True if the file is renamed when the dump is finished; false for a file at a path that the program chose.
   var isRenamed = true
-  /// Two ranges of encoded tokens: the dump's reason, for the `dumpRequest` map, and what follows this map: the
-  /// annotations for this dump only, and all tasks.
+  /// The encoded tokens of the dump's reason, which `write` puts into the `dumpRequest` map.
   var details: Bytes?
+  /// The encoded annotations for this dump only, and the tokens of all tasks; written after the `dumpRequest` map.
   var annotations: Bytes?
   /// The number by which `postmortem capture` recognizes the dump that it requested; 0 for any other dump.
   var number: UInt32 = 0
-  /// The kind of target that hung, and the target's name, in the dump's own memory.
+  /// The kind of target that hung, and the target's name, in memory that is freed with the dump's session.
   var target = HangTarget.mainThread
   var name: UnsafeRawPointer?
   var nameCount = 0

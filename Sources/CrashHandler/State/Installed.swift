@@ -6,7 +6,7 @@ internal import CSignalSafe
 @safe
 struct Installed: ~Copyable {
   let limits: CaptureLimits
-  /// Whether secrets are left out of dumps (`HandlerOptions.privacy`).
+  /// True if `HandlerOptions.privacy` is not `full`, so that dumps leave out data that may be private.
   let isSanitized: Bool
   /// The time limit of a dump, in milliseconds.
   let timeLimit: Int
@@ -94,7 +94,8 @@ struct Installed: ~Copyable {
 
   /// The facts for the surroundings section that are known at launch.
   struct KnownSurroundings {
-    /// Whether facts that may identify a person are left out (`HandlerOptions.capturesSurroundings`).
+    /// Whether facts that may identify a person are left out, because of `HandlerOptions.capturesSurroundings` or
+    /// `HandlerOptions.privacy`.
     let isHidden: Bool
     /// True if the tokens that were encoded at launch contain TZ.
     let hasTimeZone: Bool

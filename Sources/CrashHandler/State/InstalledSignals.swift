@@ -7,7 +7,8 @@ internal import CSignalSafe
 struct InstalledSignals {
   /// The crash signals for which this package has installed its handler.
   let crashes: UInt64
-  /// The signals that a thread never blocks while it runs the handler or takes a dump.
+  /// The signals that stay unblocked in this package's threads, in a first-chance handler, and in a thread that takes a
+  /// dump without a crash.
   ///
   /// The set consists of the faults, the stop signals and the watchdog's signal.
   let open: UInt64

@@ -4,12 +4,13 @@ internal import CSignalSafe
 ///
 /// The page is never read or written; its mapping shows other processes that this process is alive.
 ///
-/// The mapping remains even when all descriptors are closed; only exec and the end of the process remove it.
+/// The mapping remains even when all descriptors are closed, until `remove` is called, or the process calls exec or
+/// ends.
 ///
-/// To the kernel, a process with this mapping counts as a writer of the file, so the kernel refuses a read lease on
-/// the file. In this way, other processes can detect the mapping across PID namespaces, and without a lock. Children
-/// do not inherit the mapping. On overlayfs, the mapping belongs to the lower file and cannot be detected, so
-/// `startHandler` first checks whether the mapping can be detected.
+/// To the kernel, a process with this mapping counts as a writer of the file, so the kernel refuses a read lease on the
+/// file. In this way, other processes can detect the mapping across PID namespaces, and without a lock. Children do not
+/// inherit the mapping. On overlayfs, the mapping belongs to the file in the underlying file system and cannot be
+/// detected, so `startHandler` first checks whether the mapping can be detected.
 ///
 /// RUNS-DURING-CRASH. Source: mmap(2), "closing the file descriptor does not unmap the region";
 /// fcntl(2), F_SETLEASE; Linux fs/locks.c, check_conflicting_open; fs/backing-file.c,

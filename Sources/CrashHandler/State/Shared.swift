@@ -2,8 +2,9 @@ internal import CSignalSafe
 
 /// State that all threads and dumps of the process share, and that remains from one crash to the next.
 ///
-/// Any thread may change the `FutexWord` properties. Only the capturing thread, or a thread that stops other threads,
-/// changes the rest.
+/// Any thread may change the `FutexWord` properties, and its own entries in `waiting`, `dumpingThreads`, `hangDumps`,
+/// `stackOffers` and `knownFaults`. A thread whose previous handler returns, or calls `exit`, may change `survived`.
+/// Only the capturing thread, or a thread that stops other threads, changes the rest.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -12,7 +13,8 @@ struct Shared: ~Copyable {
   let capturingThread: FutexWord
   /// The number of turns that have ended; threads that wait for their turn to capture wait until this number changes.
   let turn: FutexWord
-  /// A value other than 0 means that the dump is finished and the process is ending; see `Ending`.
+  /// A value other than 0 means that the dump is finished, and that the process is ending or Swift's backtracer runs;
+  /// see `Ending`.
   let ending: FutexWord
   /// The number of watchdog ticks that the capturing thread has left; each change shows waiting threads that the dump
   /// progresses.
@@ -54,7 +56,7 @@ struct Shared: ~Copyable {
   /// How many times a signal was handled again after `restoreAndReraise` had queued the signal or let its instruction
   /// run again.
   ///
-  /// Each dump resets this number to 0.
+  /// Each dump of a crash resets this number to 0.
   var timesReturned: UInt32 = 0
   /// The thread that called abort() in the first process of a PID namespace; 0 if no thread did.
   var abortingThread: Int32 = 0

@@ -10,9 +10,10 @@ internal import IntermediateDump
 @safe
 struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
-  /// The head of an entry; the names of the dump, the run record and the FIFO follow it.
+  /// The header of an entry; the names of the dump, the run record and the FIFO follow the header.
   struct Entry {
-    /// The state of the entry: 0 free, 1 being filled, 2 valid, 3 valid and to be removed at exit.
+    /// The state of the entry: 0 if free, 1 while it is being filled, 2 if valid, 3 if valid and `exit` and `_exit`
+    /// must remove the dump.
     let state: UInt32
     var dump: HeldFile
     var fifo: HeldFile

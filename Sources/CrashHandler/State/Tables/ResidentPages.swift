@@ -80,8 +80,8 @@ struct ResidentPages {
     return pages
   }
 
-  /// Counts the consecutive bytes, starting at an address, that are in pages with the same state: all in memory, or
-  /// all not in memory.
+  /// Counts the consecutive bytes, starting at an address, that are in pages with the same state: all in memory or
+  /// swap, or all in neither.
   ///
   /// - Parameter count: the maximum number of bytes; more than 0.
   @_noLocks
@@ -97,7 +97,8 @@ struct ResidentPages {
   /// True for a page that is in memory or in swap, or whose state is not known.
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 6
-    // Window numbers are hashed by multiplication, because stacks lie at equal distances from each other.
+    // Window numbers are hashed by multiplication, because stacks lie at equal distances from each other, so their low
+    // bits would often be the same.
     let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 52
     let offset = Int(truncatingIfNeeded: hash) &* ResidentPages.stride
     if memory.word(offset) != generation | number { read(number, to: offset) }
@@ -110,7 +111,7 @@ struct ResidentPages {
     let size = ResidentPages.window &* 8
     let result = unsafe pm_pread(
       file.descriptor, entries.address, size, Int64(truncatingIfNeeded: number &* UInt64(size)))
-    // The window is marked as invalid first, in case a fault or the time limit interrupts the read.
+    // The window is marked as invalid first, in case a fault or the time limit interrupts the update.
     memory.setWord(offset, 0)
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {

@@ -71,7 +71,8 @@ struct StackOffers {
   /// Installs the stack that is offered to this thread, or declines the offer if the thread's alternate stack is
   /// large enough.
   ///
-  /// This function also unblocks the crash signals that the thread blocks.
+  /// This function also unblocks the crash signals that the thread blocks, if `HandlerOptions.keepsCrashSignalsOpen` is
+  /// on.
   ///
   /// The new stack and the new mask take effect when the signal handler returns.
   @_noLocks

@@ -1,4 +1,5 @@
-/// A table with one entry for each thread that is in a certain state; `Shared` has two such tables.
+/// A table with one entry for each thread that waits to capture its crash (`Shared.waiting`), or that takes a dump
+/// without a crash (`Shared.dumpingThreads`).
 ///
 /// Each thread adds and removes only its own entry.
 ///

@@ -42,7 +42,7 @@ struct ThreadRecord {
     }
   }
 
-  /// The head of a record; the thread's name and the text of its system call follow it.
+  /// The header of a record; the thread's name and the text of its system call follow the header.
   struct Fields {
     /// The `Status` of the thread, which the thread itself changes too.
     fileprivate let status: UInt32
