@@ -15,7 +15,7 @@ internal import IntermediateDump
 /// last. For a value that belongs to one request, use `withContext`.
 ///
 /// Create an annotation once and keep it, for example in a `static let`, because the memory for its name and value is
-/// never freed. A process can have at most 400 annotations, which together take at most about 800 KB. Setting an
+/// never freed. A process can have at most 400 annotations, which together take at most 790 KiB. Setting an
 /// annotation takes well under a microsecond, and never locks or allocates. Any number of threads can set an
 /// annotation at the same time, even before `startHandler`. If the process crashes while an annotation is being set,
 /// reports show either the complete old value, with a note that a newer one was being set, or the complete new value.
