@@ -6,9 +6,9 @@ internal import PendingDumps
 struct CrashSignals {
   /// The signals that mean a crash; bit n - 1 stands for signal n.
   let mask: UInt64
-  /// The signal that stops threads: the highest unused real-time signal; 0 if all are in use.
+  /// The signal that stops threads: the highest of the signals 35 to 63 that has its default action; 0 if none has.
   let stopSignal: Int32
-  /// The watchdog's signal: the next unused real-time signal below `stopSignal`; 0 if there is none.
+  /// The watchdog's signal: the next signal below `stopSignal`, down to 35, that has its default action; 0 if none has.
   let watchdogSignal: Int32
   /// The signals that are blocked in the thread that starts the handler; nil if `/proc` does not show them.
   var blocked: UInt64? { present?.blocked }
@@ -77,7 +77,9 @@ struct CrashSignals {
     !SignalMask.has(mask, signal) && Self.action(of: signal, present)?.handler == 0
   }
 
-  /// Searches from the highest number down, because programs usually take the lowest numbers; libc reserves 32 to 34.
+  /// Searches from the highest number down, because programs usually take the lowest real-time signals.
+  ///
+  /// The search ends at 35, because glibc reserves the signals 32 and 33, and Musl reserves 32 to 34.
   private static func freeRealTimeSignal(
     below limit: Int32, _ present: SignalDispositions?
   ) -> Int32 {

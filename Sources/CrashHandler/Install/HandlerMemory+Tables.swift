@@ -28,7 +28,7 @@ extension HandlerMemory {
       capacity: capacity, countWord: countWord)
   }
 
-  /// Reserves a table of threads that are in a certain state.
+  /// Reserves a table such as `Shared.waiting`, in which threads enter themselves.
   mutating func threadEntries(capacity: Int) throws(CrashHandlerError) -> ThreadEntries {
     unsafe ThreadEntries(
       base: try pages(ThreadEntries.byteCount(capacity: capacity)), capacity: capacity)

@@ -37,7 +37,9 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let processorTimeLimit = HandledSignals(24)
   /// SIGXFSZ: a write beyond the limit on file sizes.
   public static let fileSizeLimit = HandledSignals(25)
-  /// SIGQUIT, unless standard input is a terminal, where users send this signal by pressing a key.
+  /// SIGQUIT, unless the process has a controlling terminal and its standard input is a terminal.
+  ///
+  /// At a terminal, users send this signal by pressing a key.
   public static let quit = HandledSignals(3)
   /// SIGPIPE: a write to a closed pipe or socket.
   ///

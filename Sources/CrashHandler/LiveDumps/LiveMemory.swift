@@ -49,7 +49,7 @@ final class LiveMemory: TaskMemory {
     close(pageMap)
   }
 
-  /// Makes the next words be read from the memory as it is then.
+  /// Empties the page cache, so that `word(at:)` reads each page from the process again.
   func forgetPages() {
     for slot in tags.indices { tags[slot] = 0 }
   }

@@ -12,8 +12,8 @@ internal import CSignalSafe
 extension Capture {
   /// True if the kernel would have discarded the signal.
   ///
-  /// In the first process, the kernel discards each signal that a process or the kernel sent, but no signal that an
-  /// instruction raised.
+  /// If the signal's action is the default, the kernel discards the signal if a process or the kernel sent it to the
+  /// first process, but not if an instruction raised it.
   @_noLocks
   func kernelDiscards(_ signal: DeliveredSignal) -> Bool {
     shared.process.id == 1 && signal.isAsynchronous

@@ -58,8 +58,8 @@ extension Capture {
       if let information = signal.information { shared.postponed.keep(information) }
       return
     }
-    // In this case, `endProcess` has begun, and another signal has arrived before the thread returned to the crashing
-    // instruction, for example because a seccomp filter traps rt_sigreturn.
+    // If `endProcess` has begun, this signal arrived before the thread returned to the crashing instruction, for
+    // example because a seccomp filter traps rt_sigreturn.
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
     SignalMask.unblock(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }

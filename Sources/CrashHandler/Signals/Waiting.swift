@@ -51,8 +51,10 @@ extension Capture {
   ///
   /// Without this handler, the crash would have ended the process before the calling thread did. So the captured
   /// crash normally ends the process during this wait; if the process survives the crash, this function returns. The
-  /// function returns immediately if no other thread of this process is capturing. Most threads are stopped before
-  /// they get here, because they do not block the stop signals. `_exit` calls this function, even in a vfork child.
+  /// function returns immediately if no other thread of this process is capturing, and always in a vfork child. Most
+  /// threads are stopped before they call this function, because they do not block the stop signals.
+  ///
+  /// An `atexit` function and `pm_note_process_end`, which `_exit` and `quick_exit` call, call this function.
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

@@ -13,9 +13,9 @@ struct DumpRequest {
   var stops = StopChoice.all
   /// True if the file is renamed when the dump is finished; false for a file at a path that the program chose.
   var isRenamed = true
-  /// Two ranges of encoded tokens: the dump's reason, for the `dumpRequest` map, and what follows this map: the
-  /// annotations for this dump only, and all tasks.
+  /// The encoded tokens of the program's reason and error, for the `dumpRequest` map.
   var details: Bytes?
+  /// The encoded tokens that follow the `dumpRequest` map: the annotations for this dump only, and all tasks.
   var annotations: Bytes?
   /// The number by which `postmortem capture` recognizes the dump that it requested; 0 for any other dump.
   var number: UInt32 = 0

@@ -11,7 +11,7 @@ struct InstalledSignals {
   ///
   /// The set consists of the faults, the stop signals and the watchdog's signal.
   let open: UInt64
-  /// The real-time signal that stops threads; 0 if every real-time signal was in use.
+  /// The real-time signal that stops threads; 0 if every candidate was in use (`CrashSignals.stopSignal`).
   let stop: Int32
   /// The watchdog's signal, which a timer sends every 10 ms during a dump; 0 if there is none.
   let watchdog: Int32

@@ -2,8 +2,9 @@ internal import CSignalSafe
 
 /// State that all threads and dumps of the process share, and that remains from one crash to the next.
 ///
-/// Any thread may change the `FutexWord` properties. Only the capturing thread, or a thread that stops other threads,
-/// changes the rest.
+/// Any thread may change the `FutexWord` properties. Usually, only the capturing thread, or a thread that stops other
+/// threads, changes the rest. A forked child also changes it (`becomeOwnProcess`), and so does a thread whose previous
+/// handler has returned (`runPreviousHandler`).
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -26,7 +27,7 @@ struct Shared: ~Copyable {
   let threads: ThreadTable
   /// The threads that crashed while another thread was capturing, each with the context of its crash.
   ///
-  /// These threads get no stop signal, because they already wait, and a small alternate stack may have no room for a
+  /// The capturing thread sends these threads no stop signal, because they already wait, and a small alternate stack may have no room for a
   /// second signal frame. So a waiting thread blocks the stop signals, and this table holds the data that the stop
   /// handler would have stored. The table has as many entries as the table of threads.
   let waiting: ThreadEntries
@@ -54,7 +55,7 @@ struct Shared: ~Copyable {
   /// How many times a signal was handled again after `restoreAndReraise` had queued the signal or let its instruction
   /// run again.
   ///
-  /// Each dump resets this number to 0.
+  /// Each dump of a crash resets this number to 0.
   var timesReturned: UInt32 = 0
   /// The thread that called abort() in the first process of a PID namespace; 0 if no thread did.
   var abortingThread: Int32 = 0
@@ -147,8 +148,8 @@ struct Shared: ~Copyable {
     @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
       if isTaken { return true }
-      // If the program uses every real-time signal, there is no stop handler, and the signal's default action would
-      // end the process.
+      // If the program used every candidate for the stop signal, there is no stop handler, and the default action of
+      // SIGPROF or SIGSETXID would end the process.
       guard signals.stop != 0 else { return false }
       isTaken = signals.installStopHandler(signal, previous: &previous)
       return isTaken
