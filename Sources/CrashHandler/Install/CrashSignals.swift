@@ -25,7 +25,7 @@ struct CrashSignals {
   /// of letting the handler return to a recovery point.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
-  /// The signals that stay unblocked in handlers, and in threads that take a dump.
+  /// The signals that stay unblocked in threads that take a dump without a crash (`InstalledSignals.open`).
   ///
   /// These are the signals of faults, for the recovery points; the three signals that can stop threads, because
   /// another thread may be capturing; and the watchdog's signal.

@@ -54,7 +54,7 @@ extension Capture {
   /// - Parameter context: the registers that the backtracer should record for this thread.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // A thread in this handler leaves faults, SIGSETXID and these three signals unblocked.
+    // sigtimedwait needs SIGPROF blocked. `isReadyStandIn` recognizes this thread by the blocked stop signal.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))

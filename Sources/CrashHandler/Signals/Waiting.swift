@@ -54,7 +54,7 @@ extension Capture {
   /// function returns immediately if no other thread of this process is capturing, and always in a vfork child. Most
   /// threads are stopped before they call this function, because they do not block the stop signals.
   ///
-  /// An `atexit` function and `pm_note_process_end`, which `_exit` and `quick_exit` call, call this function.
+  /// This function runs in `exit`, `quick_exit` and `_exit` (`ExitNotes`, `pm_note_process_end`).
   @_noLocks
   func waitForCapture() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

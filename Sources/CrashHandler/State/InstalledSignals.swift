@@ -7,9 +7,11 @@ internal import CSignalSafe
 struct InstalledSignals {
   /// The crash signals for which this package has installed its handler.
   let crashes: UInt64
-  /// The signals that a thread never blocks while it runs the handler or takes a dump.
+  /// The signals that stay unblocked in this package's own threads, in a thread that takes a dump without a crash, and
+  /// while the first-chance handler runs.
   ///
-  /// The set consists of the faults, the stop signals and the watchdog's signal.
+  /// The set consists of the faults, the stop signals and the watchdog's signal. The crash handler itself leaves only
+  /// `faults` unblocked.
   let open: UInt64
   /// The real-time signal that stops threads; 0 if every candidate was in use (`CrashSignals.stopSignal`).
   let stop: Int32
