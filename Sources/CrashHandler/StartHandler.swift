@@ -48,10 +48,10 @@ private struct Started {
 ///   - annotations: names and values that every report on this process contains.
 ///   - options: the limits of a dump and the other options of the handler.
 /// - Returns: the handler. You need not keep it, because `Handler.current` is the same handler.
-/// - Throws: `CrashHandlerError` if the directory cannot be used, the handler was already started with another
-///   database, the kernel refuses memory or a signal action, the program is built with ThreadSanitizer, or the
-///   environment disables the handler. In all these cases, no handler is installed; a server on a read-only disk
-///   should log the error and continue.
+/// - Throws: `CrashHandlerError` if the directory or the identifier cannot be used, the kernel refuses memory or a
+///   signal action, the program is built with ThreadSanitizer, or the environment disables the handler. In these
+///   cases, the call installs no handler; a server on a read-only disk should log the error and continue. The function
+///   also throws if the handler was already started with another database; that handler stays installed.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult

@@ -4,7 +4,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import Synchronization
 
-/// The single thread that does the work of all monitors.
+/// The thread that checks the watches of all monitors.
 final class HangWatcher: Sendable {
   static let shared = HangWatcher()
 
@@ -33,7 +33,7 @@ final class HangWatcher: Sendable {
     }
   }
 
-  /// Removes a watch, immediately or when its hang is over; the thread ends after the last watch is removed.
+  /// Removes a watch, or stops it until its hang in progress is over; the thread ends after the last watch is removed.
   func remove(_ watch: Watch) {
     watch.stop()
     state.withLock { $0.watches.removeAll { $0.isOver } }

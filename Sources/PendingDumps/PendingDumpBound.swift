@@ -37,7 +37,7 @@ package struct PendingDumpBound {
     /// The newness of the file; a larger value is newer (`Timestamp.newness` in `IntermediateDump`).
     let newness: Int
 
-    /// Sorts the newest file first.
+    /// True if the left file is newer than the right file.
     static func isBefore(_ left: File, _ right: File) -> Bool {
       (left.newness, left.date) > (right.newness, right.date)
     }

@@ -22,7 +22,9 @@ extension Substring {
     return self
   }
 
-  /// Returns the word with a number, counted from 0; spaces separate words.
+  /// Returns the word at an index, counted from 0; nil if there are fewer words.
+  ///
+  /// Spaces separate words.
   func word(_ place: Int) -> Substring? {
     var rest = self
     var left = place

@@ -8,7 +8,7 @@ struct CrashSignals {
   let mask: UInt64
   /// The signal that stops threads: the highest unused real-time signal from 35 to 63; 0 if all are in use.
   let stopSignal: Int32
-  /// The watchdog's signal: the next unused real-time signal below `stopSignal`; 0 if there is none.
+  /// The watchdog's signal: the next signal below `stopSignal`, down to 35, that has its default action; 0 if none has.
   let watchdogSignal: Int32
   /// The signals that are blocked in the thread that starts the handler; nil if `/proc` does not show them.
   var blocked: UInt64? { present?.blocked }

@@ -53,7 +53,8 @@ enum HandlerInstaller {
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
-      // After this error, the memory is freed, so these calls keep a signal that arrives late from using the memory.
+      // The memory is freed after this error. Without these calls, the handler of a signal that arrives late could
+      // still use the memory.
       pm_set_state(nil)
       pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error

@@ -16,8 +16,9 @@ public struct CaptureLimits: Sendable, Equatable {
   public var threads = 4096
   /// The maximum time from the fault until this handler is done, in whole milliseconds; the minimum is 1 ms.
   ///
-  /// Anything that is not written within that time is left out of the dump. Previous handlers and the kernel's core
-  /// dump come later, and have no time limit.
+  /// Anything that is not written within that time is left out of the dump. If the capturing thread gets little CPU
+  /// time, the dump may take ten times this time, or longer. Previous handlers and the kernel's core dump come later,
+  /// and have no time limit.
   public var time = Duration.seconds(3)
   /// The maximum number of bytes captured from all ranges passed to `ExtraMemory.add` together.
   public var extraMemory = 1 << 20

@@ -1,6 +1,8 @@
 internal import CSignalSafe
 
-/// Adds the dumps of hangs to the list, in code outside a crash; crash code only removes the dumps.
+/// Code that adds the dump of a hang to the list.
+///
+/// Not crash code. Crash code only removes dumps from the list.
 extension HangDumps {
   /// Reserves an entry; returns -1 if none is free.
   func take() -> Int {

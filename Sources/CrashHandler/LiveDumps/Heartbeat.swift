@@ -11,7 +11,7 @@ private struct LastHeartbeat {
   /// Reading the locks of all descriptors may take a millisecond.
   private static let lockInterval: Int64 = 5_000_000_000
 
-  /// The report ID for a hang in progress, as passed by the hang monitors.
+  /// The report ID for a hang in progress, which the hang monitors passed to `writeHeartbeat`; nil if there is none.
   var hang: ReportID?
   /// The time of the heartbeat in nanoseconds after boot.
   var time: Int64 = 0

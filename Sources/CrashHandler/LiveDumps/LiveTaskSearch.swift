@@ -27,7 +27,9 @@ package struct LiveTaskSearch {
 
   /// The maximum number of bytes of the tokens, so that they fit into the writer's buffer together with annotations.
   private static let tokenLimit = 160 << 10
-  /// The maximum number of addresses at which a task may be; the tasks at these addresses take less than 20 MiB.
+  /// The maximum number of addresses that the search examines as possible tasks.
+  ///
+  /// That many tasks take less than 20 MiB of the process's memory.
   private static let candidateLimit = 1 << 16
 
   private let runtime: TaskRuntime

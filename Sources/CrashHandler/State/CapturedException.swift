@@ -19,8 +19,8 @@ struct CapturedException {
   @_noLocks
   init() {}
 
-  /// True if the handler is prepared for the next crash immediately after the dump.
+  /// True if the handler is prepared for the next crash immediately after the dump (`rearm`).
   ///
-  /// The handler is prepared immediately if the process may continue and Swift's backtracer does not run first.
+  /// This is the case if the process may continue and Swift's backtracer does not run first.
   var rearmsAtOnce: Bool { @_noLocks get { !outcome.isEnd && !isBacktraced } }
 }

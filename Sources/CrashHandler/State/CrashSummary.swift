@@ -44,8 +44,8 @@ struct CrashSummary {
   /// may still block, if another writer was faster or a terminal was stopped. The watchdog ends a blocked write.
   @_noLocks
   func write() {
-    // A write may raise these two signals. The handler blocks both signals, so they would stay pending and reach the
-    // program later.
+    // The write may raise SIGPIPE or SIGXFSZ. The handler blocks both signals, so a raised signal would stay pending
+    // and reach the program later.
     let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
     var rest = memory.bytes(count: size)

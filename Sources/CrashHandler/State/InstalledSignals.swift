@@ -10,9 +10,10 @@ struct InstalledSignals {
   /// The signals that stay unblocked in this package's threads, in a first-chance handler, and in a thread that takes a
   /// dump without a crash.
   ///
-  /// The set consists of the faults, the stop signals and the watchdog's signal.
+  /// The set consists of the faults, the stop signals and the watchdog's signal. The crash handler itself leaves only
+  /// `faults` unblocked.
   let open: UInt64
-  /// The real-time signal that stops threads; 0 if every real-time signal was in use.
+  /// The real-time signal that stops threads; 0 if every candidate was in use (`CrashSignals.stopSignal`).
   let stop: Int32
   /// The watchdog's signal, which a timer sends every 10 ms during a dump; 0 if there is none.
   let watchdog: Int32

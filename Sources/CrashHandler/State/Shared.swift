@@ -28,7 +28,7 @@ struct Shared: ~Copyable {
   let threads: ThreadTable
   /// The threads that crashed while another thread was capturing, each with the context of its crash.
   ///
-  /// These threads get no stop signal, because they already wait, and a small alternate stack may have no room for a
+  /// The capturing thread sends these threads no stop signal, because they already wait, and a small alternate stack may have no room for a
   /// second signal frame. So a waiting thread blocks the stop signals, and this table holds the data that the stop
   /// handler would have stored. The table has as many entries as the table of threads.
   let waiting: ThreadEntries
@@ -149,8 +149,8 @@ struct Shared: ~Copyable {
     @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
       if isTaken { return true }
-      // If the program uses every real-time signal, there is no stop handler, and the signal's default action would
-      // end the process.
+      // If the program used every candidate for the stop signal, there is no stop handler, and the default action of
+      // SIGPROF or SIGSETXID would end the process.
       guard signals.stop != 0 else { return false }
       isTaken = signals.installStopHandler(signal, previous: &previous)
       return isTaken

@@ -35,7 +35,7 @@ package struct TaskCollection {
   /// For the address of each task that waits for another one, the address of that one.
   ///
   /// A task that waits for a task group waits for the group's only task. If the group has several tasks, or if not all
-  /// memory was searched, it is not known for which of them.
+  /// memory was searched, it is not known for which of the group's tasks the task waits.
   private var awaited: [UInt64: UInt64] {
     var children: [UInt64: [UInt64]] = [:]
     if bytesUnseen == 0 {
