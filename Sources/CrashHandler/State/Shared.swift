@@ -28,9 +28,9 @@ struct Shared: ~Copyable {
   let threads: ThreadTable
   /// The threads that crashed while another thread was capturing, each with the context of its crash.
   ///
-  /// The capturing thread sends these threads no stop signal, because they already wait, and a small alternate stack may have no room for a
-  /// second signal frame. So a waiting thread blocks the stop signals, and this table holds the data that the stop
-  /// handler would have stored. The table has as many entries as the table of threads.
+  /// The capturing thread sends these threads no stop signal, because they already wait, and a small alternate stack
+  /// may have no room for a second signal frame. So a waiting thread blocks the stop signals, and this table holds the
+  /// data that the stop handler would have stored. The table has as many entries as the table of threads.
   let waiting: ThreadEntries
   /// The threads that take a dump for a reason other than a crash, each with the argument of its `Capture`.
   ///
