@@ -5,11 +5,13 @@ internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Examines the threads of a running process again after its dump, to distinguish a deadlock from threads that continue.
+/// Examines the threads of a running process again after its dump, to distinguish a deadlock from threads that
+/// continue.
 ///
-/// If a dump does not stop the threads, their system calls are read first, and the locks later. In between, a thread can
-/// get the lock that it waited for, and then seems to wait for itself. The second look uses only threads that did not run
-/// from its beginning to its end: such threads have waited all the time, so all facts about them are of one moment.
+/// If a dump does not stop the threads, their system calls are read first, and the locks later. In between, a thread
+/// can get the lock that it waited for, and then seems to wait for itself. The second look uses only threads that did
+/// not run from its beginning to its end. Such threads have waited all the time, so all facts about them are of one
+/// moment.
 package struct SecondLook {
   private let processID: Int32
 

@@ -2,7 +2,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text about the tasks of Swift concurrency that were found in memory. As in a `ReportSection`, the text is not escaped.
+// Text about the tasks of Swift concurrency that were found in memory. As in a `ReportSection`, the text is not
+// escaped.
 
 extension CrashReport {
   /// The maximum number of groups in a short report.
@@ -89,7 +90,8 @@ extension CrashReport {
 }
 
 extension CrashReport.TaskLine {
-  /// A sentence such as "11 tasks wait for a continuation in Pool.lease() at Pool.swift:44, called by f() at g.swift:1".
+  /// A sentence such as "11 tasks wait for a continuation in Pool.lease() at Pool.swift:44, called by f() at
+  /// g.swift:1".
   fileprivate var sentence: String {
     let noun = Quantity.counted(count, "task")
     let place = place.map { " in \($0)" } ?? ""
