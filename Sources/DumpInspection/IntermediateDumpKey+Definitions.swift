@@ -709,7 +709,7 @@ extension IntermediateDumpKey {
       (\(TaskState.list)), the number of its tasks and of those that were canceled, the number of \
       addresses, and the number of records. Up to 16 addresses follow: where the tasks and their \
       suspended callers continue, innermost first. A record is one of the tasks with the lowest IDs, or \
-      one of a circle of tasks that wait for each other, in four numbers: its ID, the ID of its parent, \
+      one of a cycle of tasks that wait for each other, in four numbers: its ID, the ID of its parent, \
       the ID of the task that it waits for (0 for none or an unknown one; for a task group, its only \
       task), and the runtime's flags (lower half) and status (upper half). After the last group, units \
       of work follow for each group: their number, and for each the ID of its oldest task and the \

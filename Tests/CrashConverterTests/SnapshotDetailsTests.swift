@@ -52,7 +52,7 @@ import Testing
     let report = try #require(try dumps.reports.first)
     let bytes = try #require(FileManager.default.contents(atPath: report.path))
     let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
-    #expect(snapshot.request != nil && snapshot.allTasks?.circles == [[5, 9]])
+    #expect(snapshot.request != nil && snapshot.allTasks?.cycles == [[5, 9]])
     let index = ReportIndex(in: try CrashReportDatabase(path: dumps.path).open())
     let facts = try #require(index.facts(of: report))
     #expect(facts.cause == "deadlock")

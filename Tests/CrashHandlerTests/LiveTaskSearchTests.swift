@@ -156,7 +156,7 @@ import Testing
   }
 
   /// These tasks wait forever, even after the test.
-  @Test func tasksThatWaitForEachOtherAreACircle() async throws {
+  @Test func tasksThatWaitForEachOtherAreACycle() async throws {
     let waiting = Waiting()
     let ring = Ring()
     ring.start(waiting)
@@ -175,7 +175,7 @@ import Testing
   }
 
   /// New tasks get the memory of old ones, and each of them waits for the next one.
-  @Test func tasksThatChangeAreNoCircle() async throws {
+  @Test func tasksThatChangeAreNoCycle() async throws {
     let churn = Churn()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<8 { group.addTask { await churn.work() } }
@@ -187,8 +187,8 @@ import Testing
         let found = search?.tasks() ?? TaskCollection()
         waitingCount += found.tasks.count { $0.awaited != 0 }
         // Another test has two tasks that wait for each other forever.
-        let circles = AllTasks(found, limit: 512, recordLimit: 256).circles
-        #expect(circles.count <= 1 && circles.allSatisfy { $0.count == 2 }, "\(circles)")
+        let cycles = AllTasks(found, limit: 512, recordLimit: 256).cycles
+        #expect(cycles.count <= 1 && cycles.allSatisfy { $0.count == 2 }, "\(cycles)")
         await Task.yield()
       }
       churn.isOver.store(true, ordering: .relaxed)

@@ -72,15 +72,15 @@ import Testing
     .enabled(
       if: Yama.allowsReading || OutsideTool.mustBeThere,
       "Yama keeps the memory of other processes from this user"))
-  func itsTasksAreFoundFromOutsideAndACircleOfThemIsThePlace() async throws {
+  func itsTasksAreFoundFromOutsideAndACycleOfThemIsThePlace() async throws {
     let victim = try RunningVictim(
       try BuiltProducts.besideTests("crash-lab"),
-      ["tasks", "circle", "2", "waits", "--database", database])
+      ["tasks", "cycle", "2", "waits", "--database", database])
     try victim.waitForLine("blocked")
     let run = try await tool("capture", "\(victim.processID)")
     #expect(run.end.exitCode == 0, "\(run)")
     let tasks = try #require(try newest().snapshot.allTasks)
-    #expect(tasks.count == 2 && tasks.bytesSeen > 0 && tasks.circles.map(\.count) == [2])
+    #expect(tasks.count == 2 && tasks.bytesSeen > 0 && tasks.cycles.map(\.count) == [2])
     #expect(tasks.groups.allSatisfy { $0.state == .awaitsTask })
     let text = try await tool("show", database).standardOutput
     #expect(text.contains("\nAll tasks (2):\n"), "\(text)")

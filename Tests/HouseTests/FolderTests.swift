@@ -29,9 +29,9 @@ import Testing
     #expect(Self.violations(references) == [])
   }
 
-  @Test func noMoreThanEightFilesReachEachOtherInACircle() throws {
-    let circles = try Self.references.get().circles
-    #expect(circles.filter { $0.count > 8 } == [])
+  @Test func noMoreThanEightFilesReachEachOtherInACycle() throws {
+    let cycles = try Self.references.get().cycles
+    #expect(cycles.filter { $0.count > 8 } == [])
   }
 
   @Test func designMdHasTheFoldersInThisOrder() throws {

@@ -79,12 +79,12 @@ struct SwiftReferences {
     return false
   }
 
-  // MARK: - Circles
+  // MARK: - Cycles
 
   /// Groups of two or more files that reach each other.
   ///
   /// Source: R. Tarjan, Depth-first search and linear graph algorithms.
-  var circles: [[String]] {
+  var cycles: [[String]] {
     var below: [String: Set<String>] = [:]
     for use in uses { below[use.file, default: []].insert(use.other) }
     var (number, low): ([String: Int], [String: Int]) = ([:], [:])

@@ -107,7 +107,7 @@ import Testing
   }
 
   /// Tasks that wait for each other in a cycle: each for the next one, the last one for the first one.
-  private static func circle(of ids: [UInt64]) -> TaskCollection {
+  private static func cycle(of ids: [UInt64]) -> TaskCollection {
     var found = TaskCollection()
     for (index, id) in ids.enumerated() {
       found.add(waiting(id, for: ids[(index + 1) % ids.count]))
@@ -121,8 +121,8 @@ import Testing
       awaited: awaited << 16, frames: [0x40_0100])
   }
 
-  @Test func circlesAreFoundInWhatIsKept() {
-    var found = Self.circle(of: [40, 20, 30])
+  @Test func cyclesAreFoundInWhatIsKept() {
+    var found = Self.cycle(of: [40, 20, 30])
     for id in 1...10 as ClosedRange<UInt64> { found.add(Self.waiting(id, for: id + 1)) }
     for id in 100...110 as ClosedRange<UInt64> {
       var task = Self.waiting(id, for: 20)
@@ -134,9 +134,9 @@ import Testing
     // are left out.
     for (groups, records) in [(512, 256), (1, 1), (4, 1)] {
       let all = AllTasks(found, limit: groups, recordLimit: records)
-      #expect(all.circles == [[20, 30, 40], [50]], "\(all.circles)")
+      #expect(all.cycles == [[20, 30, 40], [50]], "\(all.cycles)")
       #expect(all.groups.count == min(groups, 12) && all.groups[0].oldest == 1)
-      #expect(AllTasks(bytes: all.bytes)?.circles == all.circles)
+      #expect(AllTasks(bytes: all.bytes)?.cycles == all.cycles)
     }
     // Groups in cycles come before larger ones.
     var others = TaskCollection()
@@ -146,28 +146,28 @@ import Testing
       task.frames = []
       others.add(task)
     }
-    #expect(AllTasks(others, limit: 1, recordLimit: 1).circles == [[60, 61]])
+    #expect(AllTasks(others, limit: 1, recordLimit: 1).cycles == [[60, 61]])
     #expect(AllTasks(others, limit: 2, recordLimit: 1).groups(atMost: 1).map(\.count) == [2])
   }
 
-  @Test func aCircleThatChangesIsNone() {
-    let whole = Self.circle(of: [20, 30, 40])
+  @Test func aCycleThatChangesIsNone() {
+    let whole = Self.cycle(of: [20, 30, 40])
     let tasks = Dictionary(uniqueKeysWithValues: whole.tasks.map { ($0.address, $0) })
-    func circles(_ change: (inout [UInt64: FoundTask]) -> Void) -> [[UInt64]] {
+    func cycles(_ change: (inout [UInt64: FoundTask]) -> Void) -> [[UInt64]] {
       var (found, now) = (whole, tasks)
       change(&now)
-      found.confirmCircles { now[$0] }
-      return AllTasks(found, limit: 8, recordLimit: 8).circles
+      found.confirmCycles { now[$0] }
+      return AllTasks(found, limit: 8, recordLimit: 8).cycles
     }
-    #expect(circles { _ in } == [[20, 30, 40]])
-    #expect(circles { $0[30 << 16] = nil } == [])
-    #expect(circles { $0[30 << 16]?.id = 31 } == [])
-    #expect(circles { $0[40 << 16]?.awaited = 30 << 16 } == [])
-    #expect(circles { $0[40 << 16]?.awaited = 0 } == [])
+    #expect(cycles { _ in } == [[20, 30, 40]])
+    #expect(cycles { $0[30 << 16] = nil } == [])
+    #expect(cycles { $0[30 << 16]?.id = 31 } == [])
+    #expect(cycles { $0[40 << 16]?.awaited = 30 << 16 } == [])
+    #expect(cycles { $0[40 << 16]?.awaited = 0 } == [])
   }
 
   @Test func aGroupWithOneTaskIsAwaitedInItsTask() throws {
-    func circles(children: Int, bytesUnseen: UInt64 = 0) -> [[UInt64]] {
+    func cycles(children: Int, bytesUnseen: UInt64 = 0) -> [[UInt64]] {
       var memory = Memory()
       memory.addTask(1, at: 0x1_0000, status: Self.status, subject: (0x1_0100, 3))
       memory.words[0x1_0100] = 0
@@ -181,11 +181,11 @@ import Testing
       for task in tasks(in: memory) { found.add(task) }
       #expect(found.count == children + 1)
       found.bytesUnseen = bytesUnseen
-      return AllTasks(found, limit: 8, recordLimit: 8).circles
+      return AllTasks(found, limit: 8, recordLimit: 8).cycles
     }
-    #expect(circles(children: 1) == [[1, 2]])
-    #expect(circles(children: 2) == [])
-    #expect(circles(children: 1, bytesUnseen: 1) == [])
+    #expect(cycles(children: 1) == [[1, 2]])
+    #expect(cycles(children: 2) == [])
+    #expect(cycles(children: 1, bytesUnseen: 1) == [])
   }
 
   /// The items of a list of task-local values: a value of another key, the end of the task's own values, and a

@@ -52,7 +52,7 @@ import Testing
     #expect(later.fields(in: words()) == nil)
   }
 
-  @Test func recordsThatPointInCircles() {
+  @Test func recordsThatPointInCycles() {
     let memory = words {
       $0[0x100] = 3
       $0[0x108] = Self.address + 0x100

@@ -301,7 +301,7 @@ import Testing
     #expect(trace.end == .bottom)
   }
 
-  @Test func endsOnACircleOfSignalFrames() {
+  @Test func endsOnACycleOfSignalFrames() {
     var process = HandmadeProcess()
     process.words = Array(repeating: 0, count: 128)
     process.codeBytes.replaceSubrange(

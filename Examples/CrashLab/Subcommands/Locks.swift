@@ -15,7 +15,7 @@ struct Locks: Subcommand {
     case write3 = "write-3"
     case queue2 = "queue-2"
     case queue3 = "queue-3"
-    /// The kernel refuses the wait that closes the circle, and the Swift runtime ends the process.
+    /// The kernel refuses the wait that closes the cycle, and the Swift runtime ends the process.
     case swift2 = "swift-2"
     case swift3 = "swift-3"
     /// One thread that waits for its own lock; the last two end the process.
@@ -77,18 +77,18 @@ struct Locks: Subcommand {
   /// - Parameter announce: called by the first thread before it waits.
   private func play(_ announce: @escaping @Sendable () -> Void) {
     switch scene {
-    case .mutex2: circle(of: (0..<2).map { _ in PthreadMutex() }, announce)
-    case .mutex3: circle(of: (0..<3).map { _ in PthreadMutex() }, announce)
-    case .mutexTask: circle(of: (0..<2).map { _ in PthreadMutex() }, endsInTask: true, announce)
-    case .write2: circle(of: (0..<2).map { _ in ReadWriteLock() }, announce)
-    case .write3: circle(of: (0..<3).map { _ in ReadWriteLock() }, announce)
-    case .queue2: circle(of: (0..<2).map { Queue($0) }, announce)
-    case .queue3: circle(of: (0..<3).map { Queue($0) }, announce)
-    case .swift2: circle(of: (0..<2).map { _ in SwiftMutex() }, announce)
-    case .swift3: circle(of: (0..<3).map { _ in SwiftMutex() }, announce)
-    case .mutexSelf: circle(of: [PthreadMutex()], announce)
-    case .swiftSelf: circle(of: [SwiftMutex()], announce)
-    case .queueSelf: circle(of: [Queue(0)], announce)
+    case .mutex2: cycle(of: (0..<2).map { _ in PthreadMutex() }, announce)
+    case .mutex3: cycle(of: (0..<3).map { _ in PthreadMutex() }, announce)
+    case .mutexTask: cycle(of: (0..<2).map { _ in PthreadMutex() }, endsInTask: true, announce)
+    case .write2: cycle(of: (0..<2).map { _ in ReadWriteLock() }, announce)
+    case .write3: cycle(of: (0..<3).map { _ in ReadWriteLock() }, announce)
+    case .queue2: cycle(of: (0..<2).map { Queue($0) }, announce)
+    case .queue3: cycle(of: (0..<3).map { Queue($0) }, announce)
+    case .swift2: cycle(of: (0..<2).map { _ in SwiftMutex() }, announce)
+    case .swift3: cycle(of: (0..<3).map { _ in SwiftMutex() }, announce)
+    case .mutexSelf: cycle(of: [PthreadMutex()], announce)
+    case .swiftSelf: cycle(of: [SwiftMutex()], announce)
+    case .queueSelf: cycle(of: [Queue(0)], announce)
     case .mutexHeld: hold(PthreadMutex(), announce)
     case .swiftHeld: hold(SwiftMutex(), announce)
     case .writeHeld: hold(ReadWriteLock(), announce)
@@ -110,7 +110,7 @@ struct Locks: Subcommand {
   /// Each thread holds a lock, and takes that of the next one once all are held.
   ///
   /// - Parameter endsInTask: true if the last one is a task instead of a thread.
-  private func circle(
+  private func cycle(
     of locks: [any Lock], endsInTask: Bool = false, _ announce: @escaping @Sendable () -> Void
   ) {
     for index in locks.indices {
@@ -133,7 +133,7 @@ struct Locks: Subcommand {
     }
   }
 
-  /// The function in which each thread of a circle waits.
+  /// The function in which each thread of a cycle waits.
   @inline(never)
   private func takeSecond(_ lock: any Lock) {
     lock.withLock { say("not reached") }
@@ -178,7 +178,7 @@ struct Locks: Subcommand {
     }
   }
 
-  /// The function in which a thread waits outside of a circle.
+  /// The function in which a thread waits outside of a cycle.
   @inline(never)
   private func waitOnce(_ wait: () -> Void) {
     wait()

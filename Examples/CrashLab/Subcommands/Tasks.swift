@@ -15,7 +15,7 @@ struct Tasks: Subcommand {
     /// One blocks an actor, and COUNT wait for that actor.
     case actor
     /// Each runs on one of two actors and waits for the next one, and the last one waits for the first one.
-    case circle
+    case cycle
     /// The same, but the last one waits for a continuation. Before that, it has been on both actors and back.
     case chain
     /// One waits for its task group, whose only task waits for the first one.
@@ -87,8 +87,8 @@ struct Tasks: Subcommand {
       wait(for: 1)
       for _ in 0..<count { Task.detached { await Desk.shared.serve() } }
       usleep(200_000)
-    case .circle, .chain:
-      let ring = Ring(count, isClosed: scene == .circle)
+    case .cycle, .chain:
+      let ring = Ring(count, isClosed: scene == .cycle)
       for index in 0..<count {
         ring.add(
           Task.detached {

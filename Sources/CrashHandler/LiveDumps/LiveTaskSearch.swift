@@ -104,7 +104,7 @@ package struct LiveTaskSearch {
       if let task = reader.task(at: candidate) { found.add(task) }
     }
     memory.forgetPages()
-    found.confirmCircles(reader.task)
+    found.confirmCycles(reader.task)
     return found
   }
 

@@ -80,7 +80,7 @@ package struct CrashFacts: Sendable {
     in snapshot: ProcessSnapshot, _ hang: HangSubject?, _ waits: Waits, _ walker: Stackwalker
   ) -> TaskDeadlock? {
     // The functions of the tasks are looked up only if they are needed.
-    guard snapshot.request != nil, let found = snapshot.allTasks, !found.circles.isEmpty else {
+    guard snapshot.request != nil, let found = snapshot.allTasks, !found.cycles.isEmpty else {
       return nil
     }
     let tasks = TaskOverview(found, walker)

@@ -119,14 +119,14 @@ extension HangSubject {
     // Unless the thread `threadID` is in the program's own code, or its waits lead to a deadlock, the thread may just
     // be idle. Its waits then explain nothing, so the first deadlock in the dump is used instead.
     let chain = threadID.map { waits.chain(from: $0) } ?? []
-    let circle = chain.last.flatMap { waits.deadlock(with: $0) }
-    let isKnown = circle != nil || hasPlace
-    let shown = circle ?? (isKnown ? nil : waits.deadlocks.first)
+    let cycle = chain.last.flatMap { waits.deadlock(with: $0) }
+    let isKnown = cycle != nil || hasPlace
+    let shown = cycle ?? (isKnown ? nil : waits.deadlocks.first)
     let last = shown.map { $0.waits.prefix(1).map(\.threadID) } ?? (isKnown ? chain.reversed() : [])
     let owner = last.first { id in
       threads.contains { $0.id == id && Self.place(in: $0.frames[...], ownCode) != nil }
     }
-    guard let owner, owner != threadID || circle != nil else { return nil }
+    guard let owner, owner != threadID || cycle != nil else { return nil }
     return HangSubject(threadID: owner, hasPlace: true, waiter: owner == threadID ? nil : threadID)
   }
 

@@ -66,7 +66,7 @@ struct TrapFinding {
       var wait = Wait(threadID: id, .queue, at: 0)
       wait.owner = id
       return Finding(
-        cause: .deadlock(Waits.circle(of: wait)), certainty: .inferred,
+        cause: .deadlock(Waits.cycle(of: wait)), certainty: .inferred,
         evidence: snapshot.signalEvidence + [.trapIn(first), .wait(wait)])
     }
     let isIsolation = symbols.contains {

@@ -24,8 +24,8 @@ extension CrashReport {
     }
     let rest = shown.reduce(allTasks.found.count) { $0.clampedSubtracting($1.count) }
     if rest > 0 { rows.append(.text("\(Quantity.counted(rest, "more task")) in other places")) }
-    let circles = taskDeadlocks.filter { $0 != shownTaskDeadlock }
-    rows += circles.prefix(Self.fewGroups).map { .text($0.sentences.joined(separator: " ")) }
+    let cycles = taskDeadlocks.filter { $0 != shownTaskDeadlock }
+    rows += cycles.prefix(Self.fewGroups).map { .text($0.sentences.joined(separator: " ")) }
     rows.append(.text(Self.searchSentence(allTasks.found)))
     return ReportSection("All tasks (\(allTasks.found.count))", rows: rows)
   }
@@ -138,7 +138,7 @@ extension TaskDeadlock {
     }
     let rest = waits.count - shown.count
     return [first] + shown
-      + (rest > 0 ? ["\(Quantity.counted(UInt64(rest), "more task")) in the circle."] : [])
+      + (rest > 0 ? ["\(Quantity.counted(UInt64(rest), "more task")) in the cycle."] : [])
   }
 }
 

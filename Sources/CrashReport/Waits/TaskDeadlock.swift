@@ -60,15 +60,15 @@ extension TaskOverview {
   ///
   /// The order is the same in every dump of the same deadlock.
   func deadlocks(_ ownCode: OwnCode) -> [TaskDeadlock] {
-    let circles = found.circles
-    guard !circles.isEmpty else { return [] }
+    let cycles = found.cycles
+    guard !cycles.isEmpty else { return [] }
     var places: [UInt64: (group: Group, record: TaskRecord)] = [:]
     for group in groups {
       for record in group.found.records { places[record.id] = (group, record) }
     }
-    return circles.map { circle in
+    return cycles.map { cycle in
       TaskDeadlock(
-        circle.map { id in
+        cycle.map { id in
           let known = places[id]
           let frames = known?.group.frames ?? []
           return TaskDeadlock.Wait(

@@ -15,14 +15,14 @@ package struct Waits: Sendable, Equatable {
   package init() {}
 
   /// A deadlock that consists of a single wait, such as a wait that libdispatch refuses.
-  static func circle(of wait: Wait) -> Deadlock { Deadlock([wait]) }
+  static func cycle(of wait: Wait) -> Deadlock { Deadlock([wait]) }
 
   init(_ waits: [Wait]) {
     for wait in waits where places[wait.threadID] == nil {
       places[wait.threadID] = all.count
       all.append(wait)
     }
-    findCircles()
+    findCycles()
   }
 
   /// - Parameter threads: the threads, each with its frames, innermost first.
@@ -90,11 +90,11 @@ package struct Waits: Sendable, Equatable {
     return chain
   }
 
-  private mutating func findCircles() {
-    let circles = Circles.all(from: all.map(\.threadID)) { thread in
+  private mutating func findCycles() {
+    let cycles = Cycles.all(from: all.map(\.threadID)) { thread in
       wait(of: thread)?.owner.flatMap { wait(of: $0) }?.threadID
     }
-    deadlocks = circles.map { Deadlock($0.compactMap { wait(of: $0) }) }.sorted {
+    deadlocks = cycles.map { Deadlock($0.compactMap { wait(of: $0) }) }.sorted {
       $0.order < $1.order
     }
   }

@@ -3,8 +3,8 @@ package struct TaskCollection {
   /// The maximum number of tasks that are kept.
   package static let taskLimit = 1 << 18
 
-  /// The maximum number of tasks in circles whose records are kept in any case.
-  private static let circleLimit = 256
+  /// The maximum number of tasks in cycles whose records are kept in any case.
+  private static let cycleLimit = 256
 
   /// The maximum number of tasks of each group of which the unit of work is kept.
   private static let workLimit = 8
@@ -54,28 +54,28 @@ package struct TaskCollection {
     return awaited
   }
 
-  /// The addresses of the tasks of each circle.
-  private func circles(_ awaited: [UInt64: UInt64]) -> [[UInt64]] {
-    Circles.all(from: tasks.lazy.map(\.address).filter { awaited[$0] != nil }) { awaited[$0] }
+  /// The addresses of the tasks of each cycle.
+  private func cycles(_ awaited: [UInt64: UInt64]) -> [[UInt64]] {
+    Cycles.all(from: tasks.lazy.map(\.address).filter { awaited[$0] != nil }) { awaited[$0] }
   }
 
-  /// The tasks of circles, as many circles as together have at most `circleLimit` tasks.
-  private static func kept(_ circles: [[UInt64]]) -> Set<UInt64> {
+  /// The tasks of cycles, as many cycles as together have at most `cycleLimit` tasks.
+  private static func kept(_ cycles: [[UInt64]]) -> Set<UInt64> {
     var kept: Set<UInt64> = []
-    for circle in circles where kept.count + circle.count <= circleLimit { kept.formUnion(circle) }
+    for cycle in cycles where kept.count + cycle.count <= cycleLimit { kept.formUnion(cycle) }
     return kept
   }
 
-  /// Reads the tasks of each circle a second time, and removes the waits of the tasks that have changed.
+  /// Reads the tasks of each cycle a second time, and removes the waits of the tasks that have changed.
   ///
   /// In a live process, tasks change while they are read one after the other: a task can end, and another one can get
-  /// its memory. But a wait for a task ends only if that task ends. So if each task of a circle has the same ID and
+  /// its memory. But a wait for a task ends only if that task ends. So if each task of a cycle has the same ID and
   /// waits for the same task in both readings, all these waits existed between the two readings.
   ///
   /// - Parameter read: reads the task at an address from the memory of this moment.
-  package mutating func confirmCircles(_ read: (UInt64) -> FoundTask?) {
-    let circles = Set(circles(awaited).joined())
-    for index in tasks.indices where circles.contains(tasks[index].address) {
+  package mutating func confirmCycles(_ read: (UInt64) -> FoundTask?) {
+    let cycles = Set(cycles(awaited).joined())
+    for index in tasks.indices where cycles.contains(tasks[index].address) {
       let (first, second) = (tasks[index], read(tasks[index].address))
       if let second, second.id == first.id, second.awaited == first.awaited,
         second.awaitedGroup == first.awaitedGroup, second.group == first.group
@@ -92,9 +92,9 @@ package struct TaskCollection {
   /// first.
   ///
   /// - Parameters:
-  ///   - limit: the maximum number of groups. Groups with tasks of circles are kept first.
+  ///   - limit: the maximum number of groups. Groups with tasks of cycles are kept first.
   ///   - recordLimit: the maximum number of tasks of each group of which a record is kept, in addition to those of
-  ///     circles.
+  ///     cycles.
   package func groups(limit: Int, recordLimit: Int) -> [TaskGroup] {
     struct Key: Hashable {
       let state: TaskState
@@ -106,7 +106,7 @@ package struct TaskCollection {
     var works: Set<UInt64> = []
     let ids = Dictionary(tasks.map { ($0.address, $0.id) }, uniquingKeysWith: { first, _ in first })
     let awaited = awaited
-    let circles = Self.kept(circles(awaited))
+    let cycles = Self.kept(cycles(awaited))
     // The lowest IDs come first, because these are the oldest tasks.
     for task in tasks.sorted(by: { $0.id < $1.id }) {
       let record = TaskRecord(
@@ -121,7 +121,7 @@ package struct TaskCollection {
       }
       groups[place].count += 1
       if record.isCancelled { groups[place].cancelledCount += 1 }
-      if groups[place].records.count < recordLimit || circles.contains(task.address) {
+      if groups[place].records.count < recordLimit || cycles.contains(task.address) {
         groups[place].records.append(record)
       }
       if task.work != 0, groups[place].works.count < Self.workLimit,
@@ -131,22 +131,22 @@ package struct TaskCollection {
       }
     }
     return groups.sorted { ($1.count, $0.oldest) < ($0.count, $1.oldest) }
-      .first(limit, circles: Set(tasks.lazy.filter { circles.contains($0.address) }.map(\.id)))
+      .first(limit, cycles: Set(tasks.lazy.filter { cycles.contains($0.address) }.map(\.id)))
   }
 }
 
 extension [TaskGroup] {
-  /// At most `limit` groups in the same order: the groups with tasks of circles, and the first of the others.
+  /// At most `limit` groups in the same order: the groups with tasks of cycles, and the first of the others.
   ///
-  /// - Parameter circles: the IDs of the tasks of circles.
-  package func first(_ limit: Int, circles: Set<UInt64>) -> [TaskGroup] {
+  /// - Parameter cycles: the IDs of the tasks of cycles.
+  package func first(_ limit: Int, cycles: Set<UInt64>) -> [TaskGroup] {
     guard count > limit else { return self }
-    guard !circles.isEmpty else { return Array(prefix(limit)) }
-    let areInCircles = map { group in group.records.contains { circles.contains($0.id) } }
-    var others = Swift.max(0, limit - areInCircles.count { $0 })
+    guard !cycles.isEmpty else { return Array(prefix(limit)) }
+    let areInCycles = map { group in group.records.contains { cycles.contains($0.id) } }
+    var others = Swift.max(0, limit - areInCycles.count { $0 })
     var kept: [TaskGroup] = []
-    for (group, isInCircle) in zip(self, areInCircles) where isInCircle || others > 0 {
-      if !isInCircle { others -= 1 }
+    for (group, isInCycle) in zip(self, areInCycles) where isInCycle || others > 0 {
+      if !isInCycle { others -= 1 }
       kept.append(group)
     }
     return Array(kept.prefix(limit))

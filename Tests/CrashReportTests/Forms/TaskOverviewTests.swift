@@ -98,7 +98,7 @@ import Testing
   }
 
   /// Three tasks in two places that wait for each other, and one that waits for them while nothing waits for it.
-  private func circle(_ kind: DumpRequest.Kind?, isOpen: Bool = false) -> CrashReport {
+  private func cycle(_ kind: DumpRequest.Kind?, isOpen: Bool = false) -> CrashReport {
     var snapshot = SampleReport.report(word: "app").snapshot
     snapshot.request = kind.map { kind in
       var request = DumpRequest()
@@ -120,8 +120,8 @@ import Testing
   }
 
   @Test(arguments: [DumpRequest.Kind.tool, .program, .coreFile])
-  func aCircleOfTasksIsADeadlock(kind: DumpRequest.Kind) throws {
-    let report = circle(kind)
+  func aCycleOfTasksIsADeadlock(kind: DumpRequest.Kind) throws {
+    let report = cycle(kind)
     #expect(report.cause?.kind == "deadlock" && report.cause?.certainty == .likely)
     #expect(
       report.explanation?.hasSuffix(
@@ -137,15 +137,15 @@ import Testing
         #""deadlocks":[{"certain":false,"tasks":[{"awaits":9,"group":false,"id":5,"#))
     #expect(try SchemaTests.schema().errors(in: report.json()) == [])
     #expect(CrashFacts(of: report.snapshot).cause == "deadlock")
-    let open = circle(kind, isOpen: true)
+    let open = cycle(kind, isOpen: true)
     #expect(open.cause == nil && open.json().contains(#""deadlocks":[]"#))
     #expect(CrashFacts(of: open.snapshot).cause == nil)
   }
 
   /// The functions of these tasks have no names.
   @Test(arguments: [DumpRequest.Kind.tool, .program, .coreFile])
-  func thePlaceOfADumpOnRequestIsThatOfTheCircle(kind: DumpRequest.Kind) throws {
-    var snapshot = circle(kind).snapshot
+  func thePlaceOfADumpOnRequestIsThatOfTheCycle(kind: DumpRequest.Kind) throws {
+    var snapshot = cycle(kind).snapshot
     snapshot.allTasks?.groups[0].frames = [0x40_0800]
     snapshot.allTasks?.groups[1].frames = [0x40_0700]
     let report = CrashReport(snapshot: snapshot, symbolicating: false)
@@ -156,8 +156,8 @@ import Testing
     #expect(lines.dropFirst().first == "in \(place)", "\(lines.prefix(3))")
   }
 
-  @Test func aHangWithoutAPlaceHasThatOfTheCircle() throws {
-    var snapshot = circle(.hang).snapshot
+  @Test func aHangWithoutAPlaceHasThatOfTheCycle() throws {
+    var snapshot = cycle(.hang).snapshot
     let found = try #require(snapshot.allTasks)
     let overview = TaskOverview(
       found, groups: found.groups.map { TaskOverview.Group(found: $0, frames: Self.frames) })
@@ -185,7 +185,7 @@ import Testing
 
   /// A crash has its own cause, and the cycle is shown with the tasks.
   @Test func aCrashHasItsOwnCause() {
-    let report = circle(nil)
+    let report = cycle(nil)
     #expect(report.cause?.kind != "deadlock" && report.taskDeadlocks.count == 1)
     #expect(report.explanation?.contains("Deadlock") != true)
     #expect(TextReport.text(of: report).contains("\n  Deadlock: 3 tasks wait for each other. "))

@@ -10,7 +10,7 @@ import Testing
 /// Cycles of waiting threads, and the reports on them.
 @Suite struct DeadlockTests {
   /// Each thread waits for the mutex of the next one, the last for the first one's.
-  private func circle(of threads: [UInt32], lock: UInt32 = 2) -> WaitingProcess {
+  private func cycle(of threads: [UInt32], lock: UInt32 = 2) -> WaitingProcess {
     var process = WaitingProcess()
     for (index, id) in threads.enumerated() {
       process.wait(id, at: 0x5000 + UInt64(index) * 0x100, "__lll_lock_wait", "pthread_mutex_lock")
@@ -20,8 +20,8 @@ import Testing
     return process
   }
 
-  @Test(arguments: [[7], [7, 8], [9, 8, 7], [8, 9, 7]]) func aCircle(threads: [UInt32]) throws {
-    let waits = circle(of: threads).waits
+  @Test(arguments: [[7], [7, 8], [9, 8, 7], [8, 9, 7]]) func aCycle(threads: [UInt32]) throws {
+    let waits = cycle(of: threads).waits
     let deadlock = try #require(waits.deadlocks.first)
     #expect(waits.deadlocks.count == 1 && deadlock.isCertain)
     // The sequence begins at the first place, no matter which thread came first.
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func withoutTheMarkOfAWaiterItIsLikely() throws {
-    let deadlock = try #require(circle(of: [7, 8], lock: 1).waits.deadlocks.first)
+    let deadlock = try #require(cycle(of: [7, 8], lock: 1).waits.deadlocks.first)
     #expect(!deadlock.isCertain && deadlock.finding.certainty == .likely)
   }
 
@@ -42,7 +42,7 @@ import Testing
     for (kind, threads, isCertain) in [
       (DumpRequest.Kind.program, [7, 8], false), (.hang, [7, 8], true), (.tool, [7, 8], true),
     ] as [(DumpRequest.Kind, [UInt32], Bool)] {
-      var process = circle(of: threads)
+      var process = cycle(of: threads)
       process.stopNone()
       let report = process.report(kind: kind)
       #expect(report.cause?.kind == "deadlock")
@@ -63,8 +63,8 @@ import Testing
     #expect(process.report().cause?.certainty == .likely)
   }
 
-  @Test func whoWaitsForACircleIsNotInIt() {
-    var process = circle(of: [8, 9])
+  @Test func whoWaitsForACycleIsNotInIt() {
+    var process = cycle(of: [8, 9])
     process.wait(7, at: 0x5000, "pthread_mutex_lock")
     let waits = process.waits
     #expect(waits.deadlocks.count == 1 && waits.deadlock(with: 7) == nil)
@@ -73,7 +73,7 @@ import Testing
 
   @Test(arguments: [DumpRequest.Kind.hang, .tool, .program, .coreFile])
   func aDumpWithoutACrashHasItForItsCause(kind: DumpRequest.Kind) throws {
-    let report = circle(of: [8, 7]).report(kind: kind)
+    let report = cycle(of: [8, 7]).report(kind: kind)
     #expect(report.cause?.kind == "deadlock" && report.cause?.certainty == .certain)
     #expect(
       report.explanation?.hasSuffix(
@@ -91,12 +91,12 @@ import Testing
     // The signature is the same for any thread that hangs.
     #expect(report.signature == "hang | Shop.serve7()", "\(report.signature ?? "")")
     #expect(report.place == "Shop.serve7() at Shop.swift:7")
-    #expect(circle(of: [7, 8]).report().signature == report.signature)
+    #expect(cycle(of: [7, 8]).report().signature == report.signature)
   }
 
   /// The first thread of a dump on request is the one that took it, which waits for nothing.
   @Test(arguments: [DumpRequest.Kind.tool, .program, .coreFile])
-  func thePlaceOfADumpOnRequestIsThatOfTheCircle(kind: DumpRequest.Kind) throws {
+  func thePlaceOfADumpOnRequestIsThatOfTheCycle(kind: DumpRequest.Kind) throws {
     var process = WaitingProcess()
     process.run(1)
     for (id, next) in [(8, 7), (7, 8)] as [(UInt32, UInt32)] {
@@ -115,7 +115,7 @@ import Testing
   }
 
   /// Without names, the place is an offset.
-  @Test func thePlaceOfACircleWithoutNamesIsAnOffset() {
+  @Test func thePlaceOfACycleWithoutNamesIsAnOffset() {
     var process = WaitingProcess()
     process.run(1)
     for (id, next) in [(8, 7), (7, 8)] as [(UInt32, UInt32)] {
@@ -234,7 +234,7 @@ import Testing
   // MARK: - Chance
 
   /// Builds graphs of random owners: the cycles found must be those to which a walk from each thread returns.
-  @Test func theCirclesAreThoseOfAnyGraph() {
+  @Test func theCyclesAreThoseOfAnyGraph() {
     var random = SeededGenerator(seed: 42)
     for _ in 0..<500 {
       let count = UInt32.random(in: 1...12, using: &random)

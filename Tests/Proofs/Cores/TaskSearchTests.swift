@@ -141,7 +141,7 @@ import Testing
     _ scene: (count: Int, way: Way), _ configuration: BuildConfiguration
   ) async throws {
     let (count, way) = scene
-    let (shown, text) = try await shown("circle", count, way, configuration)
+    let (shown, text) = try await shown("cycle", count, way, configuration)
     #expect(shown.cause?.kind == "deadlock" && shown.cause?.certainty == "certain", "\(text)")
     let deadlocks = try #require(shown.allTasks?.deadlocks, "\(text)")
     #expect(deadlocks.count == 1 && deadlocks.allSatisfy(\.certain), "\(text)")
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test(arguments: isFull ? Way.allCases : [.dump], configurations)
-  func aCircleThroughAGroupIsLikely(_ way: Way, _ configuration: BuildConfiguration) async throws {
+  func aCycleThroughAGroupIsLikely(_ way: Way, _ configuration: BuildConfiguration) async throws {
     let (shown, text) = try await shown("grouped", 1, way, configuration)
     #expect(shown.cause?.kind == "deadlock" && shown.cause?.certainty == "likely", "\(text)")
     let tasks = try #require(shown.allTasks?.deadlocks.first?.tasks)

@@ -103,7 +103,7 @@ struct DocumentationArchive {
       let done = order.map(\.module)
       guard
         let next = waiting.firstIndex(where: { $0.dependencies.allSatisfy { done.contains($0) } })
-      else { throw OutsideToolError("the modules of .spi.yml depend on each other in a circle") }
+      else { throw OutsideToolError("the modules of .spi.yml depend on each other in a cycle") }
       order.append(waiting.remove(at: next))
     }
     return order

@@ -15,7 +15,7 @@ import Testing
   }()
 
   /// Six threads take two of four locks, always in the same order.
-  @Test func threadsThatTakeLocksInOneOrderAreNeverInACircle() async throws {
+  @Test func threadsThatTakeLocksInOneOrderAreNeverInACycle() async throws {
     let victim = try await LiveVictim()
     let running = try victim.start("locks", "contended", "waits")
     try running.waitForLine("blocked")
@@ -23,7 +23,7 @@ import Testing
     let look = SecondLook(at: running.processID)
     let symbols = SymbolSource(directories: [], stored: nil, readsFiles: false)
     var (waiting, chained, refuted) = (0, 0, 0)
-    var circles: [Int] = []
+    var cycles: [Int] = []
     for _ in 1...Self.count {
       let snapshot = try reader.snapshot()
       let waits = CrashReport(snapshot: snapshot, symbolicating: false).waits
@@ -33,34 +33,34 @@ import Testing
       guard !waits.deadlocks.isEmpty else { continue }
       let first = SnapshotWaits(of: snapshot, symbols: symbols)
       #expect(first.deadlocks.count == waits.deadlocks.count)
-      circles += try #require(look.deadlocks(of: first)).map(\.waits.count)
+      cycles += try #require(look.deadlocks(of: first)).map(\.waits.count)
       refuted += 1
     }
     print(
       "\(Self.count) reads: \(waiting) waits for an owner, \(chained) for one that waits; \(refuted) second looks"
     )
-    #expect(circles.isEmpty, "\(circles.count), of \(Set(circles)) threads")
+    #expect(cycles.isEmpty, "\(cycles.count), of \(Set(cycles)) threads")
     #expect(waiting > Self.count / 10 && chained > 0)
   }
 
   /// New tasks get the memory of old ones, and most of them wait for another one.
-  @Test func tasksThatEndAreNeverInACircle() async throws {
+  @Test func tasksThatEndAreNeverInACycle() async throws {
     let victim = try await LiveVictim()
     let running = try victim.start("tasks", "churn", "4", "waits")
     try running.waitForLine("blocked")
     let reader = try OutsideReader(running.processID)
     var (tasks, waiting, unseen) = (0, 0, 0)
-    var circles: [Int] = []
+    var cycles: [Int] = []
     for _ in 1...Self.count {
       let found = try #require(reader.tasks())
       tasks += Int(found.count)
       waiting += found.groups.lazy.flatMap(\.records).count { $0.awaited != 0 }
       if found.bytesUnseen > 0 { unseen += 1 }
-      circles += found.circles.map(\.count)
+      cycles += found.cycles.map(\.count)
     }
     print(
       "\(Self.count) reads: \(tasks) tasks, \(waiting) wait for a task; \(unseen) reads not whole")
-    #expect(circles.isEmpty, "\(circles.count), of \(Set(circles)) tasks")
+    #expect(cycles.isEmpty, "\(cycles.count), of \(Set(cycles)) tasks")
     #expect(tasks > Self.count && waiting > 0)
   }
 }

@@ -48,18 +48,18 @@ import Testing
         ("mutex-2", 2), ("queue-3", 3), ("write-2", 2), ("mutex-self", 1), ("queue-2", 2),
         ("mutex-3", 3), ("write-3", 3), ("mutex-task", 2),
       ], Way.allCases))
-  func aCircleIsADeadlock(scene: String, count: Int, way: Way) async throws {
+  func aCycleIsADeadlock(scene: String, count: Int, way: Way) async throws {
     let (shown, text) = try await shown(scene, way)
     #expect(shown.cause?.kind == "deadlock" && shown.cause?.certainty == "certain", "\(text)")
-    let circle = shown.waits.filter(\.deadlocked)
-    #expect(circle.count == count && circle.allSatisfy { $0.certain }, "\(circle)")
-    #expect(Set(circle.compactMap(\.owner)) == Set(circle.map(\.threadID)))
-    #expect(circle.allSatisfy { $0.place?.contains("takeSecond") == true }, "\(circle)")
+    let cycle = shown.waits.filter(\.deadlocked)
+    #expect(cycle.count == count && cycle.allSatisfy { $0.certain }, "\(cycle)")
+    #expect(Set(cycle.compactMap(\.owner)) == Set(cycle.map(\.threadID)))
+    #expect(cycle.allSatisfy { $0.place?.contains("takeSecond") == true }, "\(cycle)")
     let kind = scene.prefix { $0 != "-" }
     #expect(
-      circle.allSatisfy { $0.kind == (kind == "write" ? "write-lock" : String(kind)) }, "\(circle)")
+      cycle.allSatisfy { $0.kind == (kind == "write" ? "write-lock" : String(kind)) }, "\(cycle)")
     if kind == "queue" {
-      #expect(Set(circle.map(\.name)) == Set((0..<count).map { "crash-lab.\($0)" }))
+      #expect(Set(cycle.map(\.name)) == Set((0..<count).map { "crash-lab.\($0)" }))
     }
     // The head shows where each of the two threads waits.
     let head = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(10)
@@ -124,7 +124,7 @@ import Testing
   @Test(
     arguments: [("swift-2", 2), ("swift-3", 3), ("swift-self", 1), ("queue-self", 0)],
     [BuildConfiguration.asTested, .release])
-  func aCrashThatRefusesACircleNamesIt(
+  func aCrashThatRefusesACycleNamesIt(
     of scene: (name: String, count: Int), _ build: BuildConfiguration
   ) async throws {
     let (scene, count) = scene
@@ -134,10 +134,10 @@ import Testing
     _ = try await victim.process()
     let (shown, text) = try await LiveVictim.shown(
       try #require(try victim.reports().first).path, as: Shown.self)
-    let circle = shown.waits.filter(\.deadlocked)
-    #expect(circle.count == count, "\(text)")
+    let cycle = shown.waits.filter(\.deadlocked)
+    #expect(cycle.count == count, "\(text)")
     #expect(shown.cause?.kind == (count == 0 ? "deadlock" : "swift-fatal-error"), "\(text)")
-    #expect(text.contains("Deadlock: ") == !circle.isEmpty)
+    #expect(text.contains("Deadlock: ") == !cycle.isEmpty)
   }
 
   // MARK: - Reports
