@@ -35,9 +35,8 @@ struct DumpConversion: ~Copyable {
   var privacy = ReportPrivacy.full
   /// Tasks that were found in the memory of the process after its dump; nil if no search was made.
   var tasks: AllTasks?
-  /// Examines the process again, to refute deadlocks in the dump of a running process; nil if the process is not
-  /// examined again.
-  var secondLook: SecondLook?
+  /// The context switches of the process's threads before the dump; nil if nothing counted them.
+  var contextSwitches: ContextSwitches?
 
   /// The result of one dump's conversion.
   struct Result {
@@ -79,8 +78,9 @@ struct DumpConversion: ~Copyable {
       // If the converter ended during the previous attempt, names are not searched for, because the report is more
       // important than the names in it.
       if let symbols, claim.isHarmless { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-      if let secondLook, claim.isHarmless {
-        snapshot.removeDeadlocks(refutedBy: secondLook, symbols: symbols?.source ?? SymbolSource())
+      if let contextSwitches, claim.isHarmless {
+        snapshot.removeDeadlocks(
+          ofThreadsThatRanSince: contextSwitches, symbols: symbols?.source ?? SymbolSource())
       }
       // If a file of a module could not be read for a temporary reason, this attempt fails, so that the next attempt
       // can find the names. The failure counts toward the dump's attempts, because the cause can also be a damaged

@@ -61,11 +61,12 @@ enum CaptureCommand: Subcommand {
     var process = try moment.find { () throws(ToolError) in
       try RequestedProcess(processID, database: arguments["--database"])
     }
+    let contextSwitches = ContextSwitches(of: processID)
     try process.send(request, at: moment)
     let reportID = try process.wait(for: request, seconds: seconds)
     let processed = try processIntermediateDump(
       reportID, database: process.database, tasks: process.tasks,
-      secondLook: SecondLook(at: processID))
+      contextSwitches: contextSwitches)
     guard let processed else {
       return Terminal.print(
         "report \(reportID), made by another converter; "

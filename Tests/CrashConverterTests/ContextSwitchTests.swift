@@ -9,8 +9,8 @@ import Testing
 
 @testable import CrashConverter
 
-/// Deadlocks of threads of this process, as a dump shows them and as they are.
-@Suite struct SecondLookTests {
+/// Deadlocks of threads of this process, as a dump shows them, and whether the threads have run since.
+@Suite struct ContextSwitchTests {
   /// A thread that takes a mutex twice, and so waits for itself until another thread returns the mutex.
   @safe
   private final class Waiter: @unchecked Sendable {
@@ -68,7 +68,6 @@ import Testing
     }
   }
 
-  private let look = SecondLook(at: getpid())
   private let symbols = SymbolSource(directories: [], stored: nil, readsFiles: false)
 
   private func deadlocks(of snapshot: ProcessSnapshot) -> Int {
@@ -77,41 +76,55 @@ import Testing
 
   @Test func aDeadlockStays() {
     let waiter = Waiter()
+    let switches = ContextSwitches(of: getpid())
     var snapshot = waiter.snapshot
     let before = snapshot
     #expect(deadlocks(of: snapshot) == 1)
-    snapshot.removeDeadlocks(refutedBy: look, symbols: symbols)
+    snapshot.removeDeadlocks(ofThreadsThatRanSince: switches, symbols: symbols)
     #expect(snapshot == before && deadlocks(of: snapshot) == 1)
     waiter.free()
   }
 
   @Test func aThreadThatHasContinuedIsInNone() {
     let waiter = Waiter()
+    let switches = ContextSwitches(of: getpid())
     var snapshot = waiter.snapshot
     #expect(deadlocks(of: snapshot) == 1)
     waiter.free()
-    snapshot.removeDeadlocks(refutedBy: look, symbols: symbols)
+    snapshot.removeDeadlocks(ofThreadsThatRanSince: switches, symbols: symbols)
     #expect(deadlocks(of: snapshot) == 0)
     #expect(
       snapshot.threads.first?.systemCall
         == snapshot.threads.first?.systemCallNumber.map(String.init))
   }
 
-  /// The dump was read while the lock was passed on.
-  @Test func anOwnerOfAnotherMomentIsNone() {
+  /// The thread began to wait after the count, so it may have had the lock when the dump was requested.
+  @Test func aThreadThatCameLaterIsInNone() {
+    let switches = ContextSwitches(of: getpid())
     let waiter = Waiter()
     var snapshot = waiter.snapshot
-    unsafe waiter.mutex.pointee.__data.__owner = 1
-    snapshot.removeDeadlocks(refutedBy: look, symbols: symbols)
+    snapshot.removeDeadlocks(ofThreadsThatRanSince: switches, symbols: symbols)
     #expect(deadlocks(of: snapshot) == 0)
     waiter.free()
   }
 
-  /// The process that the dump is from has ended.
-  @Test func withoutAProcessNothingIsRefuted() {
+  /// A thread that was stopped has its registers and its call of one moment.
+  @Test func aStoppedThreadStays() {
+    let switches = ContextSwitches(of: getpid())
     let waiter = Waiter()
     var snapshot = waiter.snapshot
-    snapshot.removeDeadlocks(refutedBy: SecondLook(at: .max), symbols: symbols)
+    snapshot.threads[0].captureMethod = .stopped
+    let before = snapshot
+    snapshot.removeDeadlocks(ofThreadsThatRanSince: switches, symbols: symbols)
+    #expect(snapshot == before)
+    waiter.free()
+  }
+
+  /// The process had ended when its threads were to be counted.
+  @Test func withoutCountsNothingIsRefuted() {
+    let waiter = Waiter()
+    var snapshot = waiter.snapshot
+    snapshot.removeDeadlocks(ofThreadsThatRanSince: ContextSwitches(of: .max), symbols: symbols)
     #expect(deadlocks(of: snapshot) == 1)
     waiter.free()
   }

@@ -1,0 +1,63 @@
+package import CrashReport
+internal import PendingDumps
+package import ProcessSnapshot
+package import Stackwalk
+
+/// The number of context switches of each thread of a process, counted before a dump of the process is requested.
+///
+/// If a dump does not stop the threads, their system calls are read first, and the locks later. In between, a thread
+/// can get the lock that it waited for, and then seems to wait for itself. A thread without a context switch since this
+/// count has waited all the time, so all facts about it are of one moment. The kernel shows these counts to every user
+/// who sees the process, even if Yama restricts ptrace(2).
+///
+/// Source: proc_pid_status(5), voluntary_ctxt_switches and nonvoluntary_ctxt_switches.
+package struct ContextSwitches {
+  private let processID: Int32
+  private let counts: [UInt32: [Substring]]
+
+  /// Counts the context switches of all threads of a process, with three system calls per thread.
+  ///
+  /// If the process does not exist, there are no counts, and no thread is known to have run.
+  package init(of processID: Int32) {
+    self.processID = processID
+    let directory = try? Directory(path: "/proc/\(processID)/task")
+    let names = (try? directory?.names()) ?? []
+    counts = names.compactMap(UInt32.init)
+      .reduce(into: [:]) { $0[$1] = Self.count(of: $1, in: processID) }
+  }
+
+  /// True if the thread has run, started or ended since; false if the process has ended since.
+  package func hasRun(_ thread: UInt32) -> Bool {
+    guard !counts.isEmpty, Self.exists(processID) else { return false }
+    let count = Self.count(of: thread, in: processID)
+    return count == nil || count != counts[thread]
+  }
+
+  private static func exists(_ processID: Int32) -> Bool {
+    SystemFile.text("/proc/\(processID)/stat") != nil
+  }
+
+  private static func count(of thread: UInt32, in processID: Int32) -> [Substring]? {
+    let text = SystemFile.text("/proc/\(processID)/task/\(thread)/status")
+    return text?.split(separator: "\n").filter { $0.contains("ctxt_switches") }
+  }
+}
+
+extension ProcessSnapshot {
+  /// Removes deadlocks with threads that have run since `switches`, by removing the arguments of these threads' system
+  /// calls.
+  ///
+  /// Other waits are kept, and so are threads that were stopped: their registers and their calls are of one moment.
+  package mutating func removeDeadlocks(
+    ofThreadsThatRanSince switches: ContextSwitches, symbols: SymbolSource
+  ) {
+    let waiting = Set(
+      Deadlock.all(in: self, symbols: symbols).flatMap { $0.waits.map(\.threadID) })
+    for index in threads.indices
+    where waiting.contains(threads[index].id) && threads[index].captureMethod == .kernel
+      && switches.hasRun(threads[index].id)
+    {
+      threads[index].systemCall = threads[index].systemCallNumber.map { "\($0)" }
+    }
+  }
+}
