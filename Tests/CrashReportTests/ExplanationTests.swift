@@ -256,7 +256,7 @@ import Testing
     let report = CrashReport(snapshot: asserted, symbolicating: false)
     #expect(report.message == "app.c:3: f: Assertion `x' failed.")
     #expect(report.explanation == "A C assertion failed, and called abort().")
-    // The head does not repeat the message.
+    // The head has the message without the explanation, which says the same.
     #expect(!report.head(isFull: true).paragraphs.contains { $0.contains("assertion") })
   }
 

@@ -117,7 +117,7 @@
           prefersStored: prefersStored)
         let frames = Stackwalker(snapshot: snapshot, symbols: symbols).frames(of: thread, limit: 9)
         #expect(names(frames).contains("kept") == prefersStored)
-        // Other modules are still read.
+        // The names of other functions are still read from the file.
         #expect(names(frames).contains { $0.contains("outermostCall") })
       }
     }

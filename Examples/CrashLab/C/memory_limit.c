@@ -24,9 +24,9 @@ static int put(const char *directory, const char *name, const char *text) {
   return count == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-// Runs a program outside the group, which removes the group when no process is left in it. It is
-// not a forked child, because that would share pages with this process, and the kernel copies each
-// shared page that a dump reads (Linux mm/gup.c, gup_must_unshare).
+// Runs a program outside the group. The program removes the group when no process is left in it. It
+// is not a forked child, because that would share pages with this process, and the kernel copies
+// each shared page that a dump reads (Linux mm/gup.c, gup_must_unshare).
 static int remove_when_empty(const char *directory, pid_t parent) {
   char script[512];
   snprintf(script, sizeof script,

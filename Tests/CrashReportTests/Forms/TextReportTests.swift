@@ -75,7 +75,7 @@ import Testing
       let found = try #require(rest.firstRange(of: part), "no \(part) in\n\(rest)")
       rest = rest[found.upperBound...]
     }
-    // The value is shown once only.
+    // The request's ID is shown once only.
     #expect(text.ranges(of: "8C2E").count == 1)
     let page = HTMLReport.text(of: report)
     let place = try #require(page.firstRange(of: "in App.run() at main.swift:3"))

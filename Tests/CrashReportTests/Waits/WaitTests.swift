@@ -214,7 +214,7 @@ import Testing
     defer { unsafe shared.deallocate() }
     unsafe pthread_rwlock_init(shared, nil)
     unsafe pthread_rwlock_wrlock(shared)
-    // Sets the mark of a waiting thread.
+    // The words are read with the mark of a waiting thread added.
     let place = unsafe UnsafeMutableRawBufferPointer(start: shared, count: 56)
     #expect(unsafe place[8] == 1)
     let found = unsafe words(UnsafeRawBufferPointer(place), at: 8, marking: 8)

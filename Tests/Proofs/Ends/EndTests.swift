@@ -32,7 +32,7 @@ import Testing
     #expect(directory.pending == [])
     let ends = try directory.ends()
     try #require(ends.count == 1)
-    // Such a report is uploaded only on request.
+    // A report of an end is uploaded only on request.
     #expect(ends[0].state == .completed)
     #expect(ends[0].snapshot.process.product == "CrashLab")
     #expect(ends[0].snapshot.process.executablePath?.hasSuffix("/crash-lab") == true)

@@ -77,7 +77,7 @@ import Testing
     let waits = run.report.calls.count {
       $0.role == .crashing && $0.number == Self.futex && $0.arguments[1] == Self.wait
     }
-    // One millisecond each; see `ThreadStopper.waitUntilStopped`.
+    // Each wait takes one millisecond; see `ThreadStopper.waitUntilStopped`.
     #expect(waits <= 25)
     let threads = try #require(run.reports.snapshots.first).threads
     let deaf = threads.filter { $0.name == "deaf" }

@@ -20,7 +20,7 @@ struct GoneBinaryTests {
     let reports = try ReportDirectory(database)
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let snapshot = try #require(reports.snapshots.first)
-    // A section that needs such a page is abandoned.
+    // A section whose code is on a page that cannot be read would be abandoned.
     #expect(snapshot.capture.sectionsAbandoned == 0, "\(snapshot.capture)")
     let program = try #require(snapshot.modules.first)
     #expect(program.path == "/mnt/file" && !program.buildID.isEmpty, "\(snapshot.modules)")

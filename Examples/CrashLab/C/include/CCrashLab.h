@@ -145,8 +145,7 @@ int crashlab_make_threads(int most, size_t stack_size);
 int crashlab_count_arenas(void);
 
 // crashlab_enter_memory_cgroup puts the process into a new memory cgroup with 1 GiB, which is
-// removed when the process ends; crashlab_leave_memory then reduces the free memory to this number
-// of bytes.
+// removed when the process ends; crashlab_leave_memory then reduces the free memory to `bytes`.
 void crashlab_enter_memory_cgroup(void);
 void crashlab_leave_memory(size_t bytes);
 
