@@ -26,9 +26,9 @@ package struct AllTasks: Sendable, Equatable {
 }
 
 extension AllTasks {
-  /// The circles of tasks, each of which waits for the next one, so that none of them can continue.
+  /// The cycles of tasks, each of which waits for the next one, so that none of them can continue.
   ///
-  /// Each circle contains the IDs of its tasks.
+  /// Each cycle contains the IDs of its tasks.
   package var circles: [[UInt64]] {
     var awaited: [UInt64: UInt64] = [:]
     for record in groups.lazy.flatMap(\.records) where record.awaited != 0 {
@@ -37,7 +37,7 @@ extension AllTasks {
     return Circles.all(from: awaited.keys.sorted()) { awaited[$0] }
   }
 
-  /// At most `limit` groups, the largest first; groups with tasks of circles are preferred.
+  /// At most `limit` groups, the largest first; groups with tasks of cycles are preferred.
   package func groups(atMost limit: Int) -> [TaskGroup] {
     groups.first(limit, circles: groups.count > limit ? Set(circles.joined()) : [])
   }

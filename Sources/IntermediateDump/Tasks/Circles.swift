@@ -1,9 +1,9 @@
-/// Finds the circles in a graph in which each node leads to at most one other node.
+/// Finds the cycles in a graph in which each node leads to at most one other node.
 package enum Circles {
-  /// Returns each circle once, as its nodes in the order in which each leads to the next.
+  /// Returns each cycle once, as its nodes in the order in which each leads to the next.
   ///
   /// - Parameters:
-  ///   - nodes: the nodes from which walks begin; the order decides at which node a circle begins.
+  ///   - nodes: the nodes from which walks begin; the order decides at which node a cycle begins.
   ///   - next: the node to which a node leads; nil for the end of a walk.
   package static func all<Node: Hashable>(
     from nodes: some Sequence<Node>, next: (Node) -> Node?

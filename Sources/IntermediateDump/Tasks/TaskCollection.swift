@@ -3,7 +3,7 @@ package struct TaskCollection {
   /// The maximum number of tasks that are kept.
   package static let taskLimit = 1 << 18
 
-  /// The maximum number of tasks in circles whose records are kept in any case.
+  /// The maximum number of tasks in cycles whose records are kept in any case.
   private static let circleLimit = 256
 
   /// The maximum number of tasks of each group of which the unit of work is kept.
@@ -32,10 +32,10 @@ package struct TaskCollection {
 
   // MARK: - What tasks wait for
 
-  /// For the address of each task that waits for another one, the address of that one.
+  /// Maps the address of each waiting task to the address of the task for which it waits.
   ///
-  /// A task that waits for a task group waits for the group's only task. If the group has several tasks, or if not all
-  /// memory was searched, it is not known for which of them.
+  /// A task that waits for a task group counts as waiting for the group's task if the group has only one. If the group
+  /// has several tasks, or if not all memory was searched, the waiting task has no entry.
   private var awaited: [UInt64: UInt64] {
     var children: [UInt64: [UInt64]] = [:]
     if bytesUnseen == 0 {
@@ -54,22 +54,22 @@ package struct TaskCollection {
     return awaited
   }
 
-  /// The addresses of the tasks of each circle.
+  /// The addresses of the tasks of each cycle.
   private func circles(_ awaited: [UInt64: UInt64]) -> [[UInt64]] {
     Circles.all(from: tasks.lazy.map(\.address).filter { awaited[$0] != nil }) { awaited[$0] }
   }
 
-  /// The tasks of circles, as many circles as together have at most `circleLimit` tasks.
+  /// The addresses of the tasks of complete cycles; leaves out each cycle that would exceed `circleLimit` tasks in all.
   private static func kept(_ circles: [[UInt64]]) -> Set<UInt64> {
     var kept: Set<UInt64> = []
     for circle in circles where kept.count + circle.count <= circleLimit { kept.formUnion(circle) }
     return kept
   }
 
-  /// Reads the tasks of each circle a second time, and removes the waits of the tasks that have changed.
+  /// Reads the tasks of each cycle a second time, and removes the waits of the tasks that have changed.
   ///
   /// In a live process, tasks change while they are read one after the other: a task can end, and another one can get
-  /// its memory. But a wait for a task ends only if that task ends. So if each task of a circle has the same ID and
+  /// its memory. But a wait for a task ends only if that task ends. So if each task of a cycle has the same ID and
   /// waits for the same task in both readings, all these waits existed between the two readings.
   ///
   /// - Parameter read: reads the task at an address from the memory of this moment.
@@ -92,9 +92,9 @@ package struct TaskCollection {
   /// first.
   ///
   /// - Parameters:
-  ///   - limit: the maximum number of groups. Groups with tasks of circles are kept first.
+  ///   - limit: the maximum number of groups. Groups with tasks of cycles are kept first.
   ///   - recordLimit: the maximum number of tasks of each group of which a record is kept, in addition to those of
-  ///     circles.
+  ///     cycles.
   package func groups(limit: Int, recordLimit: Int) -> [TaskGroup] {
     struct Key: Hashable {
       let state: TaskState
@@ -136,9 +136,9 @@ package struct TaskCollection {
 }
 
 extension [TaskGroup] {
-  /// At most `limit` groups in the same order: the groups with tasks of circles, and the first of the others.
+  /// At most `limit` groups in the same order: the groups with tasks of cycles, and the first of the others.
   ///
-  /// - Parameter circles: the IDs of the tasks of circles.
+  /// - Parameter circles: the IDs of the tasks of cycles.
   package func first(_ limit: Int, circles: Set<UInt64>) -> [TaskGroup] {
     guard count > limit else { return self }
     guard !circles.isEmpty else { return Array(prefix(limit)) }
