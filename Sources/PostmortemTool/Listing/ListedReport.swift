@@ -159,7 +159,7 @@ struct ListedReport {
 }
 
 extension Array {
-  /// Moves the elements into a new order without copying them.
+  /// Moves the elements into a new order by swaps, without copying them.
   ///
   /// - Parameter sources: for each new position, the index of the element to move there; each index occurs once.
   mutating func permute(_ sources: [Int]) {

@@ -177,7 +177,8 @@ private struct UserChanger {
     "capsh": ["--user", "--uid"], "start-stop-daemon": ["-c", "--chuid"],
   ]
 
-  /// Returns nil if the command's first word is not a program that runs a command as another user.
+  /// Finds the program in the first word of a command; returns nil if that program does not run a command as another
+  /// user.
   init?(_ command: [String]) {
     guard let word = command.first?.split(separator: "/").last.map(String.init) else { return nil }
     let options = Self.byOption[word] ?? []
