@@ -127,7 +127,7 @@ package struct MemoryCgroup {
   }
 }
 
-/// Counters of the whole machine.
+/// Values from `/proc` that apply to the whole machine.
 package enum MachineCounts {
   /// The number of processes that were killed since boot because memory ran out.
   package static var kills: UInt64? {

@@ -26,7 +26,9 @@ struct Arguments {
     }
   }
 
-  /// Sorts the words of a hidden subcommand that only programs call; `flags` and `options` contain only names.
+  /// Sorts the words of a hidden subcommand that only programs call.
+  ///
+  /// `flags` and `options` contain the names of the flags and options that the subcommand accepts.
   init(
     _ words: [String], flags: Set<String> = [], options: Set<String> = [],
     operands: ClosedRange<Int>, help: String

@@ -96,7 +96,7 @@ private struct QuietMoment {
   /// Examines the process, and tries again a few times after an error, because the process may just be writing a
   /// dump.
   ///
-  /// Writing a dump takes milliseconds.
+  /// Writing a dump usually takes milliseconds.
   ///
   /// - Throws: the error of the last examination.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
@@ -182,7 +182,7 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Makes the last check, and sends the request directly afterward.
+  /// Checks the process one last time, and immediately sends the request.
   mutating func send(
     _ request: CaptureRequest, at moment: QuietMoment
   ) throws(ToolError) {

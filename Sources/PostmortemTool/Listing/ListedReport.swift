@@ -66,7 +66,8 @@ struct ListedReport {
 
   /// All reports of a database with their facts, oldest crash first.
   ///
-  /// If the index lacks a report, the report is read in a separate process and added to the index.
+  /// If the index lacks a report, the report is read in a separate process and, if `isStoring` is true, added to the
+  /// index.
   ///
   /// - Parameters:
   ///   - needsNames: true to also read reports that were made before the search for their functions' names was
