@@ -7,8 +7,8 @@
 ///
 /// The offsets in a task object on 64-bit Linux are: reference count 0x08, flags 0x20, low half of the ID 0x24, next
 /// function 0x38, context of this function 0x40, status 0x60, first status record 0x68, first slab 0x78, high half of
-/// the ID 0x90, base priority 0x98, record of what the task waits for 0xA0. A child task's parent follows the object;
-/// the group of a group's child follows 16 bytes later.
+/// the ID 0x90, base priority 0x98, record of what the task waits for 0xA0. The parent of a child task is right after
+/// the object; the task group of a group's child is 16 bytes after the end of the object.
 package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of functions that are read from the chain of a task's suspended functions.
   package static var frameLimit: Int { 16 }
