@@ -145,7 +145,8 @@ struct ReportTable {
     return ids.map { String($0.prefix(length)) }
   }
 
-  /// A time as an age in seconds, minutes, hours or days; as a date if the time is over a month ago or in the future.
+  /// A time as an age in seconds, minutes, hours or days; as a date if the time is at least 31 days ago or more than a
+  /// minute in the future.
   func age(of time: Timestamp) -> String {
     let seconds = now.seconds.clampedSubtracting(time.seconds)
     func ago(_ count: Int64, _ unit: String) -> String { "\(count) \(unit) ago" }
