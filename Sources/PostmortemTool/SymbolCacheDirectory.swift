@@ -4,7 +4,7 @@ internal import Stackwalk
 
 /// The symbol cache of this user: a directory of small files, of which the oldest ones are removed.
 ///
-/// The cache is used only if no other user can write to the directory and its parent directory.
+/// The cache is used only if no other user can write to the directory or to its parent directory.
 final class SymbolCacheDirectory: SymbolStore {
   /// The environment variable that turns the cache off, whatever its value is.
   static let variable = "POSTMORTEM_NO_SYMBOL_CACHE"
