@@ -1,4 +1,4 @@
-/// The signals of Linux, with their numbers, names, codes and classes; each signal has one row.
+/// The standard signals of Linux (1 to 31), with their numbers, names, codes and classes; each signal has one row.
 ///
 /// All lists of signals come from this table: the signals that the handler captures, faults, signals that ask a
 /// process to end, signals that the package's threads block, and the names in reports.

@@ -118,7 +118,7 @@ package struct PendingDumpBound {
     var total: Int64 = 0
     for (index, file) in newestFirst.enumerated() {
       // Holes in a file take no blocks, so the size on disk counts if it is less than the file size. Blocks beyond
-      // the end of a file do not count, because they are released below.
+      // the end of a file do not count, because `releaseBlocks` frees them.
       let size = min(max(0, Int64(file.status.st_size)), Int64(file.status.st_blocks) &* 512)
       total = total.addingReportingOverflow(size).partialValue
       if total > Self.maximumSize, index > 0 {

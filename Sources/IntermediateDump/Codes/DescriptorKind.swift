@@ -1,10 +1,11 @@
-/// The kind of an open file, according to its link in `/proc/self/fd`; the values of the key `descriptorKind`.
+/// The kind of an open file, according to the text of its link in `/proc` and its open flags; the values of the key
+/// `descriptorKind`.
 public enum DescriptorKind: UInt8, DumpCode {
   /// A file or a named pipe that was opened by its path and is none of the other kinds.
   case file = 1
   /// A directory that was opened with O_DIRECTORY.
   case directory = 2
-  /// A file below `/dev`.
+  /// A file below `/dev`, except below `/dev/shm`.
   case device = 3
   case socket = 4
   /// A pipe without a name.

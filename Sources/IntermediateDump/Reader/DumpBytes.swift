@@ -17,7 +17,9 @@ package struct DumpBytes: Sendable {
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }
 
-  /// Reads a dump from a regular file, which is not mapped, because the file may shrink meanwhile.
+  /// Reads a dump from a regular file.
+  ///
+  /// The file is not mapped, because reading a mapped page beyond the end of a file that has shrunk raises SIGBUS.
   ///
   /// - Parameters:
   ///   - descriptor: a descriptor that is open for reading; the initializer duplicates it.

@@ -32,10 +32,10 @@ package struct TaskCollection {
 
   // MARK: - What tasks wait for
 
-  /// For the address of each task that waits for another one, the address of that one.
+  /// Maps the address of each waiting task to the address of the task for which it waits.
   ///
-  /// A task that waits for a task group waits for the group's only task. If the group has several tasks, or if not all
-  /// memory was searched, it is not known for which of the group's tasks the task waits.
+  /// A task that waits for a task group counts as waiting for the group's task if the group has only one. If the group
+  /// has several tasks, or if not all memory was searched, the waiting task has no entry.
   private var awaited: [UInt64: UInt64] {
     var children: [UInt64: [UInt64]] = [:]
     if bytesUnseen == 0 {
@@ -59,7 +59,7 @@ package struct TaskCollection {
     Cycles.all(from: tasks.lazy.map(\.address).filter { awaited[$0] != nil }) { awaited[$0] }
   }
 
-  /// The tasks of cycles, as many cycles as together have at most `cycleLimit` tasks.
+  /// The addresses of the tasks of complete cycles; leaves out each cycle that would exceed `cycleLimit` tasks in all.
   private static func kept(_ cycles: [[UInt64]]) -> Set<UInt64> {
     var kept: Set<UInt64> = []
     for cycle in cycles where kept.count + cycle.count <= cycleLimit { kept.formUnion(cycle) }

@@ -7,10 +7,10 @@
 ///
 /// The offsets in a task object on 64-bit Linux are: reference count 0x08, flags 0x20, low half of the ID 0x24, next
 /// function 0x38, context of this function 0x40, status 0x60, first status record 0x68, first slab 0x78, high half of
-/// the ID 0x90, base priority 0x98, record of what the task waits for 0xA0. A child task's parent follows the object;
-/// the group of a group's child follows 16 bytes later.
+/// the ID 0x90, base priority 0x98, record of what the task waits for 0xA0. The parent of a child task is right after
+/// the object; the task group of a group's child is 16 bytes after the end of the object.
 package struct TaskReader<Memory: TaskMemory> {
-  /// The maximum number of functions of a task's chain that are read.
+  /// The maximum number of functions that are read from the chain of a task's suspended functions.
   package static var frameLimit: Int { 16 }
 
   /// Bits of the flags: a child task, a future, a child of a group, `async let`, a preferred executor, a name.
@@ -49,7 +49,7 @@ package struct TaskReader<Memory: TaskMemory> {
     guard flags & 0xFFFF_FFFF & ~Self.knownFlags == 0, flags >> 32 != 0 || high & 0xFFFF_FFFF != 0,
       high & 0xFFF0_0000 == 0, flags & Self.childFlags == 0 || flags & Self.childFlag != 0
     else { return nil }
-    // The priority is never lower than that with which the task was created.
+    // The current priority is never lower than the base priority, which the task got when it was created.
     guard status & ~Self.knownStatus == 0, status & Self.isComplete == 0,
       base <= 0xFF, status & 0xFF >= base, hasRecordsAndSlabs(address)
     else { return nil }

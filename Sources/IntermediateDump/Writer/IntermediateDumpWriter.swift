@@ -256,8 +256,8 @@ public struct IntermediateDumpWriter: ~Copyable {
         offset &+= result
         attempts = 0
       } else if attempts >= 1024 {
-        // After so many failed attempts in a row, the error is not temporary. A write of 0 bytes sets no errno, so
-        // EIO is used.
+        // After 16 failed attempts in a row, or 1,024 if a signal interrupted each of them, the error counts as
+        // permanent. A write of 0 bytes sets no errno, so EIO is used.
         failure = result == 0 ? EIO : Int32(truncatingIfNeeded: 0 &- result)
       }
     }

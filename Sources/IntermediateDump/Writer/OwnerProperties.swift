@@ -7,7 +7,7 @@ package struct OwnerProperties {
   package var processID: UInt32 = 0
   /// The start time; 0 if it is not known.
   ///
-  /// In the next three properties, 0 has the same meaning.
+  /// In `stackStart`, `processNamespace` and `timeNamespace`, 0 also means that the value is not known.
   package var startTime: UInt64 = 0
   package var stackStart: UInt64 = 0
   package var processNamespace: UInt64 = 0
@@ -16,7 +16,7 @@ package struct OwnerProperties {
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?
-  /// These two properties are as in `RunRecord`.
+  /// `isMapped` and `takesRequests` have the same meaning as in `RunRecord`.
   package var isMapped = false
   package var takesRequests = false
 

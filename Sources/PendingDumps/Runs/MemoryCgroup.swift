@@ -70,7 +70,7 @@ package struct MemoryCgroupFiles {
 
   /// Reads the limit from a file; nil if there is no limit or the file cannot be read.
   ///
-  /// In version 1, the limit in bytes of the largest possible number of pages means that there is no limit.
+  /// Version 1 represents the absence of a limit as a huge number, so 2^62 bytes or more count as no limit.
   fileprivate static func limit(in file: Int32) -> UInt64? {
     SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }
@@ -127,7 +127,7 @@ package struct MemoryCgroup {
   }
 }
 
-/// Counters of the whole machine.
+/// Values from `/proc` that apply to the whole machine.
 package enum MachineCounts {
   /// The number of processes that were killed since boot because memory ran out.
   package static var kills: UInt64? {

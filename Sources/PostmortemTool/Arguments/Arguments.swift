@@ -4,7 +4,7 @@ internal import IntermediateDump
 
 /// The words of a command line, sorted into operands, flags and options with a value.
 ///
-/// Source: POSIX.1-2024, 12.2 (Utility Syntax Guidelines), with long names.
+/// Source: POSIX.1-2024, 12.2 (Utility Syntax Guidelines). Long names such as `--json` are an extension.
 struct Arguments {
   private(set) var operands: [String] = []
   private var flags: Set<String> = []
@@ -26,7 +26,9 @@ struct Arguments {
     }
   }
 
-  /// Sorts the words of a hidden subcommand that only programs call; `flags` and `options` contain only names.
+  /// Sorts the words of a hidden subcommand that only programs call.
+  ///
+  /// `flags` and `options` contain the names of the flags and options that the subcommand accepts.
   init(
     _ words: [String], flags: Set<String> = [], options: Set<String> = [],
     operands: ClosedRange<Int>, help: String

@@ -127,7 +127,7 @@ struct Age {
     return units
   }()
 
-  /// Returns nil for a text that is not a duration, or in which a number is greater than a million.
+  /// Reads a duration; returns nil if the text is not a duration, or contains a number greater than a million.
   ///
   /// - Parameter allowsSign: true to accept a leading minus, as in journalctl.
   init?(_ text: String, allowsSign: Bool = false) {
@@ -148,7 +148,7 @@ struct Age {
 
 /// A number of bytes in the forms that options accept, such as "500M", "1G" and "10GiB".
 enum ByteCount {
-  /// Returns nil for a text that is not a size, or that has no unit.
+  /// Reads a number of bytes; returns nil if the text is not a size, or has no unit.
   static func bytes(_ text: String) -> Int64? {
     guard let parts = text.uppercased().wholeMatch(of: /([0-9]{1,9}) *([KMGT]?)(I?B)?/),
       !parts.2.isEmpty || parts.3 != nil, let count = Int64(parts.1)

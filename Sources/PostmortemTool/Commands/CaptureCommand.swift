@@ -98,7 +98,7 @@ private struct QuietMoment {
   /// Examines the process, and tries again a few times after an error, because a process that is writing a dump looks
   /// like one that does not accept requests.
   ///
-  /// Writing a dump takes milliseconds.
+  /// Writing a dump usually takes milliseconds.
   ///
   /// - Throws: the error of the last examination.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
@@ -185,7 +185,7 @@ private struct RequestedProcess: ~Copyable {
     }
   }
 
-  /// Makes the last check, and sends the request directly afterward.
+  /// Checks the process one last time, and immediately sends the request.
   mutating func send(
     _ request: CaptureRequest, at moment: QuietMoment
   ) throws(ToolError) {

@@ -66,7 +66,8 @@ struct ListedReport {
 
   /// All reports of a database with their facts, oldest crash first.
   ///
-  /// If the index lacks a report, the report is read in a separate process and added to the index.
+  /// If the index lacks a report, the report is read in a separate process and, if `isStoring` is true, added to the
+  /// index.
   ///
   /// - Parameters:
   ///   - needsNames: true to also read reports whose facts were stored before the search for function names was
@@ -159,7 +160,7 @@ struct ListedReport {
 }
 
 extension Array {
-  /// Moves the elements into a new order without copying them.
+  /// Moves the elements into a new order by swaps, without copying them.
   ///
   /// - Parameter sources: for each new position, the index of the element to move there; each index occurs once.
   mutating func permute(_ sources: [Int]) {

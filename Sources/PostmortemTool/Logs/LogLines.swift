@@ -244,7 +244,7 @@ private struct JournalEntry {
   private(set) var source = ""
   private static let maximumSourceLength = 4096
 
-  /// Returns nil for a line that does not begin an entry.
+  /// Begins an entry at its first line, which starts with `__CURSOR=`; returns nil for any other line.
   init?(first line: [UInt8]) {
     guard line.starts(with: Array("__CURSOR=".utf8)) else { return nil }
   }
@@ -269,7 +269,7 @@ private struct CRIPart {
   let isLast: Bool
   let text: [UInt8]
 
-  /// Returns nil for a line that is not in this format.
+  /// Parses a line; returns nil if the line is not in the CRI logging format.
   init?(_ line: [UInt8]) {
     // Only the beginning is searched for the time, because the program's own text may contain anything.
     var start = 0

@@ -36,7 +36,7 @@ struct CrashOverview {
   private(set) var versions: [Subject: Group] = [:]
   private(set) var hosts: [Int32: Group] = [:]
 
-  /// The texts, each of which is stored once and referred to by its number.
+  /// The distinct names in the reports; other properties refer to a name by its index in this array.
   private(set) var names: [String] = []
   private var numbers: [String: Int32] = [:]
 
@@ -99,9 +99,9 @@ struct CrashOverview {
 
   /// The days that charts show, which end with the newest crash: at least 14 days, at most 90.
   ///
-  /// A crash on a machine whose clock was ahead does not change these days.
+  /// A crash that is dated later than tomorrow does not change these days, because the clock of its machine was wrong.
   ///
-  /// - Parameter now: the current time; a crash later than tomorrow is assumed to have a wrong time.
+  /// - Parameter now: the current time.
   func shownDays(now: Timestamp) -> ClosedRange<Int32> {
     let tomorrow = Int32(clamping: now.seconds / 86_400 &+ 1)
     let known = all.days.keys.filter { $0 <= tomorrow }

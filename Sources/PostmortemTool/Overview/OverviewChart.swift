@@ -130,7 +130,8 @@ enum OverviewChart {
     Int(Double(count) / Double(top) * 100_000)
   }
 
-  /// The number at which a scale ends: the next number that is 1, 2, 4, 5 or 8 followed by zeros.
+  /// The number at which a scale ends: the smallest number not below `count` that is 1, 2, 4, 5 or 8 followed by
+  /// any number of zeros.
   private static func roundedUp(_ count: Int) -> Int {
     var unit = 1
     while true {

@@ -34,7 +34,7 @@ struct SignalRoom: ~Copyable {
   private let memory: Int32
   private let told: [Int32: ToldStack]
 
-  /// Returns nil if the process's memory cannot be read.
+  /// Reads the table of the threads' alternate stacks; returns nil if the process's memory cannot be read.
   init?(_ processID: Int32, toldStacks address: UInt64) {
     let memory = unsafe open("/proc/\(processID)/mem", O_RDONLY | O_CLOEXEC)
     guard memory >= 0 else { return nil }
@@ -69,9 +69,10 @@ struct SignalRoom: ~Copyable {
     return stacks
   }
 
-  /// Returns nil if there is no room, or if the alternate stack is small and the thread's stack pointer is not known.
+  /// Returns how certain it is that a thread has room; nil if there is no room, or if the alternate stack is small and
+  /// the thread's stack pointer is not known.
   func certainty(of thread: ThreadSignals) -> Certainty? {
-    // Threads have recorded the IDs that they have in their own PID namespace.
+    // The keys of `told` are thread IDs in the PID namespace of the examined process.
     let stack = told[thread.innermostThreadID]
     if stack?.isHandlers == true { return .known }
     let stackPointer = stackPointer(of: thread.threadID)
@@ -93,7 +94,7 @@ struct SignalRoom: ~Copyable {
     return suffices ? .known : nil
   }
 
-  /// Returns nil if the thread is running, or if the kernel does not show the stack pointer.
+  /// Returns a thread's stack pointer; nil if the thread is running, or if the kernel does not show it.
   ///
   /// Source: proc_pid_syscall(5).
   private func stackPointer(of thread: Int32) -> UInt64? {

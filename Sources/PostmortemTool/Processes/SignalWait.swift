@@ -27,8 +27,8 @@ enum SignalWait {
       else { return true }
       return set >> (UInt64(truncatingIfNeeded: signal &- 1) & 63) & 1 == 1
     }
-    // Yama hides the system call that a thread waits in, even from the process's own user. So the thread's state and
-    // wait channel are read instead.
+    // Yama can hide the system call that a thread waits in, even from the process's own user. Then the thread's state
+    // and wait channel are read instead.
     if let text = SystemFile.text(directory + "/stat"),
       text[(text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(") R")
     {
