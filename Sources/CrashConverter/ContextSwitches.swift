@@ -1,4 +1,5 @@
-package import CrashReport
+internal import CrashReport
+internal import IntermediateDump
 internal import PendingDumps
 package import ProcessSnapshot
 package import Stackwalk
