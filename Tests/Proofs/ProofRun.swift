@@ -52,7 +52,10 @@ struct ProofRun {
       "--event-stream-output-path", path,
     ]
     if isFull, case .environment(let name, let value)? = proof.full {
-      process.environment = ProcessInfo.processInfo.environment.merging([name: value]) { $1 }
+      // The user may have chosen a part of the full run, or a number of cases.
+      process.environment = ProcessInfo.processInfo.environment.merging([name: value]) { own, _ in
+        own
+      }
     }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output
