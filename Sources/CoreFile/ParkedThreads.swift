@@ -11,7 +11,9 @@ internal import Stackwalk
 struct ParkedThreads {
   /// The maximum number of the handler's frames, from its futex call to the signal frame.
   private static let maximumFrames = 24
-  /// The function in which threads wait; its name is only known in a program that is not stripped.
+  /// The signal handler in which stopped threads wait.
+  ///
+  /// If the program is stripped, this name is known only if its debug file is found; otherwise no thread is recognized.
   private static let parkingFunction = "pm_handle_stop"
 
   private let snapshot: ProcessSnapshot

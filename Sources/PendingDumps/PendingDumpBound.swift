@@ -34,7 +34,8 @@ package struct PendingDumpBound {
     let name: String
     let status: stat
     let date: Timestamp
-    /// The newness of the file; a larger value is newer (`Timestamp.newness` in `IntermediateDump`).
+    /// The rank of `date`, which is compared before `date` itself: 0 for a possible date, more for a date from a wrong
+    /// clock, which counts as newer (`Timestamp.newness` in `IntermediateDump`).
     let newness: Int
 
     /// True if the left file is newer than the right file.

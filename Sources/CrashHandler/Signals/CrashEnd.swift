@@ -2,8 +2,9 @@ internal import CSignalSafe
 
 /// Restores the previous action of a signal and makes the signal occur again.
 ///
-/// In most cases, the previous action is the default action, which ends the process. This code runs after a dump, and
-/// for a signal for which the handler takes no dump.
+/// In most cases, the previous action is the default action, which ends the process. This code runs after the dump of
+/// a crash that ends the process, for a crash that another handler passed on, and for a signal for which the handler
+/// takes no dump.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 extension Capture {
