@@ -7,11 +7,12 @@ package import Stackwalk
 /// The number of context switches of each thread of a process, counted before a dump of the process is requested.
 ///
 /// If a dump does not stop the threads, their system calls are read first, and the locks later. In between, a thread
-/// can get the lock that it waited for, and then seems to wait for itself. A thread without a context switch since this
-/// count has waited all the time, so all facts about it are of one moment. The kernel shows these counts to every user
-/// who sees the process, even if Yama restricts ptrace(2).
+/// can get the lock that it waited for, and then seems to wait for itself. A thread that waits, and has had no context
+/// switch since this count, has waited all the time, so all facts about it are of one moment. The kernel shows these
+/// counts to every user who sees the process, even if Yama restricts ptrace(2).
 ///
-/// Source: proc_pid_status(5), voluntary_ctxt_switches and nonvoluntary_ctxt_switches.
+/// Source: proc_pid_status(5), State, voluntary_ctxt_switches and nonvoluntary_ctxt_switches. The kernel counts a
+/// context switch when a thread stops running, not when it starts (kernel/sched/core.c, `__schedule`).
 package struct ContextSwitches {
   private let processID: Int32
   private let counts: [UInt32: [Substring]]
@@ -30,17 +31,22 @@ package struct ContextSwitches {
   /// True if the thread has run, started or ended since; false if the process has ended since.
   package func hasRun(_ thread: UInt32) -> Bool {
     guard !counts.isEmpty, Self.exists(processID) else { return false }
-    let count = Self.count(of: thread, in: processID)
-    return count == nil || count != counts[thread]
+    guard let count = Self.count(of: thread, in: processID), count == counts[thread] else {
+      return true
+    }
+    return count.contains { $0.hasPrefix("State:\tR") }
   }
 
   private static func exists(_ processID: Int32) -> Bool {
     SystemFile.text("/proc/\(processID)/stat") != nil
   }
 
+  /// The lines with the thread's state and its two counts; nil if the thread has ended.
   private static func count(of thread: UInt32, in processID: Int32) -> [Substring]? {
     let text = SystemFile.text("/proc/\(processID)/task/\(thread)/status")
-    return text?.split(separator: "\n").filter { $0.contains("ctxt_switches") }
+    return text?.split(separator: "\n").filter {
+      $0.hasPrefix("State:") || $0.contains("ctxt_switches")
+    }
   }
 }
 

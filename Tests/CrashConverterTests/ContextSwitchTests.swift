@@ -17,6 +17,8 @@ import Testing
     let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let id = Atomic<Int32>(0)
     private let isFree = DispatchSemaphore(value: 0)
+    /// True while the thread must run without a pause after it is free.
+    let isBusy = Atomic<Bool>(false)
 
     init() {
       unsafe pthread_mutex_init(mutex, nil)
@@ -27,6 +29,7 @@ import Testing
         id.store(path?.split(separator: "/").last.flatMap { Int32($0) } ?? 0, ordering: .relaxed)
         unsafe pthread_mutex_lock(mutex)
         isFree.signal()
+        while isBusy.load(ordering: .relaxed) {}
       }
       while !isWaiting { usleep(1000) }
     }
@@ -96,6 +99,18 @@ import Testing
     #expect(
       snapshot.threads.first?.systemCall
         == snapshot.threads.first?.systemCallNumber.map(String.init))
+  }
+
+  /// A thread that runs on without a pause has no further context switch yet.
+  @Test func aThreadThatRunsIsInNone() {
+    let waiter = Waiter()
+    waiter.isBusy.store(true, ordering: .relaxed)
+    let switches = ContextSwitches(of: getpid())
+    var snapshot = waiter.snapshot
+    waiter.free()
+    snapshot.removeDeadlocks(ofThreadsThatRanSince: switches, symbols: symbols)
+    waiter.isBusy.store(false, ordering: .relaxed)
+    #expect(deadlocks(of: snapshot) == 0)
   }
 
   /// The thread began to wait after the count, so it may have had the lock when the dump was requested.
