@@ -266,7 +266,7 @@ package enum DatabaseDirectory {
           + (remedy() ?? "chmod 700 \(path)")
           + ", or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
     }
-    // Root may read any user's database, but must not follow another user's link to a database.
+    // Root may use a database of any user. `open(_:links:)` has already refused links whose owner is not trusted.
     guard !isTrusted(status), !isShared(status), geteuid() != 0 else { return }
     var above = stat()
     if let database, unsafe fstat(database, &above) == 0, above.st_uid == status.st_uid { return }

@@ -127,8 +127,10 @@ struct LineProgram {
   private var line: UInt32 = 1
   private var column: UInt64 = 0
 
-  /// Runs the line program at an offset of `.debug_line`, up to the first damaged part; nil if there is no program
-  /// with a valid header, or if a limit is reached.
+  /// Runs the line program at an offset of `.debug_line`.
+  ///
+  /// If the program is damaged or reaches a limit, the table lacks the rest. The result is nil if there is no program
+  /// with a valid header, or if a limit is reached before the program runs.
   static func table(
     at offset: UInt64, in ranges: DWARFRanges, addressSize: Int, limit: WorkLimit
   ) -> LineTable? {

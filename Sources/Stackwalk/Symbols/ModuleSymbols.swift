@@ -49,7 +49,9 @@ package final class ModuleSymbols {
     files.notes + [information?.note, limit.note].compactMap(\.self)
   }
 
-  /// A note that the files contain no names; nil if they contain names.
+  /// A note that the module's files are stripped, so that they contain only the names that other modules link to.
+  ///
+  /// The result is nil if they are not stripped, or if no file was found.
   var missingNames: String? { files.missingNames }
 
   /// Converts an address of the process to the link-time address of the same place.
