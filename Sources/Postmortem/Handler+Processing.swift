@@ -7,18 +7,20 @@ extension Handler {
   /// Converts dumps from earlier runs of this program to reports.
   ///
   /// The call takes tens of milliseconds for each dump. Any number of threads and processes may make this call at the
-  /// same time; each dump still gets only one report. This program's dumps come first, then at most 20 dumps of other
-  /// programs in the same database. Nothing is uploaded.
+  /// same time; each dump still gets only one report. The call converts all dumps of this program first, and then at
+  /// most 20 dumps that other programs left in the same database. It uploads nothing.
   ///
   /// - Parameters:
   ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
-  ///   - storingSymbols: whether each report stores the functions and lines of its crashing thread, if the crashed
-  ///     build still exists. This takes at most about 2 seconds per dump.
+  ///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread. They are
+  ///     read from the crashed build's files, if these still exist. This takes at most about 2 seconds per dump, and 4
+  ///     seconds per call.
   ///   - userStreams: objects that add their own minidump streams to every report.
-  ///   - pruning: the limits for the database. After the conversion, reports beyond these limits are removed, from
-  ///     any program, even if they were not uploaded.
-  /// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted does not
-  ///   make the call fail; the next call tries to convert it again.
+  ///   - pruning: the limits for the database. If the call converted a dump, it then removes the reports that exceed
+  ///     these limits, including reports of other programs and reports that were not uploaded.
+  /// - Returns: a result for each dump, which can be printed as one line. If a dump cannot be converted, the call does
+  ///   not throw, and the next call tries to convert the dump again. The third failure moves the dump to the quarantine
+  ///   directory.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
   ///
   /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
@@ -32,9 +34,9 @@ extension Handler {
       storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning)
   }
 
-  /// Does the same as the synchronous method, but on a separate thread, because the work waits for the disk.
+  /// Does the same as the synchronous method, but on a new thread.
   ///
-  /// The work runs to its end even if the task is canceled. A call in synchronous code uses the synchronous method.
+  /// The work waits for the disk, and would block a thread of Swift concurrency. The work runs to its end even if the calling task is canceled.
   @discardableResult
   public func processIntermediateDumps(
     annotations: [String: String] = [:], storingSymbols: Bool = true,
@@ -47,15 +49,17 @@ extension Handler {
     }
   }
 
-  /// Immediately creates the report for one dump that `dumpWithoutCrash()` took.
+  /// Creates the report for one dump that `dumpWithoutCrash()` took.
+  ///
+  /// Without this call, the report is created by the next call of `processIntermediateDumps`.
   ///
   /// - Parameters:
   ///   - reportID: the ID that `dumpWithoutCrash()` returned.
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
   ///   - userStreams: objects that add streams to the report.
-  /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
-  ///   together with the pending dumps.
-  /// - Throws: `CrashConverterError` if no dump can be processed at all; the dump stays pending.
+  /// - Returns: the result; nil if the database has no dump with this ID, for example because another process has
+  ///   converted it. If the conversion fails, the next call of `processIntermediateDumps` tries again.
+  /// - Throws: `CrashConverterError` if the database cannot be used; the dump stays pending.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrash.
   @discardableResult
@@ -73,9 +77,10 @@ extension Handler {
   ///   - path: the path of the dump.
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
   ///   - userStreams: objects that add streams to the report.
-  /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
-  ///   together with the pending dumps.
-  /// - Throws: `CrashConverterError` if the file is missing or not a dump; a file that is not a dump is kept.
+  /// - Returns: the result; nil if another process converted the dump first. If the conversion fails, the next call of
+  ///   `processIntermediateDumps` tries again, with the copy of the dump in the database.
+  /// - Throws: `CrashConverterError` if the database cannot be used, or if the file cannot be read, is not a dump or
+  ///   belongs to another user; the file is then kept.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
   @discardableResult
@@ -95,9 +100,10 @@ extension Handler {
   /// let isSafeMode = soon.count == 3
   /// ```
   ///
-  /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two for each.
-  /// It changes nothing, and any thread can make it. The result says nothing about runs without a crash. To find
-  /// crashes *in a row*, compare `crashTime` with the times of good runs.
+  /// The call reads the first part of each dump of this program, and of at most the 1,000 newest reports. Reading takes
+  /// a millisecond or two for each file. The call changes no file, and any thread can make it. The result says nothing
+  /// about runs without a crash. To find crashes *in a row*, compare `crashTime` with the times at which runs without a
+  /// crash ended.
   ///
   /// - Parameter limit: the maximum number of crashes to return.
   /// - Returns: the crashes of programs with this handler's identifier, each crash only once.
