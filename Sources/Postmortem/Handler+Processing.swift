@@ -7,13 +7,14 @@ extension Handler {
   /// Converts dumps from earlier runs of this program to reports.
   ///
   /// The call takes tens of milliseconds for each dump. Any number of threads and processes may make this call at the
-  /// same time; each dump still gets only one report. This program's dumps come first, then at most 20 dumps of other
-  /// programs in the same database. Nothing is uploaded.
+  /// same time; each dump still gets only one report. The call converts all dumps of this program first, and then at
+  /// most 20 dumps that other programs left in the same database. It uploads nothing.
   ///
   /// - Parameters:
   ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
-  ///   - storingSymbols: whether each report stores the functions and lines of its crashing thread, if the crashed
-  ///     build still exists. This takes at most about 2 seconds per dump.
+  ///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread. They are
+  ///     read from the crashed build's files, if these still exist. This takes at most about 2 seconds per dump, and 4
+  ///     seconds per call.
   ///   - userStreams: objects that add their own minidump streams to every report.
   ///   - pruning: the limits for the database. After the conversion, the call deletes reports that exceed these
   ///     limits, including reports of other programs and reports that were not uploaded.
@@ -32,9 +33,9 @@ extension Handler {
       storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning)
   }
 
-  /// Does the same as the synchronous method, but on a separate thread, because the work waits for the disk.
+  /// Does the same as the synchronous method, but on a new thread.
   ///
-  /// The work runs to its end even if the task is canceled. A call in synchronous code uses the synchronous method.
+  /// The work waits for the disk, and would block a thread of Swift concurrency. The work runs to its end even if the calling task is canceled.
   @discardableResult
   public func processIntermediateDumps(
     annotations: [String: String] = [:], storingSymbols: Bool = true,
@@ -47,15 +48,17 @@ extension Handler {
     }
   }
 
-  /// Immediately creates the report for one dump that `dumpWithoutCrash()` took.
+  /// Creates the report for one dump that `dumpWithoutCrash()` took.
+  ///
+  /// Without this call, the report is created by the next call of `processIntermediateDumps`.
   ///
   /// - Parameters:
   ///   - reportID: the ID that `dumpWithoutCrash()` returned.
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
   ///   - userStreams: objects that add streams to the report.
-  /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
-  ///   together with the pending dumps.
-  /// - Throws: `CrashConverterError` if no dump can be processed at all; the dump stays pending.
+  /// - Returns: the result; nil if the database has no dump with this ID, for example because another process has
+  ///   converted it. If the conversion fails, the next call of `processIntermediateDumps` tries again.
+  /// - Throws: `CrashConverterError` if the database cannot be used; the dump stays pending.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrash.
   @discardableResult
@@ -73,9 +76,10 @@ extension Handler {
   ///   - path: the path of the dump.
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
   ///   - userStreams: objects that add streams to the report.
-  /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
-  ///   together with the pending dumps.
-  /// - Throws: `CrashConverterError` if the file is missing or not a dump; a file that is not a dump is kept.
+  /// - Returns: the result; nil if another process converted the dump first. If the conversion fails, the next call of
+  ///   `processIntermediateDumps` tries again, with the copy of the dump in the database.
+  /// - Throws: `CrashConverterError` if the database cannot be used, or if the file cannot be read, is not a dump or
+  ///   belongs to another user; the file is then kept.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
   @discardableResult

@@ -1,7 +1,9 @@
 internal import CrashConverter
 internal import Glibc
 
-/// Runs blocking work on a new thread, because Swift concurrency has too few threads to block one.
+/// Runs blocking work on a new thread.
+///
+/// Swift concurrency has only about one thread per processor, so blocking one of them would delay other tasks.
 enum OwnThread {
   typealias Work<Value: Sendable> = @Sendable () throws(CrashConverterError) -> Value
 

@@ -1,7 +1,7 @@
-// These are the public names that `import Postmortem` adds to those of the handler.
+// `import Postmortem` provides the public names of the module `PostmortemHandler`, and the names below.
 
-// The first two imports make these modules direct dependencies, because documentation can link only to pages of
-// direct dependencies, and the landing page links to both modules.
+// The first two imports are for docc, which resolves links only to modules that this module imports directly. The
+// landing page, `Postmortem.docc/Postmortem.md`, links to both modules.
 internal import HangDetection
 internal import PendingDumps
 @_exported import PostmortemHandler

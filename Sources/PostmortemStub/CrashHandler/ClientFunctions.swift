@@ -12,7 +12,8 @@ public func setFirstChanceHandler(_ handler: FirstChanceHandler?) {}
 
 /// Does nothing with the file, because this system has no reports.
 ///
-/// - Returns: whether the handler on Linux would accept this path.
+/// - Returns: false if the path is empty, longer than 1,024 bytes or contains a NUL. On Linux, the result is also false
+///   if there are already 16 other attachments.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   (1...1024).contains(path.utf8.count) && !path.utf8.contains(0)

@@ -31,7 +31,7 @@ extension Handler {
     ])
   }
 
-  /// Does nothing, because this system has no handler that could be installed again.
+  /// Does nothing, because this system has no crash handler.
   @discardableResult
   public func reinstall() -> [Int32] { [] }
 

@@ -3,7 +3,7 @@ public struct WorkContext: Sendable {
   /// Captures no values.
   public static func capture() -> WorkContext { WorkContext() }
 
-  /// Only runs the operation.
+  /// Runs the operation, and does nothing else.
   public func run<Result: ~Copyable, Failure: Error>(
     _ operation: () throws(Failure) -> Result
   ) throws(Failure) -> Result {

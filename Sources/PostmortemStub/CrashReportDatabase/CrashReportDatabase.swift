@@ -1,8 +1,8 @@
 public import IntermediateDump
 
-/// A directory of reports, but only on Linux with glibc.
+/// A directory of reports on Linux with glibc.
 ///
-/// This build is for another system, so no database can be opened.
+/// This build is for another system, where no database can be opened.
 public struct CrashReportDatabase: Sendable {
   /// The directory's path.
   public let path: String

@@ -1,8 +1,8 @@
 internal import CrashReportDatabase
 
-/// Uploads reports, but only on Linux with glibc.
+/// Uploads reports on Linux with glibc.
 ///
-/// This build is for another system, so no uploader can be created.
+/// This build is for another system, where no uploader can be created.
 public final class ReportUploader: Sendable {
   private init() throws(UploadError) {
     throw UploadError(CrashReportDatabaseError.unsupportedHere)

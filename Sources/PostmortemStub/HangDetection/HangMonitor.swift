@@ -1,9 +1,9 @@
 public import CrashHandler
 public import Dispatch
 
-/// Watches for hangs, but only on Linux with glibc.
+/// Detects hangs on Linux with glibc.
 ///
-/// This build is for another system, so no monitor can be created.
+/// This build is for another system, where no monitor can be created.
 public final class HangMonitor: Sendable {
   private init() throws(CrashHandlerError) { throw .unsupportedHere }
 

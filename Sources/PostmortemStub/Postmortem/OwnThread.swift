@@ -1,6 +1,8 @@
 internal import CrashConverter
 
-/// Runs work on the calling thread; on this system, the work throws an error immediately instead of blocking.
+/// Runs work on the calling thread.
+///
+/// On this system, no work blocks: all work throws an error immediately.
 enum OwnThread {
   static func run<Value: Sendable>(
     _ work: @Sendable () throws(CrashConverterError) -> Value
