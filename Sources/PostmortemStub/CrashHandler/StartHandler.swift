@@ -20,5 +20,7 @@ extension CrashHandlerError {
     "this program was not built for Linux with glibc; POSTMORTEM_PLATFORM=linux builds for it")
 }
 
-/// The text for an error number; on this system, no function of this package fails with an error number.
+/// The text for an error number.
+///
+/// Code for all systems calls this function, but on this system, no error has a number.
 func systemErrorText(_ errno: Int32) -> String { "error \(errno)" }
