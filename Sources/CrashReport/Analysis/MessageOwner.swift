@@ -45,9 +45,7 @@ struct MessageOwner {
     let addresses = message.addresses
     guard !addresses.isEmpty, let context = snapshot.exception?.context else { return false }
     return context.generalRegisters.contains { addresses.contains($0.value) }
-      || stride(from: 0, to: NotedWord.stackSize, by: 8).contains { offset in
-        snapshot.memory.word(at: context.stackPointer &+ offset).map(addresses.contains) ?? false
-      }
+      || NotedWord.stackWords(in: snapshot, context).contains { addresses.contains($0.word) }
   }
 
   /// The messages of the Swift runtime, without duplicates.

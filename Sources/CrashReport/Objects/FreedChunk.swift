@@ -55,8 +55,7 @@ extension MemoryFault {
     if let found = context.generalRegisters.first(where: { isUsed(Address($0.value)) }) {
       return (found.name, Address(found.value))
     }
-    return stride(from: 0, to: NotedWord.stackSize, by: 8).lazy
-      .compactMap { snapshot.memory.word(at: context.stackPointer &+ $0) }
-      .map { Address($0) }.first(where: isUsed).map { (nil, $0) }
+    return NotedWord.stackWords(in: snapshot, context).lazy
+      .map { Address($0.word) }.first(where: isUsed).map { (nil, $0) }
   }
 }

@@ -44,6 +44,16 @@ extension NotedWord {
   /// The number of bytes above the stack pointer that are searched for pointers to objects.
   package static let stackSize: UInt64 = 4096
 
+  /// The aligned words in the `stackSize` bytes above the stack pointer that the dump contains, innermost first.
+  static func stackWords(
+    in snapshot: ProcessSnapshot, _ context: CPUContext
+  ) -> [(place: Address, word: UInt64)] {
+    let start = context.stackPointer.alignedDown(to: 8)
+    return stride(from: UInt64(0), to: stackSize, by: 8).compactMap { offset in
+      snapshot.memory.word(at: start &+ offset).map { (start &+ offset, $0) }
+    }
+  }
+
   /// Finds the registers that point to objects or hold a known pattern, and the pointers to objects on the stack.
   ///
   /// - Parameters:
@@ -75,14 +85,11 @@ extension NotedWord {
             place: .register(register.name), value: Address(register.value), meaning: meaning))
       }
     }
-    let stack = context.stackPointer
-    let start = stack.alignedDown(to: 8)
-    for offset in stride(from: UInt64(0), to: stackSize, by: 8) {
-      guard let word = snapshot.memory.word(at: start &+ offset), let found = object(at: word)
-      else { continue }
+    for (place, word) in stackWords(in: snapshot, context) {
+      guard let found = object(at: word) else { continue }
       words.append(
         NotedWord(
-          place: .stack((start &+ offset).distance(above: stack) ?? 0), value: Address(word),
+          place: .stack(place.distance(above: context.stackPointer) ?? 0), value: Address(word),
           meaning: .object(found)))
     }
     return words

@@ -20,7 +20,7 @@ import Testing
     #expect(Set(kinds) == Set(KnownCrash.all.map(\.kind) + QuietEnd.all.map(\.kind)))
     let conditions = try await names(victim, "--list-conditions")
     let known = Set(CrashCondition.all.map(\.name))
-    // Filters that kill change the end, unless the handler is told to forgo the call; `ForgoneCallTests` tests
+    // Filters that kill change the end, unless `HandlerOptions.forgoing` excludes the call; `ForgoneCallTests` tests
     // both cases.
     let unknown = Set(conditions).subtracting(known).filter { !$0.hasSuffix("-killed") }
     #expect(unknown == Self.elsewhere)

@@ -30,7 +30,7 @@ void condition_drop_user(void) {
 }
 
 void condition_change_root(void) {
-  // An empty directory without a name, which nobody has to remove.
+  // The new root is an empty directory that is already removed, so the crash leaves no directory behind.
   char path[] = "/tmp/crash-lab-root-XXXXXX";
   if (!mkdtemp(path)) check(-1, "mkdtemp");
   check(chdir(path), "chdir");
