@@ -34,7 +34,7 @@ func withOwnersRights<Value>(
   } catch {
     guard error.errno == EACCES || error.errno == EPERM else { throw error }
     throw error.adding(
-      "what root has made in it before is root's still: chown -R \(owner.user):\(owner.group) "
+      "files that root created in it earlier still belong to root: chown -R \(owner.user):\(owner.group) "
         + path)
   }
 }

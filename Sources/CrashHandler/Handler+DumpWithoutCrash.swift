@@ -67,7 +67,7 @@ extension Handler {
     let descriptor = unsafe open(
       path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
-      throw CrashHandlerError(.dumpFailed, "cannot make the file '\(path)'", errno: errno)
+      throw CrashHandlerError(.dumpFailed, "cannot create the file '\(path)'", errno: errno)
     }
     // When `dump` is destroyed, it also closes this descriptor.
     dump.redirect(to: descriptor)

@@ -117,7 +117,7 @@ extension CrashReportDatabase {
       try setAside(name, status, database)
     }
     throw CrashReportDatabaseError(
-      .notARegularFile, "\(path)/\(name) does not stay what it is; remove it")
+      .notARegularFile, "\(path)/\(name) is replaced again and again; remove it")
   }
 
   /// Renames and removes damaged settings, unless another process has replaced them in the meantime.

@@ -234,7 +234,7 @@ import Testing
     #expect(verdict(.noReader).isDead)
     #expect(verdict(.missing).isDead)
     #expect(!verdict(.hasReader, age: .max).isDead)
-    let unseen = "claimed by a process that is not to be seen from here"
+    let unseen = "claimed by a process that cannot be seen from here"
     #expect(verdict(.unreadable) == .alive(unseen, still: Self.hour))
     #expect(verdict(.unreadable, age: Self.hour + 1).isDead)
     // A reader of the FIFO is on this kernel, whatever the recorded boot.

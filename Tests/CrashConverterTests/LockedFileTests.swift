@@ -159,7 +159,7 @@ import Testing
       #expect(
         try processAll() == [
           .left(
-            "its owner may still write to it: somebody holds the FIFO of process "
+            "its owner may still write to it: a process holds the FIFO of process "
               + "\(racer.processID)", until: nil)
         ])
       #expect(dumps.names.count == 3)
@@ -203,7 +203,7 @@ import Testing
     #expect(
       left == [
         .left(
-          "its owner may still write to it: somebody maps the run record of process 1", until: nil)
+          "its owner may still write to it: a process maps the run record of process 1", until: nil)
       ], "a program may have closed the FIFO")
     #expect(dumps.names.count == 3)
     unsafe munmap(page, 1)

@@ -68,7 +68,7 @@ import Testing
     report.message = nil
     #expect(
       report.head(isFull: false).paragraphs.last
-        == "Also written, by another thread or before: \(Self.thrown)")
+        == "Also written, by another thread or earlier: \(Self.thrown)")
   }
 
   @Test func aMemoryErrorHasNoMessage() {

@@ -30,13 +30,14 @@ import Testing
   @Test func saysWhatIsKnown() {
     #expect(
       field("Outcome", of: report(.wentOn, handler: 0x1234))
-        == "previous handler in lib.so took it; process went on")
+        == "previous handler in lib.so handled it; the process continued")
     #expect(
       field("Outcome", of: report(.previousHandlerRan, handler: 0x9999))
         == "may have survived: a previous handler ran after the dump")
     #expect(
       field("Outcome", of: report(.previousHandlerRan))
-        == "may have survived: a handler installed later had called ours, and went on")
+        == "may have survived: a handler installed later called this package's handler, and continued"
+    )
     #expect(
       field("Outcome", of: report(nil, handler: 0x1234))
         == "Swift's backtracer ran after the dump")
@@ -45,10 +46,10 @@ import Testing
         == "Swift's backtracer ran after the dump")
     #expect(
       field("Outcome", of: report(.wentOn, handler: 0x1234, isBacktracer: true))
-        == "Swift's backtracer took it; process went on")
+        == "Swift's backtracer handled it; the process continued")
     #expect(
       field("Outcome", of: report(.discarded))
-        == "the kernel discarded the signal; process went on")
+        == "the kernel discarded the signal; the process continued")
     let swift = report(.previousHandlerRan, handler: 0x1234, module: "/usr/lib/libswiftCore.so")
     #expect(field("Outcome", of: swift) == "Swift's backtracer ran after the dump")
     let ended = report(nil, handler: 0x1234, module: "/usr/lib/libswiftCore.so")

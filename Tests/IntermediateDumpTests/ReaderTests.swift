@@ -182,7 +182,7 @@ import Testing
       ([0x04, 0x90, 0x01, 0x03], "the end of a map that is not open"),
       ([0x02, 0x64, 0x00, 0x05], "the end of an array that is not open"),
       ([0x02, 0x64, 0x00, 0x06], "an end mark inside a map or array"),
-      ([0x06, 0x00], "bytes behind the end mark"), ([], "the file ends without an end mark"),
+      ([0x06, 0x00], "bytes after the end mark"), ([], "the file ends without an end mark"),
     ] as [([UInt8], String)])
   func damageHasItsReason(tokens: [UInt8], reason: String) throws {
     let bytes = DumpBytes.header + DumpBytes.property(900, [7]) + tokens

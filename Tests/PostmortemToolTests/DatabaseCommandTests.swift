@@ -133,7 +133,7 @@ import Testing
       [ProcessedEntry].self, from: Data(child.standardOutput.utf8))
     #expect(entries.map(\.outcome) == ["left", "left"])
     let unseen = try #require(entries.first { names[0].contains($0.reportID) })
-    #expect(unseen.reason == "claimed by a process that is not to be seen from here")
+    #expect(unseen.reason == "claimed by a process that cannot be seen from here")
     #expect(unseen.until?.wholeMatch(of: /[0-9]{4}-.*Z/) != nil)
     let seen = try #require(entries.first { names[1].contains($0.reportID) })
     #expect(seen.reason == "converter \(getpid()) is at work on it" && seen.until == nil)

@@ -29,7 +29,7 @@ extension DumpConversion {
       }
       guard left > 0 else {
         snapshot.client.attachments[index].failure =
-          "more than \(Self.maximumAttachmentTotal) bytes with those before"
+          "more than \(Self.maximumAttachmentTotal) bytes together with the earlier ones"
         continue
       }
       do throws(CrashReportDatabaseError) {

@@ -31,10 +31,10 @@ struct UserStreams {
     of stream: UserStream, among streams: [UserStream], total: Int
   ) -> String? {
     if let refusal = UserStream.refusal(of: stream.type) { return refusal }
-    if streams.contains(where: { $0.type == stream.type }) { return "its number is there already" }
+    if streams.contains(where: { $0.type == stream.type }) { return "its number is already in use" }
     if stream.bytes.count > Self.maximumSize { return "more than \(Self.maximumSize) bytes" }
     if stream.bytes.count > Self.maximumTotal - total {
-      return "more than \(Self.maximumTotal) bytes with those before"
+      return "more than \(Self.maximumTotal) bytes together with the earlier ones"
     }
     return streams.count < Self.maximumCount ? nil : "more than \(Self.maximumCount) streams"
   }

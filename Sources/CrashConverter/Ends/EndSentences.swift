@@ -26,16 +26,18 @@ struct EndSentences {
       switch note.reaction {
       case .defaultAction: "its default action followed"
       case .discarded: "the kernel discards its default action for process 1"
-      case .program: "the program said that it stops"
+      case .program: "the program reported that it was stopping"
       }
     return "Signal \(note.signal) came at \(TimeText.utc(nanoseconds: note.time)): \(what)."
   }
 
   private var boot: [String] {
     guard let now = evidence.bootID else { return [] }
-    guard now != evidence.record.bootID else { return ["The machine has not been started since."] }
+    guard now != evidence.record.bootID else {
+      return ["The machine has not been restarted since."]
+    }
     let time = evidence.bootTime.map { " at \(TimeText.utc(nanoseconds: $0))" } ?? ""
-    return ["The machine was started again\(time): boot \(evidence.record.bootID), now \(now)."]
+    return ["The machine was restarted\(time): boot \(evidence.record.bootID), now \(now)."]
   }
 
   private var kills: [String] {
@@ -43,8 +45,9 @@ struct EndSentences {
     else { return [] }
     func sentence(_ whose: String, _ before: UInt64?, _ after: UInt64?) -> String? {
       guard let before else { return nil }
-      let now = after.map { "\($0) now" } ?? "not to be read now"
-      return "Processes \(whose) killed for want of memory: \(before) at its \(moment), \(now)."
+      let now = after.map { "\($0) now" } ?? "not readable now"
+      return
+        "Processes \(whose) that were killed because memory ran out: \(before) at its \(moment), \(now)."
     }
     return [
       sentence("of its cgroup", seen.groupKills, evidence.groupKills),

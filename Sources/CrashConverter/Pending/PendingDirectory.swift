@@ -53,7 +53,7 @@ struct PendingDirectory: ~Copyable {
   private static func failure(since refusals: SystemRefusals.Point) -> CrashReportDatabaseError? {
     refusals.refusalSince.map {
       CrashReportDatabaseError(
-        systemCall: "looking in /proc for what lives and has ended", errno: $0)
+        systemCall: "reading /proc to find the processes that have ended", errno: $0)
     }
   }
 
@@ -189,7 +189,7 @@ struct PendingDirectory: ~Copyable {
     // This process already has a claimed file with the same report ID: another thread works on this file, or the claim
     // could not be released.
     guard try directory.status(of: claimed.description) == nil else {
-      return left("another file of this report is at work here", still: nil)
+      return left("this process is already converting another file of this report", still: nil)
     }
     // A plain rename is enough to claim the dump. If two converters try it, the second one finds that the old name no
     // longer exists.

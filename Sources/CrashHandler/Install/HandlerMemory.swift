@@ -140,7 +140,7 @@ struct HandlerMemory: ~Copyable {
     let guardPage = unsafe try wholePages(pageSize)
     guard unsafe mprotect(guardPage, pageSize, PROT_NONE) == 0 else {
       throw CrashHandlerError(
-        .notInstalled, "cannot make a guard page below a stack", errno: errno)
+        .notInstalled, "cannot create a guard page below a stack", errno: errno)
     }
     return unsafe try pages(count)
   }

@@ -38,7 +38,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
 
   /// The error if the system cannot create the thread of the hang monitors or the thread that writes heartbeats.
   package static func noThread(errno: Int32) -> CrashHandlerError {
-    CrashHandlerError(.notInstalled, "the system refuses a thread", errno: errno)
+    CrashHandlerError(.notInstalled, "the system did not create a thread", errno: errno)
   }
 
   init(_ code: Code, _ context: String, errno: Int32 = 0) {

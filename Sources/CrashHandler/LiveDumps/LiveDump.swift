@@ -34,7 +34,7 @@ struct LiveDump: ~Copyable {
     guard let handlers = Capture.ofHandler else { throw CrashHandlerError.handlerNotStarted }
     guard handlers.becomeOwnProcess() else {
       throw CrashHandlerError(
-        .notStarted, "this process runs in another one's memory, and has its handler")
+        .notStarted, "this process shares its parent's memory and handler (vfork)")
     }
     let threadID = pm_gettid()
     let tasks = handlers.tasks(for: request)
@@ -179,7 +179,7 @@ struct LiveDump: ~Copyable {
         break
       }
       guard capture.shared.ending.value == 0, pm_monotonic_clock() < deadline else {
-        throw CrashHandlerError(.dumpFailed, "others stop threads: a crash, or other dumps")
+        throw CrashHandlerError(.dumpFailed, "a crash or another dump is stopping threads")
       }
       capture.shared.turn.wait(while: turn, milliseconds: 100)
     }

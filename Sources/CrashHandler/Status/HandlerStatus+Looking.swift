@@ -28,7 +28,7 @@ extension Handler {
       findings.append(
         HandlerStatus.Finding(
           .replaced, signal: signal,
-          "\(SignalNames.text(signal)) is not ours any more: \(described(other))"))
+          "\(SignalNames.text(signal)) no longer has this package's handler: \(described(other))"))
     }
     let watchdog: pm_signal_handler = unsafe pm_handle_watchdog
     let signals = unsafe [
@@ -38,7 +38,7 @@ extension Handler {
       ),
       (
         capture.installed.signals.watchdog,
-        UInt64(unsafeBitCast(pm_watchdog_entry(watchdog), to: UInt.self)), "bounds the time"
+        UInt64(unsafeBitCast(pm_watchdog_entry(watchdog), to: UInt.self)), "limits the time"
       ),
     ]
     for (signal, handler, purpose) in signals where signal != 0 {
@@ -65,13 +65,13 @@ extension Handler {
       findings.append(
         HandlerStatus.Finding(
           .noAlternateStack,
-          "\(refused) threads were made without an alternate stack, for want of memory: an overflow of "
+          "\(refused) threads have no alternate stack, because memory ran out: an overflow of "
             + "their stack kills the process without a dump"))
     }
     if capture.installed.recordsThrows, !pm_tells_throws() {
       findings.append(
         HandlerStatus.Finding(
-          .throwsNotRecorded, "the Swift runtime has no hook for throws: none is recorded"))
+          .throwsNotRecorded, "the Swift runtime has no hook for throws: throws are not recorded"))
     }
     return HandlerStatus(findings: findings)
   }
@@ -179,6 +179,6 @@ private func described(_ handler: UInt64) -> String {
   case 1: return "it is ignored"
   default:
     let module = unsafe pm_module_of(handler).map { unsafe String(cString: $0) }
-    return "it has a handler in \(module ?? "memory that is no module's")"
+    return "it has a handler in \(module ?? "memory outside all modules")"
   }
 }

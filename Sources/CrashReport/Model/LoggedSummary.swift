@@ -165,7 +165,7 @@ extension LoggedSummary {
 
   /// Records a line that came after the last line of this summary, and so belongs to another process.
   mutating func noteStray(_ word: String) {
-    contradictions.append("another line '\(word)' behind its end")
+    contradictions.append("another line '\(word)' after its end")
   }
 
   /// Parses the place of a frame.

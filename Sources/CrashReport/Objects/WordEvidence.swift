@@ -161,12 +161,12 @@ extension Evidence {
         .compactMap(\.self)
     case .countedNoObject(let function, let address):
       return [
-        "\(function) was called on \(address), which is no object of Swift: the reference was overwritten,"
+        "\(function) was called on \(address), which is not a Swift object: the reference was overwritten,"
           + " never written, or used after its object was freed."
       ]
     case .countedNoValue(let function, let address):
       return [
-        "\(function) was called on \(address), which is no object of Swift: a case of an enum that holds no"
+        "\(function) was called on \(address), which is not a Swift object: a case of an enum that holds no"
           + " object has such a value, and was most likely used as if it held one."
       ]
     case .countedFreedObject(let address):

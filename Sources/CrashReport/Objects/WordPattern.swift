@@ -181,7 +181,7 @@ extension WordPattern {
     case .negative(let number): "\(number)"
     case .taggedAddress(let address, let tag):
       "\(address) with tag 0x\(tag.hexadecimal(digits: 2)), as of an enum's case"
-    case .impossibleAddress: "no possible address"
+    case .impossibleAddress: "not a possible address"
     }
   }
 

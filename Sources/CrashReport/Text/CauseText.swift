@@ -17,7 +17,8 @@ extension CrashReport {
     if let request = snapshot.request {
       let place =
         hang?.hasPlace == false && place == nil
-        ? ["The place is not known: no thread that may be it is in the program's own code."] : []
+        ? ["The place is not known: no thread that may have hung is in the program's own code."]
+        : []
       return request.sentences(at: snapshot.process.crashTime) + place
     }
     if let end = snapshot.end { return end.sentences }
@@ -65,8 +66,8 @@ extension Finding {
     case .nullCall(let address): return ["A call or jump to \(address), near null."]
     case .impossibleAddress(let access, let address):
       return [
-        "\(access.subject) \(address), which is no possible address of a user process: the"
-          + " pointer is not one, or was overwritten."
+        "\(access.subject) \(address), which cannot be an address of a user process: the"
+          + " pointer was overwritten, or never was valid."
       ]
     case .protectedMemory(let access, let address, let mapping, let code):
       return [Self.protectedMemory(access, address, mapping, code)]
@@ -106,7 +107,7 @@ extension Finding {
       ]
     case .dispatchAssertion:
       return [
-        "Code ran on another Dispatch queue than the one that it must run on.",
+        "Code ran on a different Dispatch queue than the one it must run on.",
         "This is inferred from the functions on the stack; the program left no message.",
       ]
     case .actorIsolation:
@@ -124,8 +125,8 @@ extension Finding {
       ]
     case .terminate:
       return [
-        "std::terminate() ended the process, and no C++ exception had been caught: a"
-          + " std::thread that still ran was destroyed, say, or nothing was there to throw again."
+        "std::terminate() ended the process, and no C++ exception had been caught: for example, a"
+          + " std::thread was destroyed while it ran, or `throw;` had no exception to rethrow."
       ]
     case .uncaughtException(let type):
       return [
@@ -152,7 +153,7 @@ extension Finding {
         + [activity?.text].compactMap(\.self)
     case .watchdog(let sender, let interval, let activity):
       return [
-        "The service manager most likely ended the process because it gave no sign of life for"
+        "The service manager most likely ended the process because it sent no watchdog message for"
           + " \(Self.interval(interval)) (WatchdogSec): SIGABRT came from \(sender.text)."
       ] + [activity?.text].compactMap(\.self)
     case .deadlock:
@@ -171,7 +172,7 @@ extension Finding {
     switch cause {
     case .misalignedAccess:
       "An access to a misaligned address, on an instruction that does not allow it."
-    case .noMemoryBehindAddress: "An access to an address that exists but has no memory behind it."
+    case .noMemoryBehindAddress: "An access to a mapped address for which there is no memory."
     case .hardwareMemoryError: "The hardware reported a memory error at the address."
     case .integerDivisionByZero:
       "An integer division by zero, or of the smallest integer by -1."
@@ -183,7 +184,7 @@ extension Finding {
     case .cpuLimit: "The process used up the CPU time that its limit (RLIMIT_CPU) allows."
     case .fileSizeLimit:
       "A write would have made a file larger than the process' limit (RLIMIT_FSIZE) allows."
-    case .brokenPipe: "A write to a pipe or socket that nobody reads any more."
+    case .brokenPipe: "A write to a pipe or socket whose reading end is closed."
     default: "The process called abort(), or raised SIGABRT itself."
     }
   }
@@ -193,8 +194,8 @@ extension Finding {
     guard !registers.isEmpty else { return [head] }
     return [
       head,
-      "It is what the use of a non-canonical address causes; these registers hold"
-        + " values that are no possible addresses: "
+      "Non-canonical addresses cause this fault; these registers hold"
+        + " values that cannot be addresses: "
         + registers.map(\.text).joined(separator: ", ") + ".",
     ]
   }

@@ -42,7 +42,7 @@ extension DumpRequest {
 
   private var evidenceText: String? {
     switch threadEvidence {
-    case .lastSeen: "Another thread may have hung than the one that answered last."
+    case .lastSeen: "The thread that hung may not be the one that answered last."
     case .some(.none): "Which thread hung is not known."
     case .known, nil: nil
     }
@@ -76,7 +76,7 @@ extension RunEnd {
       case .outOfMemory: "Killed by the kernel because memory had run out."
       case .stopTimeout: "Asked to stop by \(name), and killed because it did not in time."
       case .killed: "Killed by \(name)."
-      case .rebooted: "Ended because the machine was started again or lost power."
+      case .rebooted: "Ended because the machine restarted or lost power."
       case .replaced: "Replaced by another program (exec)."
       case .hungThenKilled: "Hung, and was then killed."
       case .unexplained, nil: Self.unexplained.event
@@ -96,9 +96,9 @@ extension RunEnd {
   private static let unexplained = (
     event: "Ended without a crash and without exit: most likely by SIGKILL.",
     others: [
-      "That is what kill -9 sends, a container or pod that is stopped, and the kernel when it is out of"
-        + " memory; nothing shows which.",
-      "Another signal that ends a process, or exec of a program that has ended since, leaves as little.",
+      "`kill -9` sends it, so does the stop of a container or pod, and the kernel when it is out of"
+        + " memory; nothing shows which of them did.",
+      "Another signal that ends a process, or exec of a program that has ended since, would leave the same traces.",
     ]
   )
 }
@@ -119,7 +119,8 @@ extension Survival {
       return "Swift's backtracer ran after the dump"
     // Another handler, which was installed later, called this package's handler and then continued.
     case .previousHandlerRan where previousHandler == nil:
-      return "may have survived: a handler installed later had called ours, and went on"
+      return
+        "may have survived: a handler installed later called this package's handler, and continued"
     default: break
     }
     let handler =
@@ -127,8 +128,8 @@ extension Survival {
     return switch outcome {
     case nil: nil
     case .previousHandlerRan: "may have survived: a \(handler) ran after the dump"
-    case .wentOn: "\(handler) took it; process went on"
-    case .discarded: "the kernel discarded the signal; process went on"
+    case .wentOn: "\(handler) handled it; the process continued"
+    case .discarded: "the kernel discarded the signal; the process continued"
     case .endedByHandler:
       "\(handler) ran after the dump, and ended the process by abort, a signal or exit"
     }

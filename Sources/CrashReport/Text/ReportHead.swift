@@ -72,11 +72,11 @@ extension CrashReport {
     if let failed = snapshot.capture.failedPartsText { paragraphs.append(failed) }
     if !snapshot.capture.partsNotShown.isEmpty {
       paragraphs.append(
-        "/proc was closed to the process: what it tells is unknown, and not none "
+        "The process could not read /proc: what is missing here is unknown, not absent "
           + "(\(snapshot.capture.unknownText)).")
     }
     for message in otherMessages {
-      paragraphs.append("Also written, by another thread or before: \(message)")
+      paragraphs.append("Also written, by another thread or earlier: \(message)")
     }
     if let privacy = snapshot.process.privacy { paragraphs.append(privacy.sentence) }
     return paragraphs

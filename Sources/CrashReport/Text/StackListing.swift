@@ -56,7 +56,7 @@ struct StackListing {
       items.append(.note("\(Quantity.size(bytes)) of this stack are not in the dump"))
     }
     if trace.end == .lost, !trace.frames.isEmpty {
-      items.append(.note("the stack goes on; its next frame was not found"))
+      items.append(.note("the stack continues, but its next frame was not found"))
     }
     if let task = thread.task { add(task, of: trace, isCounted: isCounted) }
   }
@@ -85,7 +85,7 @@ struct StackListing {
       items.append(.frame(frame, number: number))
       if !frame.isInlined { number = number.map { $0 + 1 } }
     }
-    if calls.isCut { items.append(.note("who awaits that one is not in the dump")) }
+    if calls.isCut { items.append(.note("the caller that awaits this one is not in the dump")) }
   }
 }
 

@@ -65,7 +65,7 @@ extension CrashReport {
       default: "requested the dump"
       }
     }
-    if hang?.waiter != nil { return "holds what is waited for" }
+    if hang?.waiter != nil { return "holds what the hung thread waits for" }
     if let hang, hang.hasPlace, request.threadEvidence != .known { return "is blocked" }
     return switch request.threadEvidence {
     case .known: "hung"
@@ -99,7 +99,7 @@ extension CrashReport {
     let id = module.buildID.hexadecimal
     let link =
       id.count > 2 ? " or its debug file, under any name (build ID \(id))" : ""
-    return "For names give --symbols DIR with \(module.name) of this build, not stripped,\(link)"
+    return "For names, give --symbols DIR with \(module.name) of this build, not stripped,\(link)"
       + "; or name a server that has it in DEBUGINFOD_URLS. To have one for each release: "
       + "postmortem symbols \(module.name) -o DIR before strip."
   }

@@ -106,7 +106,7 @@ extension Deadlock {
       if isCertain {
         ""
       } else if isOfOneMoment {
-        " This is likely: not every word and every function on a stack tells it."
+        " This is likely: not every lock's memory and not every stack confirms it."
       } else {
         " This is likely: the threads were not stopped, and may have continued during the dump."
       }

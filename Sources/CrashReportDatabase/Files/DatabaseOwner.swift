@@ -59,7 +59,8 @@ package struct DatabaseOwner: Sendable, Equatable {
       }
       try work.runOnThread()
       guard let result else {
-        throw CrashReportDatabaseError(.fileSystemError, "a thread ended before its work")
+        throw CrashReportDatabaseError(
+          .fileSystemError, "a thread ended before it had done its work")
       }
       return try result.get()
     }
@@ -72,7 +73,7 @@ package struct DatabaseOwner: Sendable, Equatable {
     if user == Self.unmapped, pm_file_user() == 0 { return nil }
     return CrashReportDatabaseError(
       .foreignOwner,
-      "the database belongs to user \(user), whose rights this process cannot take; run it as that "
+      "the database belongs to user \(user), whose rights this process cannot assume; run it as that "
         + "user", errno: Int32(truncatingIfNeeded: -failure))
   }
 }

@@ -78,7 +78,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
         "not uploaded, and not before \(nextAttemptTime?.description ?? "?"): \(reason ?? "")"
       case .skipped: "skipped: \(reason ?? "")"
       case .failed where reportID != nil: "passed over: \(reason ?? "")"
-      case .failed: "uploads are held up: \(reason ?? "")"
+      case .failed: "uploads are delayed: \(reason ?? "")"
       default: kind.rawValue
       }
     return (reportID.map { "\($0): " } ?? "") + text

@@ -82,7 +82,8 @@ package struct StandingUploads: Sendable {
   private mutating func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
     for report in try pending() where (report.upload.nextAttemptTime?.seconds ?? 0) < time {
       try engine.database.delayUpload(
-        report.id, until: time, because: "waits with the others: \(engine.target.place) takes none")
+        report.id, until: time,
+        because: "waits with the others: \(engine.target.place) accepts none")
     }
   }
 

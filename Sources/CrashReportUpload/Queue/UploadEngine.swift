@@ -100,7 +100,7 @@ struct UploadEngine: Sendable {
     let report = attempt.report
     if let wait = target.server.wait(now: clock.now()) {
       return .answered(
-        .retry(after: wait, reason: "\(target.place) takes no events yet", holdsAll: true))
+        .retry(after: wait, reason: "\(target.place) accepts no events yet", holdsAll: true))
     }
     var content: any UploadContent
     let body: UploadBody

@@ -35,7 +35,7 @@ enum UploadReceipt: Sendable, Equatable {
     if line.hasPrefix("CrashID="), Self.isWord(line) {
       self = .given(serverID: String(line.dropFirst(8)))
     } else if line.hasPrefix("Discarded="), Self.isWord(line) {
-      self = .refused(reason: "the server keeps no such report: \(line)")
+      self = .refused(reason: "the server does not keep such reports: \(line)")
     } else if body.isEmpty, response.status != 203 {
       self = .given(serverID: "")
     } else if Self.isID(body) {

@@ -28,7 +28,7 @@ package struct UploadTarget: Sendable {
           .invalidHeader, "the header '\(name)' has a character that cannot be sent")
       }
       if Self.ownHeaders.contains(name.lowercased()) {
-        throw UploadError(.invalidHeader, "the header \(name) is the uploader's own")
+        throw UploadError(.invalidHeader, "the header \(name) is set by the uploader itself")
       }
     }
     self.url = text

@@ -29,14 +29,14 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
       throw Self.error("it has no public key before the '@'")
     }
     if let secret = parts.password, !Self.isWord(secret) {
-      throw Self.error("its secret key has a character that no key has")
+      throw Self.error("its secret key has a character that keys cannot have")
     }
     guard parts.query == nil, parts.fragment == nil else {
       throw Self.error("nothing may follow the project's ID")
     }
     let names = parts.percentEncodedPath.split(separator: "/")
     guard let project = names.last, Self.isWord(String(project)) else {
-      throw Self.error("its last part is no project ID")
+      throw Self.error("its last part is not a project ID")
     }
     self.scheme = scheme
     publicKey = key

@@ -64,7 +64,7 @@ struct SentryEnvelope: UploadContent {
         prefersStored: true)
     } catch {
       throw CrashReportDatabaseError(
-        .fileSystemError, "\(contents.reportID) cannot be made an event: \(error)")
+        .fileSystemError, "\(contents.reportID) cannot be converted to an event: \(error)")
     }
   }
 

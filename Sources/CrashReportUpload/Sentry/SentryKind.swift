@@ -42,7 +42,7 @@ struct SentryKind {
     if let thrown = report.thrown {
       values.append([
         "type": "Thrown here",
-        "value": "The error that nobody caught was thrown here.",
+        "value": "The uncaught error was thrown here.",
         "thread_id": SentryValue(thrown.record.threadID),
         "stacktrace": frames.stacktrace(thrown.frames),
         "mechanism": ["type": "swift-throw", "handled": true],

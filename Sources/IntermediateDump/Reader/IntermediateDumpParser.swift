@@ -98,7 +98,7 @@ struct IntermediateDumpParser {
       close()
     case IntermediateDumpToken.endDocument:
       guard open.count == 1 else { return "an end mark inside a map or array" }
-      guard cursor.remaining == 0 else { return "bytes behind the end mark" }
+      guard cursor.remaining == 0 else { return "bytes after the end mark" }
       isFinished = true
     default:
       return "an unknown token"

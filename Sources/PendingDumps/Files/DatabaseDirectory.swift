@@ -118,7 +118,7 @@ package enum DatabaseDirectory {
     guard descriptor >= 0 else {
       guard errno == ENOTDIR || errno == ELOOP else { throw failure("opening the directory", path) }
       throw CrashReportDatabaseError(
-        .notADirectory, "\(path) is not a directory; move it away, and it is made anew",
+        .notADirectory, "\(path) is not a directory; move it away, and a directory will be created",
         errno: errno)
     }
     return try checked(descriptor, path, database: parent, creating: creating)
@@ -152,7 +152,8 @@ package enum DatabaseDirectory {
     guard unsafe fstat(link, &status) == 0 else { throw failure("looking at", path) }
     guard status.st_mode & S_IFMT == S_IFLNK, links > 0 else {
       throw CrashReportDatabaseError(
-        .notADirectory, "\(path) is not a directory; name one, or a path where one can be made",
+        .notADirectory,
+        "\(path) is not a directory; give a directory, or a path where one can be created",
         errno: status.st_mode & S_IFMT == S_IFLNK ? ELOOP : ENOTDIR)
     }
     guard isTrusted(status) else {
@@ -172,7 +173,7 @@ package enum DatabaseDirectory {
       guard error.errno == ENOENT || error.code == .notADirectory else { throw error }
       throw CrashReportDatabaseError(
         .notADirectory,
-        "\(path) is a link to no directory; name one, or a path where one can be made",
+        "\(path) is a link that leads to no directory; give a directory, or a path where one can be created",
         errno: error.errno)
     }
   }
@@ -280,7 +281,7 @@ package enum DatabaseDirectory {
   private static func modeRemedy(_ descriptor: Int32, _ path: String) -> String? {
     guard let type = LocalFileSystem.type(of: descriptor), let option = MountOptions.forMode(type)
     else { return nil }
-    return "its file system (\(type)) keeps no modes: mount it with \(option)"
+    return "its file system (\(type)) stores no file modes: mount it with \(option)"
   }
 
   /// - Parameter option: the mount option that would make this user the owner; nil if chown(1) can change the owner.

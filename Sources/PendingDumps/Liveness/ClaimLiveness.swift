@@ -42,7 +42,7 @@ package enum ClaimLiveness {
     if !verdict.isDead, evidence.place == .here, processID == host.processID,
       evidence.fifo == .noReader
     {
-      return .dead("the call that claimed it is over")
+      return .dead("the call that claimed it has ended")
     }
     return verdict
   }

@@ -95,19 +95,21 @@ package struct LivenessEvidence: Sendable {
   ///
   /// This rule applies on any file system, whatever the boot ID is.
   private var witness: OwnerVerdict? {
-    if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
-    if lease == .refused { return .alive("somebody maps the run record of \(title)") }
+    if fifo == .hasReader { return .alive("a process holds the FIFO of \(title)") }
+    if lease == .refused { return .alive("a process maps the run record of \(title)") }
     return nil
   }
 
   private var identity: OwnerVerdict? {
     guard place == .here, case .found(let found) = process else { return nil }
-    if let startTime, found.startTime != startTime { return .dead("\(title) is another one") }
+    if let startTime, found.startTime != startTime {
+      return .dead("\(title) is a different process")
+    }
     // The kernel does not show where the stacks of other users' processes start.
     let stack = found.stackStart == 0 ? nil : stackStart
     if let stack, found.stackStart != stack { return .dead("\(title) runs another program") }
     guard startTime != nil || stack != nil else { return nil }
-    return .alive(subject == .owner ? "\(title) runs" : "\(title) is at work on it")
+    return .alive(subject == .owner ? "\(title) runs" : "\(title) is working on it")
   }
 
   private var absentWitnesses: OwnerVerdict? {
@@ -115,11 +117,12 @@ package struct LivenessEvidence: Sendable {
       return nil
     }
     return .dead(
-      "nobody holds the FIFO of \(title)" + (subject == .owner ? " or maps its run record" : ""))
+      "no process holds the FIFO of \(title)" + (subject == .owner ? " or maps its run record" : "")
+    )
   }
 
   private var boot: OwnerVerdict? {
-    place == .otherBoot && isLocalFileSystem ? .dead("its machine was started again since") : nil
+    place == .otherBoot && isLocalFileSystem ? .dead("its machine was restarted since") : nil
   }
 
   private var ageAlone: OwnerVerdict {
@@ -128,7 +131,7 @@ package struct LivenessEvidence: Sendable {
     return .alive(
       subject == .owner
         ? "nothing shows that its owner has ended"
-        : "claimed by a process that is not to be seen from here",
+        : "claimed by a process that cannot be seen from here",
       still: ageLimit.subtractingReportingOverflow(age).partialValue)
   }
 }

@@ -156,7 +156,7 @@ struct ProcessExamination {
       let action = process.ignored.contains(signal) ? "it is ignored" : "it has the default action"
       find("\(SignalNames.text(signal)) is not caught any more: \(action)")
     }
-    let helpers = [(signals.stop, "stops threads"), (signals.watchdog, "bounds the time")]
+    let helpers = [(signals.stop, "stops threads"), (signals.watchdog, "limits the time")]
     for (number, purpose) in helpers {
       let signal = Int32(bitPattern: number)
       guard signal != 0, !process.caught.contains(signal) else { continue }

@@ -11,7 +11,7 @@ public struct CaptureQuality: Sendable, Equatable {
   /// written.
   package mutating func noteMemoryKill(isCertain: Bool) {
     let kill =
-      "the kernel \(isCertain ? "" : "probably ")killed the process for want of memory during the capture"
+      "the kernel \(isCertain ? "" : "probably ")killed the process because memory ran out during the capture"
     damage = damage.map { "\($0); \(kill)" } ?? kill
   }
   public var threadsFound: UInt64?

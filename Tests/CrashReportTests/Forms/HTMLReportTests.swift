@@ -33,7 +33,7 @@ import Testing
     let page = HTMLReport.text(of: CrashReport(snapshot: snapshot, symbolicating: false))
     #expect(
       page.contains(
-        "<code>b4b647f2571e6e27</code><span class=\"at\">no possible address</span>"), "\(page)")
+        "<code>b4b647f2571e6e27</code><span class=\"at\">not a possible address</span>"), "\(page)")
   }
 
   @Test(.needs(.python3)) func isWholeAndNeedsNothingElse() async throws {

@@ -58,13 +58,13 @@ import Testing
     let wild: UInt64 = 0x1234_5678_9AB0
     #expect(
       explanation(snapshot(address: Address(wild + 8), rdi: wild), in: "_swift_release_").contains(
-        "swift_release was called on 0x123456789ab0, which is no object of Swift"))
+        "swift_release was called on 0x123456789ab0, which is not a Swift object"))
     #expect(
       !explanation(snapshot(address: Address(wild + 64), rdi: wild), in: "swift_release").contains(
-        "no object of Swift"))
+        "not a Swift object"))
     #expect(
       !explanation(snapshot(address: Address(wild + 8), rdi: wild), in: "memcpy").contains(
-        "no object of Swift"))
+        "not a Swift object"))
     #expect(!explanation(snapshot(address: 0x18), in: "swift_retain").contains("no object"))
   }
 

@@ -298,7 +298,7 @@ import Testing
     #expect(end.kind == .unexplained)
     #expect(
       end.evidence.contains(
-        "Processes of its cgroup killed for want of memory: 0 at its launch, not to be read now."
+        "Processes of its cgroup killed for want of memory: 0 at its launch, not readable now."
       ),
       "\(end.evidence)")
   }

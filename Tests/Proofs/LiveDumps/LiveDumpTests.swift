@@ -65,7 +65,7 @@ import Testing
     // An existing file is not overwritten.
     try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
     let refused = try await victim.run("live-dump", "to-path", path)
-    #expect(refused.end.exitCode == 70 && refused.standardError.contains("cannot make the file"))
+    #expect(refused.end.exitCode == 70 && refused.standardError.contains("cannot create the file"))
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("mine".utf8))
   }
 

@@ -228,7 +228,7 @@ import Testing
 
   @Test(arguments: [
     ("throwing", "Refusal()"), ("huge", "more than 16777216 bytes"), ("standard", "are taken"),
-    ("good", "its number is there already"),
+    ("good", "its number is already in use"),
   ])
   func aStreamThatCannotBeHadDoesNotLoseTheDump(_ stream: String, _ reason: String) async throws {
     let teller = try await Teller()

@@ -86,7 +86,7 @@ struct PlainVolumeTests {
       "umask=0", "$victim volume/db abort 2>&1 || true")
     #expect(
       child.standardOutput.contains(
-        "its file system (fuseblk) keeps no modes: mount it with dmask=0077,fmask=0177"),
+        "its file system (fuseblk) stores no file modes: mount it with dmask=0077,fmask=0177"),
       "\(child)")
     #expect(!child.standardOutput.contains("chmod"), "\(child)")
   }
