@@ -15,7 +15,7 @@ extern error_hook _swift_willThrow __attribute__((weak));
 extern value_hook _swift_willThrowTypedImpl __attribute__((weak));
 
 // An unowned reference keeps an object's memory allocated, but does not keep the object alive. Source: swift
-// stdlib/public/SwiftShims/RefCount.h.
+// stdlib/public/SwiftShims/swift/shims/RefCount.h.
 extern void *swift_unownedRetain(void *object) __attribute__((weak));
 extern void swift_unownedRelease(void *object) __attribute__((weak));
 extern _Bool swift_isDeallocating(void *object) __attribute__((weak));

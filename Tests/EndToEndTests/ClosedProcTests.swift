@@ -62,10 +62,10 @@ import Testing
     #expect(snapshot.capture.threadsFound == nil)
     #expect(snapshot.process.mappingCount == nil && snapshot.process.descriptorCount == nil)
     let text = TextReport.text(of: report, width: 200)
-    #expect(text.contains("unknown, and not none (mappings, threads, open files)"), "\(text)")
+    #expect(text.contains("unknown, not absent (mappings, threads, open files)"), "\(text)")
     #expect(!text.contains("threads found"))
     let page = HTMLReport.text(of: report)
-    #expect(page.contains("unknown, and not none (mappings, threads, open files)"))
+    #expect(page.contains("unknown, not absent (mappings, threads, open files)"))
   }
 
   @Test func theStatusTellsOfItBeforeACrashDoes() async throws {

@@ -136,7 +136,7 @@ import Testing
     #expect(unseen.reason == "claimed by a process that cannot be seen from here")
     #expect(unseen.until?.wholeMatch(of: /[0-9]{4}-.*Z/) != nil)
     let seen = try #require(entries.first { names[1].contains($0.reportID) })
-    #expect(seen.reason == "converter \(getpid()) is at work on it" && seen.until == nil)
+    #expect(seen.reason == "converter \(getpid()) is working on it" && seen.until == nil)
     let text = try await run("process", database)
     #expect(text.end.exitCode == 2)
     #expect(text.standardOutput.contains("left for now, until \(unseen.until?.prefix(13) ?? "?")"))

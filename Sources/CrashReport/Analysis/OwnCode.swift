@@ -85,9 +85,10 @@ package struct OwnCode: Sendable {
 
   private enum Source {
     case own
-    /// The file belongs to a dependency, to Swift's or the system's libraries, or to the handler.
+    /// The file belongs to a dependency, to Swift's or the system's libraries, or to the handler; or the frame has no
+    /// source file although its module has debug information.
     case other
-    /// The frame has no source file, or the source file is generated.
+    /// The source file is generated, or the frame has none and neither has any other frame of its module.
     case unknown
   }
 

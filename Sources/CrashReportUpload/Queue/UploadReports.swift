@@ -10,8 +10,8 @@ package import IntermediateDump
 ///     enabled, otherwise only the requested ones.
 ///   - emit: receives each event. If the file of a report cannot be read, the report is skipped, and the event is a
 ///     failure.
-/// - Returns: the number of reports that the server still does not have; reports whose files could not be read are
-///   not counted.
+/// - Returns: the number of selected reports that the server still does not have. If `ids` is nil, a report whose files
+///   cannot be read is not selected.
 /// - Throws: `UploadError` if the database cannot be used, if one of `ids` cannot be uploaded, or if another uploader
 ///   is running.
 package func uploadReports(

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Finds the ages of files, even if the wall clock was not set when a file was created, or is not set now.
+/// Chooses the date from which a file's age is counted, and ignores dates from a clock that was not set.
 ///
 /// A date from a clock that was not set never causes the removal of a file, or the verdict that a process is dead. A
 /// file whose dates are all impossible is given the current date, so that its age counts from then on.

@@ -6,7 +6,8 @@ internal import IntermediateDump
 /// top of its stack point. The other words of an object are its contents, which are removed, except for the pointer to
 /// the type in an error.
 ///
-/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def; SwiftShims/swift/shims/RefCount.h.
+/// Source: swift include/swift/ABI/Metadata.h, include/swift/ABI/MetadataKind.def,
+/// stdlib/public/SwiftShims/swift/shims/RefCount.h.
 struct KeptObjects {
   /// The first words of those objects that are outside the memory that the report keeps anyway.
   private(set) var heads: [MemoryRegion] = []

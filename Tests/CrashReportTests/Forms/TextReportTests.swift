@@ -21,7 +21,7 @@ import Testing
     #expect(message.joined(separator: " ").split(separator: " ").count == 80)
     let others = lines.drop { $0 != "Also written," && !$0.hasPrefix("Also written,") }
       .prefix {
-        $0.hasPrefix("Also") || $0.hasPrefix("before") || $0.hasPrefix("other")
+        $0.hasPrefix("Also") || $0.hasPrefix("earlier") || $0.hasPrefix("other")
           || $0.hasPrefix("words")
       }
     #expect(others.allSatisfy { $0.count <= limit })

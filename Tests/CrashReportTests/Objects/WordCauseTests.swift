@@ -45,7 +45,8 @@ import Testing
     let text = explanation(
       snapshot(address: 0, rdi: 0x5A5A_5A5A_5A5A_5A5A, code: 0x80), in: "swift_retain")
     #expect(text.contains("The value of rdi is the byte 0x5a repeated, with which jemalloc fills"))
-    #expect(text.contains("swift_retain was called on 0x5a5a5a5a5a5a5a5a, which is no object"))
+    #expect(
+      text.contains("swift_retain was called on 0x5a5a5a5a5a5a5a5a, which is not a Swift object"))
   }
 
   @Test func anAddressAboveAFillIsToldByTheFill() {
@@ -65,7 +66,8 @@ import Testing
     #expect(
       !explanation(snapshot(address: Address(wild + 8), rdi: wild), in: "memcpy").contains(
         "not a Swift object"))
-    #expect(!explanation(snapshot(address: 0x18), in: "swift_retain").contains("no object"))
+    #expect(
+      !explanation(snapshot(address: 0x18), in: "swift_retain").contains("not a Swift object"))
   }
 
   @Test func anObjectThatLeadsToNoDeinitializerIsTold() {

@@ -90,7 +90,7 @@ import Testing
     let left = try processIntermediateDumps(database: dumps.path, identifier: "app")
     #expect(
       left.map(\.outcome)
-        == [.left("converter \(racer.processID) is at work on it", until: nil)])
+        == [.left("converter \(racer.processID) is working on it", until: nil)])
     #expect(dumps.names == [claim])
     racer.kill()
     _ = try racer.lines()

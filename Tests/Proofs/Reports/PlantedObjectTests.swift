@@ -95,7 +95,7 @@ struct PlantedObjectTests {
     for run in 0..<Self.runs {
       let (_, found) = try await scene.run("crash", first: run * 7)
       let explanation = try #require(found?.explanation)
-      for word in ["freed", "deinit", "no object", "holds nothing", "never written"] {
+      for word in ["freed", "deinit", "not a Swift object", "holds nothing", "never written"] {
         #expect(!explanation.contains(word), "run \(run): \(explanation)")
       }
     }

@@ -24,7 +24,8 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
 ///
 /// The metadata begins with its kind.
 ///
-/// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def; SwiftShims/swift/shims/RefCount.h.
+/// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def,
+/// stdlib/public/SwiftShims/swift/shims/RefCount.h.
 @safe
 private struct ObjectWriter {
   /// The number of bytes that are searched at the top of the stack.
