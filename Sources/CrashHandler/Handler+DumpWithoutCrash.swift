@@ -26,8 +26,8 @@ extension Handler {
   ///     names. The first 64 annotations in the order of their names are kept, with names cut to 128 bytes and values
   ///     cut to 1024 bytes.
   ///   - stopsThreads: whether to stop other threads during the dump, so that it also contains the registers and
-  ///     stacks of running threads. Calls of `nanosleep`, `poll` and `epoll_wait` in those threads may fail with
-  ///     EINTR.
+  ///     stacks of running threads. System calls such as `nanosleep`, `poll` and `epoll_wait` may fail with EINTR in
+  ///     those threads.
   /// - Returns: the ID that the report will have. If the process may no longer rename files in the directory, the
   ///   report is created only after the process has ended.
   /// - Throws: `CrashHandlerError` if the kernel refuses the memory, if the memory cgroup has too little room, if a

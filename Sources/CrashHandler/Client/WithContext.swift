@@ -11,7 +11,7 @@ internal import PendingDumps
 /// }
 /// ```
 ///
-/// The value belongs to this unit of work, not to the process. If many requests run at the same time, a crash report
+/// The value belongs to the operation, not to the process. If many requests run at the same time, a crash report
 /// first shows the value of the request that crashed, and then the values on other threads. The value is inherited
 /// like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`. `Task.detached`,
 /// closures passed to Dispatch or to a thread, and callbacks of an event loop's future do not inherit the value; call

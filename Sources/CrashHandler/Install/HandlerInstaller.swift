@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Prepares everything that a crash needs, and installs the handlers last.
+/// Prepares everything that a crash needs, and then installs the crash handler.
 ///
 /// Not crash code; runs once in a process, under the lock of `startHandler`.
 enum HandlerInstaller {

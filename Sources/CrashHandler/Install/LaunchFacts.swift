@@ -14,7 +14,7 @@ struct LaunchFacts {
   let annotations: [String: String]
   let capturesArguments: Bool
   /// If this is false, or `privacy` is not `full`, the encoded facts lack the host name, the time zone, and user and
-  /// group IDs.
+  /// group IDs. If this is false, they also lack the cgroup's path.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?

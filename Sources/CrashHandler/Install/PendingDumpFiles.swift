@@ -47,7 +47,7 @@ struct PendingDumpFiles: ~Copyable {
   static func make(
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
-    // While this value exists, a write under `ulimit -f 0` fails with an error instead of ending the program.
+    // Until `finish` is called, a write beyond the limit on file sizes fails instead of ending the process.
     let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
     defer { writing?.finish(hasFailed: true) }
     let reportID = randomReportID()

@@ -44,7 +44,7 @@ public struct HandledSignals: OptionSet, Sendable {
   ///
   /// Most servers ignore this signal, and an ignored signal stays ignored.
   public static let brokenPipe = HandledSignals(13)
-  /// SIGSTKFLT: no kernel sends this signal, but a program may use it for its own purposes.
+  /// SIGSTKFLT: the kernel never sends this signal, but a program may use it for its own purposes.
   public static let stackFault = HandledSignals(16)
 
   /// The signals that an instruction can raise.

@@ -24,7 +24,7 @@ public struct SystemCalls: OptionSet, Sendable {
   /// Without these calls, reports lack the kernel's data about the process: mappings, other threads, times, and
   /// modules that the dynamic linker does not list.
   public static let proc = SystemCalls(rawValue: CallBit.proc)
-  /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`.
+  /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`, `timer_delete`.
   ///
   /// Without these calls, other threads are not stopped, a fault in the handler ends the process, and the
   /// handler's time is not limited.

@@ -110,7 +110,7 @@ package struct HangDump: Sendable {
     close(dumps)
   }
 
-  /// Makes `exit` and `_exit` remove the dump; called when the watch is stopped.
+  /// Makes `exit` and `_exit` remove the dump; called when the program stops the hang detection (`Watch.stop`).
   package func expectExit() { dumps?.expectExit(index) }
 
   /// Keeps the dump, so that it is converted to a report even though the hung part has answered.
