@@ -10,9 +10,9 @@ extension Handler {
   /// count as a crash, and lists the calling thread first. If `stopsThreads` is false, no signal is sent to other
   /// threads, and the dump contains the stacks of waiting threads, but only the names and states of running threads.
   /// Taking a dump takes a few milliseconds, and 16 MiB of address space during that time. The dump file is a few
-  /// hundred kilobytes large. If the program uses Swift concurrency, a search for its tasks comes first, which reads at
-  /// most 64 MiB of memory and takes at most 50 ms of CPU time. Any number of threads may call this function at the
-  /// same time. A crash during the call is captured too. Never call this function from a signal handler.
+  /// hundred kilobytes large. If the program uses Swift concurrency, a search for its tasks comes first. The search
+  /// reads at most 64 MiB of memory and takes at most 50 ms of CPU time. Any number of threads may call this function
+  /// at the same time. A crash during the call is captured too. Never call this function from a signal handler.
   ///
   /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
   /// where the problem is detected, on the thread that detects it.

@@ -91,9 +91,9 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// A heartbeat records, for example, the time, memory use and the last breadcrumbs. So the report on a killed process
   /// shows when it was killed, accurate to one interval, and what it did last. This option costs one thread. Each
-  /// heartbeat reads about ten small system files and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat
-  /// every two seconds even without this option. The option has no effect without `reportsUncleanEnds`, and no effect
-  /// in forked children.
+  /// heartbeat reads about ten small system files and, at most every five seconds, the locks of the open files. It
+  /// makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two seconds even without this option. The
+  /// option has no effect without `reportsUncleanEnds`, and no effect in forked children.
   public var heartbeatInterval: Duration?
 
   /// The group, by name or number, whose members may also use the database.

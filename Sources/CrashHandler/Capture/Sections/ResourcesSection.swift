@@ -1,7 +1,8 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the limits and the usage of resources: mappings, the cgroup, and the machine's load.
+/// Writes the limits and the usage of resources, for example the number of mappings, the cgroup's memory, and the
+/// machine's load.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_resources) @_noLocks

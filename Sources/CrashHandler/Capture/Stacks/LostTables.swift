@@ -5,9 +5,9 @@ internal import CSignalSafe
 /// The tables are written for images that may have frames on the crashing thread's stack. An image's file may have
 /// been removed or replaced, or may never have existed.
 ///
-/// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables, which
-/// cannot be read after the crash if the file is missing. The ELF header is written too, because readers find the
-/// tables through it.
+/// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables. Without the
+/// file, these tables cannot be read after the crash. The ELF header is written too, because readers find the tables
+/// through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 extension Capture {
