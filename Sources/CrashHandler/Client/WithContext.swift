@@ -3,7 +3,8 @@ internal import PendingDumps
 
 /// Runs an operation with a named value, such as a request's ID.
 ///
-/// A report shows the value for each thread that was inside the operation.
+/// A report shows the value for each thread that was inside the operation, unless `HandlerOptions.privacy` is not
+/// `full`.
 ///
 /// ```swift
 /// try await withContext("request-id", request.id) {

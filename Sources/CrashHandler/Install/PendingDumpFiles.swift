@@ -36,7 +36,7 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Creates the directories, then the FIFO, then the run record, and last the locked dump.
   ///
-  /// Because of this order, other processes can always detect whether the owner of a locked dump is alive.
+  /// Because of this order, a locked dump never exists without the files that show whether its owner is alive.
   ///
   /// - Parameters:
   ///   - path: the path of the database directory.

@@ -62,7 +62,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// limits.
   public var keepsCrashSignalsOpen = true
 
-  /// Paths of files that are attached to every report of this process, as if passed to `addAttachment`.
+  /// Paths of files that are attached to the reports from dumps of this process, as if passed to `addAttachment`.
   public var attachments: [String] = []
 
   /// Whether a report is created if this process ends without a dump and without exiting, for example because it was
