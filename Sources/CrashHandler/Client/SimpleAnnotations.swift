@@ -19,8 +19,8 @@ public enum SimpleAnnotations {
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
   ///   - value: the text; a text of more than 255 bytes is cut.
-  /// - Returns: false if the name is too long, or if there are already 64 other names. Reports state how many names
-  ///   did not fit.
+  /// - Returns: false if the name is empty or too long, or if there are already 64 other names. Reports state how many
+  ///   names did not fit.
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     guard isName(name) else { return false }

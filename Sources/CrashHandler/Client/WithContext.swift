@@ -3,8 +3,7 @@ internal import PendingDumps
 
 /// Runs an operation with a named value, such as a request's ID.
 ///
-/// A report shows the value for each thread that was inside the operation, unless `HandlerOptions.privacy` is not
-/// `full`.
+/// If `HandlerOptions.privacy` is `full`, a report shows the value for each thread that was inside the operation.
 ///
 /// ```swift
 /// try await withContext("request-id", request.id) {

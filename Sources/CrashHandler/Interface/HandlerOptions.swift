@@ -33,7 +33,7 @@ public struct HandlerOptions: Sendable, Equatable {
 
   /// Whether the handler writes a summary of a crash to standard error, for logs.
   ///
-  /// The summary shows the signal, the message, the report ID and the crashing thread's frames.
+  /// The summary shows, for example, the signal, the message, the report ID and the crashing thread's frames.
   ///
   /// If Swift's own backtracer also prints the crash, the summary shows only the report ID, the dump, the contexts, a
   /// signal that had asked the process to end, and the command that shows the report. No summary is written if
