@@ -45,7 +45,9 @@ extension Capture {
     return false
   }
 
-  /// Writes the tables of an image if they have at most `limit` bytes; returns their size in bytes.
+  /// Writes the tables of an image if they have at most `limit` bytes.
+  ///
+  /// - Returns: the number of bytes written, without the ELF header.
   private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
     // Byte 0 of the header is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. Linkers
     // usually encode the pointer as pcrel|sdata4; tables with another encoding are not written.
