@@ -165,8 +165,8 @@ struct PendingDumpFiles: ~Copyable {
     followsRun = run.course != nil && Self.write(run, to: file)
     if !followsRun {
       if run.course != nil {
-        // If the record is larger than the limit on file sizes, only its owner's identity is written, which takes a
-        // few hundred bytes.
+        // If the whole record cannot be written, for example because of the limit on file sizes, only its owner's
+        // identity is written, which takes a few hundred bytes.
         ftruncate(file.descriptor, 0)
         lseek(file.descriptor, 0, SEEK_SET)
       }

@@ -27,7 +27,7 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let arithmetic = HandledSignals(8)
   /// SIGILL: most traps in Swift code on x86_64.
   public static let illegalInstruction = HandledSignals(4)
-  /// SIGSEGV: access to memory that is not mapped or not permitted.
+  /// SIGSEGV: access to memory that is not mapped, or access that the mapping does not permit.
   public static let segmentationFault = HandledSignals(11)
   /// SIGSYS: a system call that a seccomp filter traps.
   public static let badSystemCall = HandledSignals(31)
