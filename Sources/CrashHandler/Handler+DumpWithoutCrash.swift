@@ -10,9 +10,9 @@ extension Handler {
   /// count as a crash, and lists the calling thread first. If `stopsThreads` is false, no signal is sent to other
   /// threads, and the dump contains the stacks of waiting threads, but only the names and states of running threads.
   /// Taking a dump takes a few milliseconds, and 16 MiB of address space during that time. The dump file is a few
-  /// hundred kilobytes large. If the program uses Swift concurrency, a search for its tasks comes first, which reads at
-  /// most 64 MiB of memory and takes at most 50 ms of CPU time. Any number of threads may call this function at the
-  /// same time. A crash during the call is captured too. Never call this function from a signal handler.
+  /// hundred kilobytes large. If the program uses Swift concurrency, a search for its tasks comes first. The search
+  /// reads at most 64 MiB of memory and takes at most 50 ms of CPU time. Any number of threads may call this function
+  /// at the same time. A crash during the call is captured too. Never call this function from a signal handler.
   ///
   /// The report shows the stack, context (`withContext`) and breadcrumbs of the calling thread. So call this function
   /// where the problem is detected, on the thread that detects it.
@@ -26,8 +26,8 @@ extension Handler {
   ///     names. The first 64 annotations in the order of their names are kept, with names cut to 128 bytes and values
   ///     cut to 1024 bytes.
   ///   - stopsThreads: whether to stop other threads during the dump, so that it also contains the registers and
-  ///     stacks of running threads. Calls of `nanosleep`, `poll` and `epoll_wait` in those threads may fail with
-  ///     EINTR.
+  ///     stacks of running threads. System calls such as `nanosleep`, `poll` and `epoll_wait` may fail with EINTR in
+  ///     those threads.
   /// - Returns: the ID that the report will have. If the process may no longer rename files in the directory, the
   ///   report is created only after the process has ended.
   /// - Throws: `CrashHandlerError` if the kernel refuses the memory, if the memory cgroup has too little room, if a

@@ -13,8 +13,9 @@ internal import CSignalSafe
 /// keeps that stack. A stack that this function creates is freed when the thread ends. Never call this function from a
 /// signal handler.
 ///
-/// - Returns: true if the thread has an alternate stack now; false if the kernel refuses the memory, or the process
-///   has no free key for thread-specific data. In both of these cases the thread is unchanged.
+/// - Returns: true if the thread has a large enough alternate stack now. False if the kernel refuses the stack, memory
+///   limits leave no room for it, or the process has no free key for thread-specific data; the thread's alternate stack
+///   is then unchanged.
 ///
 /// Source: sigaltstack(2), pthread_key_create(3).
 @discardableResult

@@ -45,13 +45,13 @@ private struct Started {
 ///   - product: the name that reports show.
 ///   - version: the version of the product.
 ///   - environment: where the program runs, as free text such as "production".
-///   - annotations: names and values that every report on this process contains.
+///   - annotations: names and values that dumps of this process contain, if `HandlerOptions.privacy` is `full`.
 ///   - options: the limits of a dump and the other options of the handler.
 /// - Returns: the handler. You need not keep it, because `Handler.current` is the same handler.
-/// - Throws: `CrashHandlerError` if the directory or the identifier cannot be used, the kernel refuses memory or a
-///   signal action, the program is built with ThreadSanitizer, or the environment disables the handler. In these
-///   cases, the call installs no handler; a server on a read-only disk should log the error and continue. The function
-///   also throws if the handler was already started with another database; that handler stays installed.
+/// - Throws: `CrashHandlerError` if, for example, the directory or the identifier cannot be used, the kernel refuses
+///   memory or a signal action, the program is built with ThreadSanitizer, or the environment disables the handler. In
+///   these cases, the call installs no handler; a server on a read-only disk should log the error and continue. The
+///   function also throws if the handler was already started with another database; that handler stays installed.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult

@@ -19,7 +19,7 @@ extension Capture {
     }
     // If the dump has no file, `result` already contains the reason.
     if session.result.hasFile { session.result.failure = writer.failure }
-    // With the value `.none`, the sections after the end mark cannot write to the dump's file.
+    // In the state `.lost`, `run` would skip the sections after the end mark. They do not need the dump's file.
     session.progress.file = .none
   }
 }
@@ -111,7 +111,8 @@ extension Capture {
 
   /// Limits the number of captured threads to what the available memory allows.
   ///
-  /// If memory is short, the modules are written first, because frames cannot be named without them.
+  /// If memory is short, this function also writes the modules, before the threads are stopped, because frames cannot
+  /// be named without the modules.
   fileprivate func makeRoom() {
     let room = MemoryRoom(self)
     session.counts.threadLimit = room.threads

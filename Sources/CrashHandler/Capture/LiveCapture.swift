@@ -2,7 +2,8 @@ internal import IntermediateDump
 
 /// Takes a dump of a process that has not crashed.
 ///
-/// The dump has the same sections as the dump of a crash, but is taken with a separate stack, file and memory.
+/// The dump has the same sections as the dump of a crash, but a separate file. A `LiveDump` also has a separate stack
+/// and separate memory.
 ///
 /// The process continues afterward, so the limit on file sizes is not raised, and nothing is printed.
 ///

@@ -18,21 +18,24 @@ extension DeliveredSignal {
 /// Takes a dump that `postmortem capture` has requested by sending the stop signal; the process continues.
 ///
 /// The thread that gets the signal takes the dump in the stop handler, as the capturing thread. The dump uses the
-/// crash handler's stack and tables, but a separate file and separate names. The request is dropped if the handler
-/// does not take requests, if another thread is capturing, if this thread is already taking a dump, if the process is
-/// ending, or if the memory cgroup has no room for a dump. The sender then waits in vain until its deadline.
+/// crash handler's stack and tables, but a separate file and separate names.
+///
+/// The request is dropped if the handler does not take requests, another thread is capturing, this thread is already
+/// taking a dump, or the process is ending. It is also dropped if the memory cgroup has no room for a dump, or
+/// `Shared.dumpingThreads` is full. The sender then waits in vain until its deadline.
 ///
 /// RUNS-DURING-CRASH. `LiveDump` does the same in ordinary code; see Docs/Decisions/19-dumps-without-a-crash.md.
 extension Capture {
-  /// Takes the requested dump, then restores the thread's state.
+  /// Takes the requested dump as the capturing thread, and then ends the thread's turn to capture.
   ///
   /// Call this on the handler's `Capture`, not on the dump's `Capture`.
   @_noLocks
   func takeRequestedDump(_ request: CaptureRequest, on signal: DeliveredSignal) {
     let threadID = pm_gettid()
-    // This thread becomes the capturing thread before it is added to the table of dumping threads. If a crash signal
-    // from another process arrived in between, the handler would treat it as a fault during the capture, and drop it.
-    // So crash signals are blocked here, and stay pending in the kernel.
+    // This thread becomes the capturing thread before it is added to the table of dumping threads. If the program sent
+    // this thread a crash signal in between, the handler would assume that the signal interrupts the capture of a
+    // crash, and would end the process without a dump. So crash signals except SIGSYS are blocked here, and stay
+    // pending.
     blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
       shared.ending.value == 0, dump(takenBy: threadID) == nil,

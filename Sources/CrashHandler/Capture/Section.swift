@@ -5,12 +5,12 @@ internal import IntermediateDump
 /// The process may be killed during any step. So the crash itself is written first, then the crashing thread with the
 /// mappings and modules that are needed to find its frames, then the rest of the process. The comments at the cases
 /// explain the rest of the order. A fault in a section ends only that section (`Capture.run`). At the time limit, the
-/// current section ends, and all later sections except `writeCapture` are left out.
+/// current section ends, and all later sections of the dump except `writeCapture` are left out.
 ///
-/// `pm_write_dump` writes the header, the `process` map encoded at launch and, if they apply, `dumpRequest` and
-/// `survival` before the first section, and the end mark after `writeCapture`. A case's raw value is its position in
-/// this order and can change; dumps identify a section by its `DumpSection`. The functions of the sections are in
-/// `Capture/Sections`. `SectionTests` compares order, numbers and names with
+/// Before the first section, `pm_write_dump` writes the header, the `process` map encoded at launch, the time of the
+/// crash and, if they apply, `dumpRequest` and `survival`. After `writeCapture`, it writes the end mark. A case's raw
+/// value is its position in this order and can change; dumps identify a section by its `DumpSection`. The functions of
+/// the sections are in `Capture/Sections`. `SectionTests` compares order, numbers and names with
 /// `Docs/Internals/IntermediateDumpFormat.md`.
 ///
 /// RUNS-DURING-CRASH: code with this mark follows the rules in `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes
@@ -20,7 +20,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // These sections run before the threads are stopped, because stopping may take 250 ms or more, and the process may
   // be killed during that time. The exception includes the last messages of the Swift runtime and glibc.
   case writeException, writeCrashingThreadTop
-  // These two sections write nothing. All later sections need the mappings, which running threads would change.
+  // These two sections write nothing. Many later sections need the mappings, which running threads would change.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
   // The sections in the next line are small. Tasks and threads can reach the dump's size limit, so they come later,
@@ -34,7 +34,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   case writeSurroundings
   // This section has a separate time limit, and lists the sections that failed or were left out.
   case writeCapture
-  // These sections run after the end mark is written, and only in a crash.
+  // These sections run only in a crash, after the dump is complete or has failed.
   case removeHangDumps, writeSummary, writeStandardError
 
   // This getter is never inlined, because the call-graph audit follows the switch's jump table only inside this getter.
@@ -78,9 +78,10 @@ package enum Section: UInt8, CaseIterable, Sendable {
   ///
   /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
-  /// The exception stays in the buffer until the crashing thread's registers follow, so that one write stores both.
-  /// The sections of contexts and throws are usually empty; otherwise they write a few bytes from the handler's own
-  /// memory. After the end mark, nothing may be written to the dump's file.
+  /// The exception usually stays in the buffer until the crashing thread's registers follow, so that one write stores
+  /// both.
+  /// Contexts and throws are usually empty or small, so they are written together with the section that follows them.
+  /// After the end mark, nothing may be written to the dump's file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

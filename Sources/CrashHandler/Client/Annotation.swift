@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// A named value that the program sets; each report on this process shows the value at the time of the crash or dump.
+/// A named value that the program sets; reports from dumps of this process show the value at the time of the dump.
 ///
 /// ```swift
 /// let route = Annotation<String>("route", capacity: 64)
@@ -18,8 +18,9 @@ internal import IntermediateDump
 /// never freed. A process can have at most 400 annotations, which together take at most 790 KiB. Setting an
 /// annotation takes well under a microsecond, and never locks or allocates. Any number of threads can set an
 /// annotation at the same time, even before `startHandler`. If the process crashes while an annotation is being set,
-/// reports show either the complete old value, with a note that a newer one was being set, or the complete new value.
-/// A forked child has its own copy. The type `Value` can be `String`, `Int`, `UInt`, `Double` or `Bool`.
+/// reports show a complete value: the old one, with a note that a newer one was being set, or the new one.
+/// A forked child has its own copy. If `HandlerOptions.privacy` is not `full`, dumps leave out annotations. The type
+/// `Value` can be `String`, `Int`, `UInt`, `Double` or `Bool`.
 ///
 /// Two annotations with the same name, type and capacity are the same annotation.
 ///

@@ -1,13 +1,14 @@
 internal import Glibc
 
-/// Attaches a copy of a file, such as a log, to every report on this process.
+/// Attaches a copy of a file, such as a log, to the reports from dumps of this process.
 ///
-/// The report contains a copy of the file as it is when the report is created, which is usually when the program next
+/// A report contains a copy of the file as it is when the report is created, which is usually when the program next
 /// starts. A report contains at most the last 4 MiB of each file, and 16 MiB in all. A missing file is not an error;
 /// the report mentions it. Only a regular file at exactly this path is copied, and a symbolic link in its place is not
 /// followed.
 ///
-/// This function never locks. Any thread may call it, even before `startHandler`. A forked child has its own list.
+/// This function never locks. Any thread may call it, even before `startHandler`. A forked child has its own list. If
+/// `HandlerOptions.privacy` is not `full`, nothing is attached.
 ///
 /// - Parameter path: the file's path, of at most 1,024 bytes; a relative path is resolved now, from the current
 ///   directory.

@@ -33,7 +33,7 @@ extension BreadcrumbContent {
 
   /// Appends a text and a zero byte.
   ///
-  /// - Returns: false for a pair that does not fit or contains a zero byte.
+  /// - Returns: false if the text does not fit or contains a zero byte.
   private static func append(
     _ text: String, to buffer: UnsafeMutableRawBufferPointer, at offset: inout Int, limit: Int
   ) -> Bool {

@@ -1,10 +1,9 @@
-/// Memory ranges that every report on this process contains, in addition to stacks and the memory that registers
-/// point to.
+/// Memory ranges that dumps of this process contain, in addition to stacks and the memory that registers point to.
 ///
 /// There can be at most 64 ranges. At most `CaptureLimits.extraMemory` bytes of all ranges together are captured. The
 /// bytes are in the minidump's memory list. In a crash, the handler reads the ranges safely, so a range that is no
 /// longer mapped is left out. `add` and `remove` never lock, and any thread may call them. Note that the memory may
-/// contain secrets.
+/// contain secrets. If `HandlerOptions.privacy` is not `full`, dumps leave out these ranges.
 ///
 /// Source: Crashpad `client/simple_address_range_bag.h`.
 public enum ExtraMemory {

@@ -40,7 +40,7 @@ enum OpenContextTable {
       let time = word(place + OpenContext.timeOffset) & ~OpenContext.nestedBit
       if time < least { (oldest, least) = (place, time) }
     }
-    // One shard, with a bit for its only entry.
+    // The returned table has one shard, whose lowest bit marks the only entry as used.
     var table = [UInt64](repeating: 0, count: 16)
     table[0] = 1
     table[1] = UInt64(headSize * 2 + (oldest < 0 ? 0 : entrySize))

@@ -1,4 +1,4 @@
-/// Named texts that every report on this process shows; unlike with `Annotation`, the names can be computed at run
+/// Named texts that reports from dumps of this process show; unlike with `Annotation`, the names can be computed at run
 /// time.
 ///
 /// The whole process shares these values; for a value that belongs to one request, use `withContext`.
@@ -6,7 +6,8 @@
 /// There is room for 64 names. `set` and `remove` never lock. Any number of threads can call these functions at the
 /// same time, even before `startHandler`. Both functions search all names, so setting an `Annotation` is faster. If
 /// the process crashes during a call, reports show either the complete old value or the complete new one. A forked
-/// child has its own copy. These values replace values passed to `startHandler(annotations:)` under the same names.
+/// child has its own copy. These values replace values passed to `startHandler(annotations:)` under the same names. If
+/// `HandlerOptions.privacy` is not `full`, dumps leave out all these values.
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {
@@ -18,8 +19,8 @@ public enum SimpleAnnotations {
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
   ///   - value: the text; a text of more than 255 bytes is cut.
-  /// - Returns: false if the name is too long, or if there are already 64 other names. Reports state how many names
-  ///   did not fit.
+  /// - Returns: false if the name is empty or too long, or if there are already 64 other names. Reports state how many
+  ///   names did not fit.
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     guard isName(name) else { return false }

@@ -3,7 +3,7 @@ internal import PendingDumps
 
 /// Runs an operation with a named value, such as a request's ID.
 ///
-/// A report shows the value for each thread that was inside the operation.
+/// If `HandlerOptions.privacy` is `full`, a report shows the value for each thread that was inside the operation.
 ///
 /// ```swift
 /// try await withContext("request-id", request.id) {
@@ -11,10 +11,10 @@ internal import PendingDumps
 /// }
 /// ```
 ///
-/// The value belongs to this unit of work, not to the process. If many requests run at the same time, a crash report
+/// The value belongs to the operation, not to the process. If many requests run at the same time, a crash report
 /// first shows the value of the request that crashed, and then the values on other threads. The value is inherited
 /// like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`. `Task.detached`,
-/// closures passed to Dispatch or to a thread, and callbacks of an event loop's future do not inherit the value; call
+/// closures passed to Dispatch or to a thread, and callbacks of an event loop's future do not inherit the value. Call
 /// `withContext` inside these, or pass the context to them with `WorkContext`. Contexts can be nested; the innermost of
 /// several contexts with the same name is used.
 ///
@@ -28,7 +28,7 @@ internal import PendingDumps
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. The names and values of nested
 ///     contexts share 232 bytes, and each context takes another 2 of these bytes. A value that does not fit is cut
 ///     and marked as cut. If fewer than 32 bytes are left for the value, longer values of outer contexts are cut to 32
-///     bytes; if that is not enough, the outermost contexts are left out and counted.
+///     bytes. If that is not enough, the outermost contexts are left out and counted.
 ///   - value: text, in UTF-8.
 ///   - operation: the closure to run; it runs once, on the calling thread.
 /// - Returns: the operation's result.
@@ -149,7 +149,7 @@ extension ContextValue {
   /// Adds a context to a copy of the contexts around it.
   ///
   /// An outer context that has the name of the new context is left out, because the new context replaces it. If there
-  /// would be no room for the new name and the beginning of the new value, long values of outer contexts are cut; if
+  /// would be no room for the new name and the beginning of the new value, long values of outer contexts are cut. If
   /// that is not enough, the outermost contexts are left out.
   ///
   /// - Parameters:

@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 internal import PendingDumps
 
-/// The signals that mean a crash, the previous actions of these signals, and the signal that stops threads.
+/// The signals that mean a crash, their previous actions, the stop signal and the watchdog's signal.
 struct CrashSignals {
   /// The signals that mean a crash; bit n - 1 stands for signal n.
   let mask: UInt64

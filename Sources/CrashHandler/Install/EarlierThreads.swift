@@ -60,8 +60,8 @@ struct EarlierThreads {
   /// Lists the threads repeatedly, until no new thread is found.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // A pthread_create call that began earlier may be creating a thread without a stack. The kernel lists that thread
-    // only when the call is done, so this loop waits for such calls.
+    // A pthread_create call that began earlier may be creating a thread without an alternate stack. The kernel may list
+    // that thread only when the call is done, so this loop waits for such calls.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {
@@ -74,8 +74,8 @@ struct EarlierThreads {
 
   /// Examines each thread that no earlier call has examined, and offers the thread a stack.
   ///
-  /// Threads that block signal 32 are only counted. Only libc blocks signal 32, for a moment, in pthread_create and
-  /// similar functions.
+  /// Threads that block signal 32 are only counted. A program cannot block signal 32, but libc blocks it for a moment
+  /// in pthread_create and similar functions.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
     guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
@@ -121,8 +121,8 @@ struct EarlierThreads {
       let count = unsafe capture.proc.readTask(
         thread, "syscall", into: place, capacity: buffer.count)
       let call = SystemCallPlace(scratch.text(count: count))
-      // Each thread that has not answered may be using an entry stack. So an entry stack counts as free only while
-      // fewer threads have not answered than half the number of entry stacks.
+      // Each thread that has not answered may be using an entry stack. So an entry stack counts as free only while the
+      // number of these threads is less than half the number of entry stacks.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
         || room.suffices(
@@ -130,7 +130,7 @@ struct EarlierThreads {
     }
   }
 
-  /// Returns the signals that a thread blocks; nil for a thread that gets no stack.
+  /// Returns the signals that a thread blocks; nil for io_uring's workers, or if the file cannot be read.
   ///
   /// The file is read with the functions of crash code, because code with strings would take too long.
   private func blockedSignals(of thread: Int32) -> UInt64? {

@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Prepares everything that a crash needs, and installs the handlers last.
+/// Prepares everything that a crash needs, and then installs the crash handler.
 ///
 /// Not crash code; runs once in a process, under the lock of `startHandler`.
 enum HandlerInstaller {
@@ -120,7 +120,7 @@ enum HandlerInstaller {
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: faultStack,
         // No summary is written if descriptor 2 was closed, or if the program has more privileges than the user who
-        // started it, because that user must not see the program's addresses and file names.
+        // started it. That user must not see the program's addresses and file names.
         summary: CrashSummary(
           signals: options.writesSummary && hasStandardError && pm_is_secure() == 0
             ? signals.mask : 0,

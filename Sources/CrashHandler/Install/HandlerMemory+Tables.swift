@@ -17,7 +17,6 @@ extension HandlerMemory {
   /// If two words were closer, stopped threads and the capturing thread would compete for one cache line.
   static let wordStride = 64
 
-  /// Reserves a table of threads.
   mutating func threads(
     capacity: Int, countWord: FutexWord
   ) throws(CrashHandlerError) -> ThreadTable {
@@ -49,7 +48,6 @@ extension HandlerMemory {
       images: ImageTable(base: try pages(ImageTable.byteCount)))
   }
 
-  /// Reserves the three recovery points.
   mutating func recoveryPoints() throws(CrashHandlerError) -> RecoveryPoints {
     unsafe RecoveryPoints(
       points: try piece(3 * MemoryLayout<pm_recovery_point>.stride)

@@ -13,8 +13,9 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
-  /// If this is false, or `privacy` is not `full`, the encoded facts lack the host name, the time zone, and user and
-  /// group IDs.
+  /// If this is false, the encoded facts lack the host name, the time zone, user and group IDs, and the cgroup's path.
+  ///
+  /// If `privacy` is not `full`, they lack the same facts, except the cgroup's path.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?

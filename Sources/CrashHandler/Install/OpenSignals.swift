@@ -15,7 +15,8 @@ enum OpenSignals {
   static func keep(_ crashes: UInt64, in process: Int32, blocked: UInt64?) {
     pm_keep_open(crashes & all, process)
     if blocked.map({ $0 & crashes & all != 0 }) ?? true { pm_adopt_mask() }
-    // If new threads get alternate stacks, `ThreadStack` installs a function that also adopts the mask.
+    // If new threads get alternate stacks, `ThreadStack.followNewThreads` later replaces this function with one that
+    // also calls `pm_adopt_mask`.
     if pm_thread_start() == nil { pm_set_thread_start { pm_adopt_mask() } }
   }
 }

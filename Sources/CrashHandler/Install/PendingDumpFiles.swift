@@ -36,7 +36,7 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Creates the directories, then the FIFO, then the run record, and last the locked dump.
   ///
-  /// Because of this order, other processes can always detect whether the owner of a locked dump is alive.
+  /// Because of this order, a locked dump never exists without the files that show whether its owner is alive.
   ///
   /// - Parameters:
   ///   - path: the path of the database directory.
@@ -47,7 +47,7 @@ struct PendingDumpFiles: ~Copyable {
   static func make(
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
-    // While this value exists, a write under `ulimit -f 0` fails with an error instead of ending the program.
+    // Until `finish` is called, a write beyond the limit on file sizes fails instead of ending the process.
     let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
     defer { writing?.finish(hasFailed: true) }
     let reportID = randomReportID()
@@ -165,8 +165,8 @@ struct PendingDumpFiles: ~Copyable {
     followsRun = run.course != nil && Self.write(run, to: file)
     if !followsRun {
       if run.course != nil {
-        // If the record is larger than the limit on file sizes, only its owner's identity is written, which takes a
-        // few hundred bytes.
+        // If the whole record cannot be written, for example because of the limit on file sizes, only its owner's
+        // identity is written, which takes a few hundred bytes.
         ftruncate(file.descriptor, 0)
         lseek(file.descriptor, 0, SEEK_SET)
       }

@@ -14,7 +14,7 @@ public struct CaptureLimits: Sendable, Equatable {
   public var otherThreadStacks = 6 << 20
   /// The maximum number of threads that are captured; values above 4,096 have no effect.
   public var threads = 4096
-  /// The maximum time from the fault until this handler is done, in whole milliseconds; the minimum is 1 ms.
+  /// The maximum time from the crash until this handler is done, in whole milliseconds; the minimum is 1 ms.
   ///
   /// Anything that is not written within that time is left out of the dump. If the capturing thread gets little CPU
   /// time, the dump may take ten times this time, or longer. Previous handlers and the kernel's core dump come later,

@@ -4,8 +4,8 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// The database's directory, or a directory inside it, cannot be created, written or trusted, or `sharedGroup`
-    /// names no group.
+    /// The database's directory, or a directory inside it, cannot be created, written or trusted, or the group in
+    /// `sharedGroup` does not exist.
     public static let unusableDatabase = Code(description: "the crash database cannot be used")
     /// The handler was already started with another database.
     public static let alreadyStarted = Code(description: "the crash handler was started already")

@@ -27,7 +27,7 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let arithmetic = HandledSignals(8)
   /// SIGILL: most traps in Swift code on x86_64.
   public static let illegalInstruction = HandledSignals(4)
-  /// SIGSEGV: access to memory that is not mapped or not permitted.
+  /// SIGSEGV: access to memory that is not mapped, or access that the mapping does not permit.
   public static let segmentationFault = HandledSignals(11)
   /// SIGSYS: a system call that a seccomp filter traps.
   public static let badSystemCall = HandledSignals(31)
@@ -44,7 +44,7 @@ public struct HandledSignals: OptionSet, Sendable {
   ///
   /// Most servers ignore this signal, and an ignored signal stays ignored.
   public static let brokenPipe = HandledSignals(13)
-  /// SIGSTKFLT: no kernel sends this signal, but a program may use it for its own purposes.
+  /// SIGSTKFLT: the kernel never sends this signal, but a program may use it for its own purposes.
   public static let stackFault = HandledSignals(16)
 
   /// The signals that an instruction can raise.

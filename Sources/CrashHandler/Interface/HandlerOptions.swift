@@ -31,9 +31,9 @@ public struct HandlerOptions: Sendable, Equatable {
   /// `Docs/Internals/SystemCalls.md` lists the system calls that the handler makes in a crash.
   public var forgoing: SystemCalls = []
 
-  /// Whether a crash writes a summary to standard error, for logs.
+  /// Whether the handler writes a summary of a crash to standard error, for logs.
   ///
-  /// The summary shows the signal, the message, the report ID and the crashing thread's frames.
+  /// The summary shows, for example, the signal, the message, the report ID and the crashing thread's frames.
   ///
   /// If Swift's own backtracer also prints the crash, the summary shows only the report ID, the dump, the contexts, a
   /// signal that had asked the process to end, and the command that shows the report. No summary is written if
@@ -62,7 +62,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// limits.
   public var keepsCrashSignalsOpen = true
 
-  /// Paths of files that are attached to every report of this process, as if passed to `addAttachment`.
+  /// Paths of files that are attached to the reports from dumps of this process, as if passed to `addAttachment`.
   public var attachments: [String] = []
 
   /// Whether a report is created if this process ends without a dump and without exiting, for example because it was
@@ -83,17 +83,17 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The handler sets the Swift runtime's hook for throws, which records the last 4 throws of each of 256 threads and
   /// calls the previous hook. Each `throw` takes some tens of nanoseconds longer, and the records take up to 102 KiB of
-  /// memory. Rethrowing costs nothing. The record leaves out callers that cannot be found through frame
-  /// pointers, and callers that are not on the thread's normal stack.
+  /// memory. Propagating an error through `try` costs nothing. The record leaves out callers that cannot be found
+  /// through frame pointers, and callers that are not on the thread's normal stack.
   public var recordsThrowSites = false
 
   /// The time between heartbeats, at least 100 milliseconds; nil for no heartbeats.
   ///
-  /// A heartbeat records time, memory and the last breadcrumbs. So the report on a killed process shows when it was
-  /// killed, accurate to one interval, and what the program did last. This option costs one thread. Each heartbeat
-  /// reads about ten small system files and makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two
-  /// seconds even without this option. The option has no effect without `reportsUncleanEnds`, and no effect in forked
-  /// children.
+  /// A heartbeat records, for example, the time, memory use and the last breadcrumbs. So the report on a killed process
+  /// shows when it was killed, accurate to one interval, and what it did last. This option costs one thread. Each
+  /// heartbeat reads about ten small system files and, at most every five seconds, the locks of the open files. It
+  /// makes one write of 2 KiB. A `HangMonitor` writes a heartbeat every two seconds even without this option. The
+  /// option has no effect without `reportsUncleanEnds`, and no effect in forked children.
   public var heartbeatInterval: Duration?
 
   /// The group, by name or number, whose members may also use the database.

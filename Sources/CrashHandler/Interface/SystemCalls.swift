@@ -21,10 +21,10 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let files = SystemCalls(rawValue: CallBit.files | CallBit.proc)
   /// `read`, `getdents64`, `readlinkat`, `pread64`, `clock_gettime`, `getppid`, `getrusage`.
   ///
-  /// Without these calls, reports lack the kernel's data about the process: mappings, other threads, times, and
-  /// modules that the dynamic linker does not list.
+  /// Without these calls, reports lack the kernel's data about the process, for example mappings, other threads, times,
+  /// and modules that the dynamic linker does not list.
   public static let proc = SystemCalls(rawValue: CallBit.proc)
-  /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`.
+  /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`, `timer_delete`.
   ///
   /// Without these calls, other threads are not stopped, a fault in the handler ends the process, and the
   /// handler's time is not limited.

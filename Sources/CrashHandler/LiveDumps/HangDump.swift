@@ -8,7 +8,7 @@ internal import PendingDumps
 /// No converter converts this dump while the process runs and the hang lasts.
 ///
 /// If the process ends during the hang, the dump is converted to a report. A call of `drop`, or a captured crash,
-/// removes the dump. Not crash code; used by one thread.
+/// removes the dump. Not crash code; only one thread may use this value.
 @safe
 package struct HangDump: Sendable {
   /// Which part of the program hung, and facts about the hang.
@@ -110,7 +110,7 @@ package struct HangDump: Sendable {
     close(dumps)
   }
 
-  /// Makes `exit` and `_exit` remove the dump; called when the watch is stopped.
+  /// Makes `exit` and `_exit` remove the dump; called when the program stops the hang detection (`Watch.stop`).
   package func expectExit() { dumps?.expectExit(index) }
 
   /// Keeps the dump, so that it is converted to a report even though the hung part has answered.

@@ -35,9 +35,9 @@ private let heartbeatInterval = Atomic<Int>(0)
 
 /// Writes the current state of this process into the run record, in place of the previous heartbeat.
 ///
-/// The thread of the hang monitors calls this function. A call reads about ten small system files and makes one
-/// write. If reports on how processes end are turned off, the function does nothing. If the write fails, the record
-/// keeps the previous heartbeat.
+/// The thread of the hang monitors calls this function. A call reads about ten small system files and, at most every
+/// five seconds, the locks of the open files; it makes one write. If reports on how processes end are turned off, the
+/// function does nothing. If the write fails, the record keeps the previous heartbeat.
 ///
 /// - Parameter hangReport: the report ID of a hang in progress.
 package func writeHeartbeat(hangReport: ReportID?) {

@@ -120,9 +120,8 @@ struct LiveDump: ~Copyable {
   /// one of the program's signal handlers could leave through siglongjmp while other threads are stopped, or SIGXFSZ
   /// could end a process that has not crashed.
   ///
-  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete (it is then removed), if memory is so short
-  ///   that the kernel might kill the process because of the dump, or if a crash or other dumps keep this dump from
-  ///   stopping threads.
+  /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete (it is then removed), if the memory cgroup has
+  ///   no room for a dump, or if a crash or other dumps keep this dump from stopping threads.
   func take() throws(CrashHandlerError) -> ReportID {
     let room = MemoryRoom(capture)
     guard room.isEnough else {

@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// Not crash code. Source: proc_pid_maps(5).
 struct LiveMaps {
-  /// The maximum number of bytes that are read from a file in `/proc`, rounded up to 64 KiB.
+  /// Reading a file in `/proc` ends once this number of bytes is reached; up to 64 KiB more may be read.
   private static let textLimit = 16 << 20
 
   /// The private, anonymous, writable ranges, which are searched for tasks.

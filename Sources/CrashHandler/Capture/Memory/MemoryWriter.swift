@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct MemoryWriter {
-  /// The maximum number of bytes of one region; a longer stack is written as several regions.
+  /// The maximum number of bytes of one region; a longer range is written as several regions.
   static var regionSize: Int { @_noLocks get { 65536 } }
 
   fileprivate let capture: Capture

@@ -7,7 +7,7 @@ internal import IntermediateDump
 func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.writer.startMap(.capture)
-  // This property is written first, because a reader treats a missing `sectionsAbandoned` as a fault in this section.
+  // This property is written first, so that the dump contains it even if this section is interrupted.
   capture.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
   let (counts, threads) = (capture.session.counts, capture.session.threads)
   var stopped: UInt64 = 0

@@ -93,7 +93,7 @@ private struct ThrownException {
     let end = type &+ 24 &+ 16 &* (word &>> 32 < 8 ? word &>> 32 : 8)
     var entry = type &+ 24
     while entry < end {
-      // A virtual base is skipped, because its position is stored only in the object.
+      // A virtual base is skipped, because the type descriptor does not contain its offset in the object.
       if let base = memory.word(entry), let flags = memory.word(entry &+ 8), flags & 1 == 0,
         let offset = offsetOfStandardError(
           in: base, depth: depth &+ ThrownException.severalBasesDepth)

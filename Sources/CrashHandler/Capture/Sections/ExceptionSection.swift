@@ -57,7 +57,7 @@ extension Capture {
   /// Writes the name of the process that sent the signal, if that process still exists.
   private func writeSenderName(_ information: SignalInformation) {
     let (code, sender) = (information.code, information.sender)
-    // Only for these codes does si_pid contain the sender.
+    // si_pid contains the sender only if the signal has one of these codes.
     guard code == SI_USER || code == SI_QUEUE || code == SI_MESGQ || code == SI_TKILL,
       sender > 0, sender != shared.process.id,
       let place = unsafe writer.beginProperty(.senderName, capacity: 64)

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Writes the address, the file and the build ID of every ELF image.
+/// Writes the address, the path, the program headers and the build ID of every ELF image, and how it was found.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @c(pm_write_modules) @_noLocks

@@ -37,7 +37,7 @@ private struct ObjectWriter {
   /// generic arguments.
   private static var classSize: Int { 48 }
   private static var argumentsSize: Int { 256 }
-  /// The maximum number of bytes of all regions together; 2% of the dump's size if that is less.
+  /// The maximum number of bytes of all regions together; 2% of the dump's size so far if that is less.
   private static var byteLimit: UInt64 { 4096 }
   /// The bits of a reference count that is kept even if the dump leaves out secrets: at most 64 strong and 63 unowned
   /// references, and the mark that the object is being deinitialized.

@@ -1,7 +1,8 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the limits and the usage of resources: mappings, the cgroup, and the machine's load.
+/// Writes the limits and the usage of resources, for example the number of mappings, the cgroup's memory, and the
+/// machine's load.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_resources) @_noLocks
@@ -29,7 +30,7 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  /// Writes the contents of a small file in /proc, without the last line feed.
+  /// Writes the contents of a small file in /proc or /sys, without line feeds at the end.
   fileprivate func writeText(_ key: IntermediateDumpKey, _ name: StaticString, capacity: Int) {
     guard let place = unsafe writer.beginProperty(key, capacity: capacity) else { return }
     let text = unsafe Bytes(place, count: proc.read(named: name, into: place, capacity: capacity))

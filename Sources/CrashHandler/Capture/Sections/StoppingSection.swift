@@ -1,4 +1,4 @@
-/// Stops all other threads, or those that the dump's request names; writes nothing.
+/// Finds the other threads, and stops those that the dump's request selects; writes nothing.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_stop_threads) @_noLocks

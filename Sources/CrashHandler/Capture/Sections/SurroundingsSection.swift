@@ -3,8 +3,9 @@ internal import IntermediateDump
 
 /// Writes where the process runs (container, time zone, working directory), and its open descriptors.
 ///
-/// The section reads only names that the kernel itself has in memory, never the attributes of a file. Otherwise, a file
-/// system that does not respond, such as NFS without its server, would delay the end of the process.
+/// Apart from the link `/etc/localtime`, the section reads only names that the kernel itself has in memory, never the
+/// attributes of a file. Otherwise, a file system that does not respond, such as NFS without its server, would delay
+/// the end of the process.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5), /proc/pid/fd, cwd, mountinfo.
 @c(pm_write_surroundings) @_noLocks

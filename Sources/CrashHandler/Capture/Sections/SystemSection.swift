@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Writes the part of the dump that was encoded at launch: facts about the system, and the program's annotations.
+/// Writes facts about the system, and the annotations that were passed to `startHandler`; both were encoded at launch.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_system_and_annotations) @_noLocks

@@ -8,10 +8,10 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
   tasks.write()
 }
 
-/// Writes the tasks that threads run, and the memory from which the tasks' names and calls can be read.
+/// Writes the tasks that threads run, and the memory from which the tasks' names and frames can be read.
 ///
-/// This section copies each task's memory, but does not look for frames. The frames of the task's async functions are
-/// in its slabs, which are copied as a whole. Scratch memory holds the addresses of the tasks that were found.
+/// This section copies the task objects, and the slabs that hold the frames of the tasks' async functions. It does not
+/// look for frames in the slabs. Scratch memory holds the addresses of the tasks that were found.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
@@ -29,7 +29,7 @@ private struct TaskWriter {
   private static var slabSizeLimit: UInt64 { 16384 }
   /// The maximum number of slabs that are visited for the first task, and for all other tasks together.
   ///
-  /// Each of the other tasks may visit `leastWalkLimit` slabs even if the tasks before it have used up the total.
+  /// For each of the other tasks, `leastWalkLimit` slabs may be visited even if the total is used up.
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }

@@ -8,9 +8,9 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
-  /// Returns the lowest address to capture: the stack pointer, or the beginning of the thread's stack.
+  /// Returns the lowest address to capture: the stack pointer, or the lowest address of the thread's stack.
   ///
-  /// The beginning of the stack is used if the stack is above the stack pointer and contains the frame pointer.
+  /// The latter is returned if the whole stack is above the stack pointer, and the frame pointer points into the stack.
   @_noLocks
   func lowestStackAddress(_ context: SignalContext) -> UInt64 {
     let stackPointer = context.stackPointer
@@ -21,8 +21,7 @@ extension Capture {
     // elsewhere; the top of its stack holds the program's arguments.
     guard mapping.contains(pm_thread_pointer()) || mapping.contains(installed.environment.start)
     else { return stackPointer }
-    // `StackWriter` subtracts the red zone of 128 bytes from this address, so the capture starts at the beginning of
-    // the mapping.
+    // `StackWriter` subtracts the red zone of 128 bytes from this address, so the capture starts at `mapping.start`.
     return mapping.start &+ 128
   }
 }

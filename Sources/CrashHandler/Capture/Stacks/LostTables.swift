@@ -5,9 +5,9 @@ internal import CSignalSafe
 /// The tables are written for images that may have frames on the crashing thread's stack. An image's file may have
 /// been removed or replaced, or may never have existed.
 ///
-/// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables, which
-/// cannot be read after the crash if the file is missing. The ELF header is written too, because readers find the
-/// tables through it.
+/// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables. Without the
+/// file, these tables cannot be read after the crash. The ELF header is written too, because readers find the tables
+/// through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 extension Capture {
@@ -15,8 +15,8 @@ extension Capture {
   @_noLocks
   func writeLostTables(_ context: SignalContext) {
     let (images, memory) = (images, cachedMemory)
-    // The maximum number of bytes of all tables together. libc's tables are 150 KiB, and libswiftCore's tables are 800
-    // KiB.
+    // The maximum number of bytes of all tables together. libc's tables have about 150 KiB, and libswiftCore's tables
+    // have about 700 KiB.
     var left = 2 << 20
     for index in Indices(images.images.count) {
       let entry = images.images[index]
@@ -45,10 +45,12 @@ extension Capture {
     return false
   }
 
-  /// Writes the tables of an image if they have at most `limit` bytes; returns their size in bytes.
+  /// Writes the tables of an image if they have at most `limit` bytes.
+  ///
+  /// - Returns: the number of bytes written, without the ELF header.
   private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
-    // Byte 0 of the header is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. All
-    // linkers encode the pointer as pcrel|sdata4.
+    // Byte 0 of the header is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. Linkers
+    // usually encode the pointer as pcrel|sdata4; tables with another encoding are not written.
     var tables = image.segments(PT_GNU_EH_FRAME)
     guard let header = tables.next(),
       let segment = image.loaded(around: header.address),
@@ -57,8 +59,8 @@ extension Capture {
     else { return 0 }
     let place = header.address &+ 4
     let frames = place &+ UInt64(bitPattern: Int64(Int32(bitPattern: offset)))
-    // The file's headers do not contain the size of .eh_frame. The section ends before .eh_frame_hdr, or at the end of
-    // the segment.
+    // The program headers do not contain the size of .eh_frame. If .eh_frame precedes .eh_frame_hdr, both are written;
+    // otherwise, everything from .eh_frame_hdr to the end of the segment is written.
     let start = frames < header.address ? frames : header.address
     let end = frames < header.address ? header.address &+ header.fileSize : segment.end
     let size = Int(truncatingIfNeeded: end &- start)

@@ -32,7 +32,7 @@ extension Capture {
     return written
   }
 
-  /// Writes the first 8 KiB together with the exception, which takes a few microseconds, and then the rest.
+  /// Writes the first 8 KiB to the file, together with the exception, within a few microseconds; then writes the rest.
   @inline(__always)
   private func writeInTwo(_ address: UInt64, limit: Int) -> AddressRange {
     let count = limit < 8192 ? limit : 8192

@@ -12,8 +12,8 @@ struct StackWriter {
   /// Writes a stack from just below its stack pointer to the end of its mapping, up to the limit.
   ///
   /// - Parameters:
-  ///   - stackPointer: the address at which the stack starts. After an overflow the stack pointer is in the guard
-  ///     region, and the next readable page is used instead.
+  ///   - stackPointer: the stack pointer of the stack's thread. After an overflow, the stack pointer is in the guard
+  ///     region, and the stack is written from the next readable page on.
   ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown.
   ///   - limit: the maximum number of bytes; for a longer stack, three quarters of this number are captured at the
   ///     top, and one quarter at the bottom.
@@ -91,7 +91,9 @@ struct StackWriter {
     return (start, mapping.start, end)
   }
 
-  /// Adds a stack to the ranges that `stage` reads with one system call; returns false if `stage` has no room for it.
+  /// Adds a stack to the ranges that `stage` reads with one system call.
+  ///
+  /// - Returns: false if `stage` has no room for the stack, or if part of the stack is not in memory.
   @_noLocks
   func add(
     from stackPointer: UInt64, threadPointer: UInt64, limit: Int, to stage: MemoryStage

@@ -45,7 +45,7 @@ struct ThreadWriter {
     return index > first ? index : first &+ 1
   }
 
-  /// Returns false if the thread has a known stack, and the stack does not fit into `stage`.
+  /// Returns false if the thread has a known stack that `stage` has no room for, or that is not entirely in memory.
   private func addStack(of record: ThreadRecord, limit: Int) -> Bool {
     guard record.status.isStill, let context = record.fields.context else { return true }
     return stacks.add(
@@ -53,7 +53,6 @@ struct ThreadWriter {
       to: stage)
   }
 
-  /// Writes one thread of the table.
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     capture.writer.startMap(key)
@@ -201,6 +200,8 @@ struct ThreadWriter {
   }
 
   /// Writes the general registers, and the floating-point and vector state as the kernel saved it.
+  ///
+  /// If the dump leaves out secrets, only the general registers are written, without those that may contain a secret.
   ///
   /// - Parameter isExtended: true to include the extended state, 300 to 10,000 bytes, which a minidump's context does
   ///   not contain.

@@ -40,7 +40,6 @@ extension CellTable {
     }
   }
 
-  /// Removes a key.
   @_noLocks
   func remove(key: UnsafeRawPointer, keyCount: Int) {
     unsafe clear(key, keyCount, from: 0)
