@@ -185,7 +185,7 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
 }
 
 // This symbol exists if Swift's runtime is linked statically; a shared runtime hides it. The object file that defines
-// it contains only the backtracer's handlers, about 4 KiB, and begins with this function. Source: swift
+// this symbol contains only code of the backtracer, about 4 KiB, and begins with this function. Source: swift
 // stdlib/public/runtime/CrashHandlerLinux.cpp.
 extern int _swift_installCrashHandler(void) __attribute__((weak));
 #define BACKTRACER_SIZE 8192

@@ -17,8 +17,8 @@ struct pm_recovery_point {
   uint64_t saved[12];
 };
 
-// Calls function(argument) with the stack pointer at `top`, aligned to 16 bytes, and returns on the caller's stack.
-// Stores the caller's stack pointer in `left`: the caller's stack is free below that address.
+// Calls function(argument) with the stack pointer at `top`, which must be aligned to 16 bytes, and returns on the
+// caller's stack. Stores the caller's stack pointer in `left`: the caller's stack is free below that address.
 PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
 

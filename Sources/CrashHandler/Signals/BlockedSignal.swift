@@ -5,9 +5,9 @@ internal import CSignalSafe
 /// `HandlerOptions.keepsCrashSignalsOpen` keeps crash signals unblocked even in such threads, so that their crashes
 /// are captured.
 ///
-/// This code really blocks the signal, as the thread had asked, and sends it again. The kernel then does what it
-/// would do without this handler: it delivers the signal to a thread that does not block it, or keeps it for
-/// `sigwait`, a signalfd or `sigpending`.
+/// This code blocks the signal in the kernel, as the thread had asked, and sends it again. The kernel then does what it
+/// would do without this handler: it delivers the signal to a thread that does not block it, or keeps it for `sigwait`,
+/// a signalfd or `sigpending`.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
 extension Capture {

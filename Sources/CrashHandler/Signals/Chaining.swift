@@ -101,8 +101,8 @@ extension Capture {
   /// Swift's backtracer sets the default action for all its signals. Without this function, the process would
   /// continue without a crash handler.
   ///
-  /// This function does nothing while the signal is pending on this thread. In that case, the previous handler has
-  /// set the default action and raised the signal again to end the process.
+  /// This function does nothing if the signal that the previous handler handled is pending again. In that case, the
+  /// previous handler has set the default action and raised the signal to end the process.
   ///
   /// - Parameter ours: the signals that had this package's handler before the previous handler was called.
   @_noLocks

@@ -24,7 +24,7 @@ func pm_handle_watchdog(
   let subject = capture.dump(takenBy: thread) ?? capture
   guard information.timer >= 0 else {
     // The timer did not send this signal. The signal is blocked until the next section, because another process could
-    // otherwise stop the dump by sending such signals in a loop.
+    // otherwise delay the dump by sending such signals in a loop.
     if thread == pm_gettid() {
       subject.session.time.isMuted = true
       tick.context?.signalMask |= SignalMask.bit(signal)

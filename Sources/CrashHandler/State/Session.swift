@@ -69,7 +69,7 @@ struct Session: ~Copyable {
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
-    /// The number of threads that were sent a stop signal and may need an entry stack to handle it.
+    /// The number of threads that may need an entry stack to handle a stop signal.
     var smallStacks = 0
     /// The maximum number of threads for which the available memory is enough.
     var threadLimit = Int.max

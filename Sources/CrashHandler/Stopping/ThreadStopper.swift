@@ -153,9 +153,9 @@ struct ThreadStopper {
     }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
-      // A program cannot block signal 32. If the thread blocks it, libc (in pthread_create and similar functions) or
-      // one of this package's handlers blocks all signals for a moment, and the thread is tried again later.
-      // Otherwise, the program blocks the signals, perhaps permanently, so waiting would not help.
+      // Through libc, a program cannot block signal 32. If the thread blocks it, libc (in pthread_create and similar
+      // functions) or one of this package's handlers blocks all signals for a moment, and the thread is tried again
+      // later. Otherwise, the program blocks the signals, perhaps permanently, so waiting would not help.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)

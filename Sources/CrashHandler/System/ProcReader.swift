@@ -26,7 +26,8 @@ struct ProcReader {
     var result: Int32 = 0
     for _ in Indices(3) {
       result = unsafe pm_openat(proc, path, flags)
-      // After these errors, further attempts do not help: the thread has ended, or the process is not dumpable.
+      // After these errors, further attempts do not help: the file does not exist, the thread has ended, or the process
+      // is not dumpable.
       if result >= 0 || result == -ENOENT || result == -ESRCH || result == -EACCES { break }
     }
     return result

@@ -34,7 +34,7 @@ struct ResidentPages {
   /// Counts the calls of `forget` in the bits from 44 on, and holds the `attempt` that was passed to `again` in the
   /// bits from 56 on.
   ///
-  /// No window's number is large enough to use these bits.
+  /// The numbers of windows in user memory are too small to use these bits.
   private var generation: UInt64 = 0
 
   /// - Parameters:

@@ -15,7 +15,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map; elf(5).
 @safe
 struct ImageFinder {
-  /// The offset, in scratch memory, of the addresses of ELF headers that one system call reads.
+  /// The offset, in scratch memory, of the list of pages that one system call reads ahead.
   private static var addressesOffset: Int { ModuleImage.scratchSize }
 
   var images: ImageTable { @_noLocks get { mappings.images } }
@@ -30,7 +30,7 @@ struct ImageFinder {
   fileprivate var listed = 0
   fileprivate var listedCount = 0
   fileprivate var mapping = 0
-  /// The number of images whose headers were read ahead.
+  /// The number of listed images, or later of mappings, whose first pages were read ahead.
   fileprivate var ahead = 0
 
   // MARK: - The list
@@ -155,7 +155,8 @@ struct ImageFinder {
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
   /// The start of a file may be mapped more than once, but such a mapping belongs to an image only if the image's
-  /// code is executable. Memory without a file may contain an image only if that memory is executable.
+  /// code is executable. Memory without a file may contain an image only if that memory, or the mapping directly after
+  /// it, is executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
