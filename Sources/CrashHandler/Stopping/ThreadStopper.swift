@@ -197,7 +197,7 @@ struct ThreadStopper {
     }
   }
 
-  /// Returns the signal that can stop this thread; 0 if the thread blocks all such signals.
+  /// Returns a signal that can stop this thread; 0 if none is known.
   ///
   /// SIGSETXID is tried last. Through libc, no program can block this signal or wait for it. It is sent only if the
   /// process ends, because libc needs it in a process that continues.

@@ -171,8 +171,8 @@ struct ImageFinder {
 
   // MARK: - Reading ahead
 
-  /// Reads the first pages of as many listed images, or of mappings that may begin with an image, as one system call
-  /// allows.
+  /// Reads, with one system call, the first pages of the next listed images, or of the next mappings that may begin
+  /// with an image.
   private mutating func readAhead(isListed: Bool) {
     let addresses = scratch.dropFirst(ImageFinder.addressesOffset)
     let end = isListed ? listedCount : mappings.count
