@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Resumes the process, or another handler, after a crash that the process may survive.
 ///
-/// This code calls the previous handler, which was installed before this package's handler, or returns to a handler
-/// that called this package's handler.
+/// This code calls the previous handler, which was installed before this package's handler. If there is none, this code
+/// returns to the process, or to a handler that called this package's handler.
 ///
 /// This package's handlers stay installed while the previous handler runs, because the previous handler may recover
 /// by returning or through siglongjmp, and the process may then crash again. The previous handler is called as the
