@@ -1,4 +1,5 @@
-// Functions that change and read a thread's file permissions, and that examine files. Crash code must not call them.
+// Functions that change and read a thread's file permissions, that examine files, and that look up a user's groups.
+// Crash code must not call them.
 #ifndef PM_IDENTITY_H
 #define PM_IDENTITY_H
 

@@ -89,7 +89,7 @@ void pm_set_file_mode(uint32_t mode);
 // Returns AT_SECURE of getauxval(3), which is 1 in a program with more privileges than its caller.
 int pm_is_secure(void);
 
-// Returns AT_MINSIGSTKSZ of getauxval(3); 0 on older kernels, which on x86_64 are those before 5.14.
+// Returns AT_MINSIGSTKSZ of getauxval(3); 0 before Linux 5.14 on x86_64, and before Linux 4.18 on arm64.
 uint64_t pm_minimum_signal_stack_size(void);
 
 // Keeps the shared library that contains an address mapped until the process ends, because a host program may unload

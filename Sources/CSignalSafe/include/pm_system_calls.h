@@ -18,7 +18,7 @@
 
 // -- Files ----------------------------------------------------------------------------------------------------------
 
-// Writes the dump, and the crash summary to standard error.
+// Writes to a descriptor, for example the dump, or the crash summary to standard error.
 PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
   return PM_SYSCALL(SYS_write, fd, bytes, count, 0, 0, 0);
 }
@@ -118,7 +118,7 @@ PM_INLINE long pm_fchown(int fd, uint32_t user, uint32_t group) {
   return PM_SYSCALL(SYS_fchown, fd, user, group, 0, 0, 0);
 }
 
-// Returns random bytes for the report ID of a file that is created in a crash.
+// Returns random bytes, for example for a report ID.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, GRND_NONBLOCK, 0, 0, 0);
 }
@@ -142,7 +142,8 @@ PM_INLINE long pm_leave_descriptor_table(void) {
   return PM_SYSCALL(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0);
 }
 
-// The part of a file's status that shows whether a descriptor still refers to the dump's file.
+// The part of a file's status that crash code uses, for example to check that a descriptor still refers to the dump's
+// file.
 struct pm_file_status {
   uint64_t device;
   uint64_t inode;

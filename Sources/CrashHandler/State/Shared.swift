@@ -60,7 +60,8 @@ struct Shared: ~Copyable {
   ///
   /// Each dump of a crash resets this number to 0.
   var timesReturned: UInt32 = 0
-  /// The thread that called abort() in the first process of a PID namespace; 0 if no thread did.
+  /// The thread on which abort() may have raised SIGABRT in the first process of a PID namespace; otherwise 0
+  /// (`noteAbort`).
   var abortingThread: Int32 = 0
   var spares: SpareDescriptors
 
