@@ -10,7 +10,8 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct Shared: ~Copyable {
-  /// The ID of the capturing thread, or of a thread that stops other threads; 0 if there is none.
+  /// The ID of the capturing thread, or of a thread that must exclude captures, for example while it stops other
+  /// threads; 0 if there is none.
   let capturingThread: FutexWord
   /// A number that changes when a turn ends or Swift's backtracer starts; threads that wait for their turn to capture
   /// wait for a change.
