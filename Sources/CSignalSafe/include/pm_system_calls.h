@@ -44,8 +44,8 @@ PM_INLINE long pm_getdents64(int fd, void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getdents64, fd, bytes, count, 0, 0, 0);
 }
 
-// Reads a symbolic link. For the links in /proc to the working directory and to open files, the kernel has the paths in
-// memory, so a file system that does not respond cannot block the call.
+// Reads a symbolic link. For the working directory and open files, the kernel has the targets of the links in /proc in
+// memory. So a file system that does not respond cannot block the call.
 PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t size) {
   return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
 }
@@ -246,8 +246,8 @@ PM_INLINE long pm_tgkill(int process, int thread, int signal) {
 }
 
 // Sends a signal to the process, for example if tgkill is refused. A negative ID, which a refused getpid returns, is
-// not passed on: with -1, kill(2) would signal every process it may signal, and with any other negative number, a
-// process group.
+// not passed on. With -1, kill(2) would signal every process that it may signal; with any other negative number, it
+// would signal a process group.
 PM_INLINE long pm_kill(int process, int signal) {
   return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
 }

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Rules for a program that is the first process of a PID namespace, as in most containers.
 ///
-/// The kernel discards a signal to the first process if the signal's action is the default, unless the kernel itself
-/// forces the signal, or a process outside the namespace sends SIGKILL or SIGSTOP.
+/// The kernel discards a signal to the first process if the signal's action is the default. There are two exceptions:
+/// signals that the kernel itself forces, and SIGKILL or SIGSTOP from a process outside the namespace.
 ///
 /// So some signals that end any other process do not end the first process, and abort() and this handler must end it
 /// in other ways.

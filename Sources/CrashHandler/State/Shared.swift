@@ -37,9 +37,9 @@ struct Shared: ~Copyable {
   let waiting: ThreadEntries
   /// The threads that take a dump for a reason other than a crash, each with the argument of its `Capture`.
   ///
-  /// A fault in a section of such a dump is not a crash of the program, but the fault also reaches the crash handler,
-  /// which finds the section's recovery point through this table. A thread looks up only its own entry, so no state is
-  /// used after it was freed.
+  /// A fault in a section of such a dump is not a crash of the program, but the fault also reaches the crash handler.
+  /// The handler finds the section's recovery point through this table. A thread looks up only its own entry, so no
+  /// state is used after it was freed.
   let dumpingThreads: ThreadEntries
   /// A signal that was sent to the capturing thread, and is stored until that thread has finished.
   let postponed: PostponedSignal

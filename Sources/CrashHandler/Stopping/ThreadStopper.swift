@@ -122,8 +122,8 @@ struct ThreadStopper {
   /// signals it blocks. Finally, signals below 32 need no queue entry, while sending a real-time signal fails with
   /// EAGAIN when the user's processes have used up RLIMIT_SIGPENDING.
   ///
-  /// A thread that blocks a signal is not sent that signal: a call such as `sigwait` in the thread would receive it,
-  /// or, in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,
+  /// A thread that blocks a signal is not sent that signal. Otherwise, a call such as `sigwait` in the thread could
+  /// receive it or, in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,
   /// __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
