@@ -9,7 +9,7 @@ struct ThreadStopper {
   let capture: Capture
   let status: ThreadStatus
   private let room: ThreadRoom
-  /// The descriptor of `/proc/self/task`; -1 if this value is not searching for threads.
+  /// The descriptor of `/proc/self/task`; -1 except during a search for threads.
   private let tasks: Int32
 
   @_noLocks
