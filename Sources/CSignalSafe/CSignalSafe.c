@@ -1,4 +1,4 @@
-// Defines the variables that crash code uses, and those that the replacements for libc functions use.
+// Defines variables that crash code, or this package's replacements for libc functions, use.
 #include "CSignalSafe.h"
 
 _Atomic(void *) pm_state_storage = 0;

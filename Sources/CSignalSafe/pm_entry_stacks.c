@@ -48,8 +48,8 @@ static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_
   return (uint64_t)pm_entries.memory + (uint64_t)(stack - stacks + 1) * pm_entries.stack_size;
 }
 
-// Returns the entry stack to use; NULL if the handler has enough stack, does not run on an alternate stack, or all
-// entry stacks are in use. A handler that was installed later and calls this package's handler may pass no context.
+// Returns the entry stack to use; NULL if the handler has enough stack or does not run on an alternate stack, or if no
+// entry stack is free. A handler that was installed later and calls this package's handler may pass no context.
 PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *context) {
   if (!pm_entries.memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
@@ -109,8 +109,9 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
 // Leaves a handler whose first system call was trapped; called in the SIGSYS handler for that call, where all signals
 // are blocked. If the handler being left was called for a fault, the faulting instruction runs again, and the kernel
 // ends the process with the fault's signal. If that handler was called for SIGPROF or a real-time signal, the
-// interrupted code continues. Returns if the trapped call is not the handler's first call. Source: Linux
-// kernel/signal.c, force_sig_info_to_task.
+// interrupted code continues. After most other signals, this function makes another call, which is trapped while SIGSYS
+// is blocked, and so ends the process. Returns only if the trapped call is not the handler's first call, or if abort()
+// sent the signal. Source: Linux kernel/signal.c, force_sig_info_to_task.
 PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   if (!interrupted) return;
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;

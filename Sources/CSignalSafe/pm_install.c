@@ -91,8 +91,8 @@ void pm_bring_in(uintptr_t start, uintptr_t end) {
   struct segment_search segment = segment_around(start + (end - start) / 2);
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   if (start < segment.start) start = segment.start;
-  // The zeros at the end of a segment are not loaded from the file. A segment of constants can have such zeros,
-  // because some linkers put constants and variables into one segment.
+  // The zeros at the end of a segment are not in the file, so they need not be loaded. Even a segment with constants
+  // can have such zeros, because some linkers put constants and variables into one segment.
   if (end > segment.start + segment.file_size) end = segment.start + segment.file_size;
   if (end <= start) return;
   start &= ~(page - 1);
@@ -185,7 +185,7 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
 }
 
 // This symbol exists if Swift's runtime is linked statically; a shared runtime hides it. The object file that defines
-// it contains only the backtracer's handlers, about 4 KiB, and begins with this function. Source: swift
+// this symbol contains only code of the backtracer, about 4 KiB, and begins with this function. Source: swift
 // stdlib/public/runtime/CrashHandlerLinux.cpp.
 extern int _swift_installCrashHandler(void) __attribute__((weak));
 #define BACKTRACER_SIZE 8192

@@ -126,8 +126,8 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
       .addresses = {(uint64_t)caller & CODE_MASK},
   };
   uint64_t frame = (uint64_t)start;
-  // On any other stack, such as an alternate stack or a stack that the program created, an invalid frame pointer
-  // could lead out of the stack, so only the caller is recorded.
+  // On a stack with unknown bounds, such as an alternate stack or a stack that the program created, only the caller is
+  // recorded, because an invalid frame pointer could lead out of the stack.
   _Bool is_known = stack_start <= frame && frame < stack_end;
   for (int count = 1; is_known && count < PM_THROW_ADDRESS_COUNT; count++) {
     uint64_t next = *(const uint64_t *)frame & ~ASYNC_MARK;

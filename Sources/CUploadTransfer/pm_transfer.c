@@ -106,11 +106,11 @@ static int64_t milliseconds(void) {
 // MARK: The end of the process
 //
 // `exit` runs the handlers and destructors of libraries while other threads continue. A transfer that is inside
-// OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent such reads of freed memory. First, OpenSSL
-// is initialized without its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit
-// handler below runs before OpenSSL's handlers. This exit handler ends the transfers and waits for their threads to
-// leave libcurl. The wait for these threads has a time limit, because one of these threads
-// may be stopped. A stopped thread must not be killed, because it may hold a lock that the rest of the exit needs.
+// OpenSSL while OpenSSL cleans up reads freed memory. Two measures prevent this. First, OpenSSL is initialized without
+// its cleanup; this works if no other code has initialized OpenSSL before. Second, the exit handler below runs before
+// OpenSSL's handlers. This exit handler ends the transfers and waits for their threads to leave libcurl. The wait has a
+// time limit, because one of these threads may be stopped. A stopped thread must not be killed, because it may hold a
+// lock that the rest of the exit needs.
 
 // The maximum time in milliseconds that an exit waits for the transfers to end.
 enum { EXIT_PATIENCE = 60 };
@@ -260,7 +260,7 @@ static size_t take_header(char *bytes, size_t one, size_t count, void *data) {
   pm_transfer *transfer = data;
   count *= one;
   transfer->last = milliseconds();
-  // This header begins another response, which follows an interim response or the response of a proxy.
+  // This line begins a response, which may follow an interim response, a redirect or the response of a proxy.
   if (count > 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->headers_size = 0;
   transfer->headers_seen += count;
   if (transfer->headers_seen > PM_TRANSFER_MOST_HEADERS) return 0;

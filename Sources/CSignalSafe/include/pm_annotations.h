@@ -1,7 +1,7 @@
 // Marks a C declaration as callable from crash-time Swift.
 //
 // Inside a function marked @_noLocks, the Swift compiler rejects calls to functions without that mark. So crash code
-// can call only the C functions in this module's headers.
+// can call only C functions that have the mark.
 #ifndef PM_ANNOTATIONS_H
 #define PM_ANNOTATIONS_H
 

@@ -1,6 +1,6 @@
-// The kernel's constants under their usual names, for crash code. This module's headers cannot include the system's
-// headers (see pm_system_calls.h), and crash code cannot import Glibc. The file pm_layout.c compares most of these
-// constants with the system's headers.
+// The kernel's constants under their usual names, for crash code. This module's headers cannot include the system
+// headers that define these constants (see pm_system_calls.h), and crash code cannot import Glibc. The file pm_layout.c
+// compares most of these constants with the system's headers.
 //
 // The values are written as in glibc, because Swift treats two macros as the same only if their tokens are the same.
 #ifndef PM_CONSTANTS_H
@@ -113,8 +113,8 @@
 
 #pragma clang diagnostic pop
 
-// In glibc these constants are enumerators, which macros with the same names would break. So in C they get the prefix
-// `PM_`; in Swift they keep the kernel's names.
+// In glibc, most of the constants below are enumerators, which macros with the same names would break. So in C, these
+// constants have the prefix `PM_`. In Swift, those with PM_NAMED keep the kernel's names.
 #define PM_NAMED(name) __attribute__((swift_name(#name)))
 
 // sigaction(2), "The si_code field"

@@ -17,8 +17,8 @@ struct pm_recovery_point {
   uint64_t saved[12];
 };
 
-// Calls function(argument) with the stack pointer at `top`, aligned to 16 bytes, and returns on the caller's stack.
-// Stores the caller's stack pointer in `left`: the caller's stack is free below that address.
+// Calls function(argument) with the stack pointer at `top`, which must be aligned to 16 bytes, and returns on the
+// caller's stack. Stores the caller's stack pointer in `left`: the caller's stack is free below that address.
 PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
 
@@ -36,7 +36,8 @@ PM_CRASH_TIME int pm_run_section(struct pm_recovery_point *_Nonnull point, void 
 
 // Fills a ucontext_t with the caller's registers as they are when this function returns: the general registers, and
 // the floating-point and vector registers that FXSAVE or struct fpsimd_context holds. `context` has
-// PM_CAPTURED_CONTEXT_SIZE zeroed bytes, aligned to 16. The caller must not return while the context is in use.
+// PM_CAPTURED_CONTEXT_SIZE zeroed bytes, aligned to 16. The caller must not return while the context is in use, because
+// the context refers to the caller's frame.
 #define PM_CAPTURED_CONTEXT_SIZE 1536
 PM_CRASH_TIME void pm_capture_context(void *_Nonnull context);
 

@@ -1,4 +1,5 @@
-// Functions that change and read a thread's file permissions, and that examine files. Crash code must not call them.
+// Functions that change and read a thread's file permissions, that examine files, and that look up a user's groups.
+// Crash code must not call them.
 #ifndef PM_IDENTITY_H
 #define PM_IDENTITY_H
 
@@ -30,7 +31,7 @@ int pm_is_mount_root(int directory);
 uint64_t pm_file_system(int descriptor);
 
 // Stores a user's primary group in `group`, and all groups of the user, including the primary group, in `groups`.
-// Returns the number of groups, at most `capacity`; 0 for an unknown user, and in static executables.
+// Returns the number of groups, at most `capacity`; 0 for an unknown user, without memory, and in static executables.
 size_t pm_groups_of(uint32_t user, uint32_t *_Nonnull group, uint32_t *_Nonnull groups, size_t capacity);
 
 #endif

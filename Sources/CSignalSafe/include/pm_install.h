@@ -1,4 +1,5 @@
-// Functions that prepare the handler, and that look up addresses and facts for it. Crash code must not call them.
+// Functions that prepare the handler, that look up addresses and facts for it, and that open and signal another
+// process. Crash code must not call them.
 #ifndef PM_INSTALL_H
 #define PM_INSTALL_H
 
@@ -9,8 +10,8 @@
 // pointer. The library libswiftCore exports the pointer for debuggers.
 const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 
-// Returns the address of glibc's pointer to its last abort message, `struct { unsigned size; char text[]; } *`; NULL
-// with a libc other than glibc, and in static executables. Source: glibc sysdeps/posix/libc_fatal.c.
+// Returns the address of glibc's pointer to its last abort message, `struct { unsigned size; char text[]; } *`; NULL if
+// libc does not export this pointer, and in static executables. Source: glibc sysdeps/posix/libc_fatal.c.
 const void *_Nullable const *_Nullable pm_abort_message_pointer(void);
 
 // Facts that locate a thread's current Swift concurrency task. A thread-local variable in the runtime holds the
@@ -59,7 +60,7 @@ uint64_t pm_executable_name(void);
 // Looks up a type in the auxiliary vector; returns 0 if the vector has no entry of this type.
 int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);
 
-// Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program, because a deep
+// Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program, for two reasons: a deep
 // recursion overflows the sanitizer's shadow stack, and the sanitizer reports a race when two crashes are handled one
 // after the other. Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
 int pm_is_thread_sanitized(void);
@@ -73,8 +74,8 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_
 // then enlarges the mapping. Returns NULL, with errno set, if the kernel refuses.
 void *_Nullable pm_map_unlocked(size_t size);
 
-// The first function loads the pages of a range, or of the part of the range that lies in one loaded segment of a
-// module. The second function loads the pages around pm_enter_crash. Before Linux 5.14, neither function has an
+// The first function loads the pages of a range, as far as they belong to the loaded segment that contains the middle
+// of the range. The second function loads the pages around pm_enter_crash. Before Linux 5.14, neither function has an
 // effect. Source: madvise(2), MADV_POPULATE_READ.
 void pm_bring_in(uintptr_t start, uintptr_t end);
 void pm_bring_in_control(uintptr_t slack);
@@ -88,7 +89,7 @@ void pm_set_file_mode(uint32_t mode);
 // Returns AT_SECURE of getauxval(3), which is 1 in a program with more privileges than its caller.
 int pm_is_secure(void);
 
-// Returns AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14.
+// Returns AT_MINSIGSTKSZ of getauxval(3); 0 before Linux 5.14 on x86_64, and before Linux 4.18 on arm64.
 uint64_t pm_minimum_signal_stack_size(void);
 
 // Keeps the shared library that contains an address mapped until the process ends, because a host program may unload

@@ -1,11 +1,11 @@
 // The table of the `withContext` calls that have begun and not ended. See Docs/Decisions/17-what-the-program-tells.md.
 // Not for crash code, which copies the table as bytes.
 //
-// Word 0 of the table is the number of shards; 0, as in this table, stands for PM_OPEN_CONTEXT_SHARDS. Word 1 is the
-// size of the part that has ever been used. At offset 64, each shard has 64 bytes: a word with one bit for each of its
-// entries in use, then the numbers of open outermost calls and of open nested calls for which there was no free entry.
-// The entries follow; entry 8 * row + shard belongs to bit `row` of its shard, so that the entries in use are at the
-// beginning of the table. CrashHandler's OpenContext.swift defines the layout of an entry.
+// Word 0 of the table is 0, which stands for PM_OPEN_CONTEXT_SHARDS shards. Word 1 is the size of the part that has
+// ever been used. The shards begin at offset 64, and have 64 bytes each. A shard begins with a word that has one bit
+// for each of its entries in use. Two counts of open calls for which there was no free entry follow: outermost calls,
+// and nested calls. The entries follow the shards; entry 8 * row + shard belongs to bit `row` of its shard, so that the
+// entries in use are at the beginning of the table. CrashHandler's OpenContext.swift defines the layout of an entry.
 #ifndef PM_OPEN_CONTEXTS_H
 #define PM_OPEN_CONTEXTS_H
 

@@ -67,7 +67,7 @@ static inline void pm_keep_open(uint64_t signals, int32_t process) {
   __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
 }
 
-// Unblocks the signals that were passed to pm_keep_open in the calling thread, which may be new.
+// Unblocks, in the calling thread, the signals that were passed to pm_keep_open.
 static inline void pm_adopt_mask(void) {
   if (pm_adopt_mask_storage) pm_adopt_mask_storage();
 }

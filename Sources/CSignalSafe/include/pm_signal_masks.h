@@ -14,7 +14,7 @@
 struct __attribute__((aligned(16))) pm_thread_mask {
   // The signals that the thread asked to block, but that stay unblocked.
   uint64_t opened;
-  // The mask that was set in the kernel for this request. If the kernel now leaves a signal in this mask unblocked,
+  // The mask that was set in the kernel for this request. If the kernel no longer blocks one of these signals,
   // siglongjmp or the return from a signal handler has restored another mask, which then counts as the requested one.
   uint64_t kernel;
 };

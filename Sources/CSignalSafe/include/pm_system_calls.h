@@ -18,7 +18,7 @@
 
 // -- Files ----------------------------------------------------------------------------------------------------------
 
-// Writes the dump, and the crash summary to standard error.
+// Writes to a descriptor, for example the dump, or the crash summary to standard error.
 PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
   return PM_SYSCALL(SYS_write, fd, bytes, count, 0, 0, 0);
 }
@@ -26,7 +26,7 @@ PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
 // Reads text files in /proc.
 PM_INLINE long pm_read(int fd, void *bytes, size_t count) { return PM_SYSCALL(SYS_read, fd, bytes, count, 0, 0, 0); }
 
-// Reads files that stay open, each time from the given offset.
+// Reads from the given offset of a file, for example of a cgroup file that stays open.
 PM_INLINE long pm_pread(int fd, void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pread64, fd, bytes, count, offset, 0, 0);
 }
@@ -44,8 +44,8 @@ PM_INLINE long pm_getdents64(int fd, void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getdents64, fd, bytes, count, 0, 0, 0);
 }
 
-// Reads the paths of the working directory and of open files. The kernel has these paths in memory, so a file system
-// that does not respond cannot block the call.
+// Reads a symbolic link. For the working directory and open files, the kernel has the targets of the links in /proc in
+// memory. So a file system that does not respond cannot block the call.
 PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t size) {
   return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
 }
@@ -118,7 +118,7 @@ PM_INLINE long pm_fchown(int fd, uint32_t user, uint32_t group) {
   return PM_SYSCALL(SYS_fchown, fd, user, group, 0, 0, 0);
 }
 
-// Returns random bytes for the report ID of a file that is created in a crash.
+// Returns random bytes, for example for a report ID.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, GRND_NONBLOCK, 0, 0, 0);
 }
@@ -142,7 +142,8 @@ PM_INLINE long pm_leave_descriptor_table(void) {
   return PM_SYSCALL(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0);
 }
 
-// The part of a file's status that shows whether a descriptor still refers to the dump's file.
+// The part of a file's status that crash code uses, for example to check that a descriptor still refers to the dump's
+// file.
 struct pm_file_status {
   uint64_t device;
   uint64_t inode;
@@ -239,13 +240,14 @@ PM_INLINE int pm_gettid(void) {
   return result < 0 ? PM_UNKNOWN_THREAD : (int)result;
 }
 
-// Sends a signal to one thread, to stop it.
+// Sends a signal to one thread, for example to stop it.
 PM_INLINE long pm_tgkill(int process, int thread, int signal) {
   return PM_SYSCALL(SYS_tgkill, process, thread, signal, 0, 0, 0);
 }
 
-// Sends a signal to the process, if tgkill is refused. A negative ID, which a refused getpid returns, is not passed
-// on: with -1, kill(2) would signal every process it may signal, and with any other negative number, a process group.
+// Sends a signal to the process, for example if tgkill is refused. A negative ID, which a refused getpid returns, is
+// not passed on. With -1, kill(2) would signal every process that it may signal; with any other negative number, it
+// would signal a process group.
 PM_INLINE long pm_kill(int process, int signal) {
   return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
 }

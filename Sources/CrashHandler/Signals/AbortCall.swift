@@ -5,15 +5,15 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
 extension Capture {
-  /// True only if it is certain that abort() raised the signal; false if the address of abort() is unknown.
+  /// True if a return address into abort() on the stack shows that abort() raised the signal.
   @_noLocks
   func isAborting(_ signal: DeliveredSignal) -> Bool {
     guard isAbortSignal(signal), let context = signal.context else { return false }
     let start = installed.runtime.abortStart
     let size = installed.runtime.abortSize
     var address = context.stackPointer
-    // Searches 64 words of the stack for a return address into abort(). The address is above the 16 words in which
-    // pthread_kill() saves the signal mask.
+    // Searches 64 words of the stack for a return address into abort(). In older versions of glibc, the 16 words in
+    // which pthread_kill() saves the signal mask are below that address.
     let end = address &+ 64 &* 8
     while address < end {
       // Each page is checked, because the stack may end within the 64 words.
@@ -26,7 +26,8 @@ extension Capture {
     return false
   }
 
-  /// False only if it is certain that abort() did not raise the signal.
+  /// True if abort() raised the signal; if the address of abort() is unknown, true for each SIGABRT that abort() may
+  /// have raised.
   @_noLocks
   func mayBeAborting(_ signal: DeliveredSignal) -> Bool {
     installed.runtime.abortSize == 0 ? isAbortSignal(signal) : isAborting(signal)

@@ -5,9 +5,9 @@ internal import CSignalSafe
 /// `HandlerOptions.keepsCrashSignalsOpen` keeps crash signals unblocked even in such threads, so that their crashes
 /// are captured.
 ///
-/// This code really blocks the signal, as the thread had asked, and sends it again. The kernel then does what it
-/// would do without this handler: it delivers the signal to a thread that does not block it, or keeps it for
-/// `sigwait`, a signalfd or `sigpending`.
+/// This code blocks the signal in the kernel, as the thread had asked, and sends it again. The kernel then does what it
+/// would do without this handler: it delivers the signal to a thread that does not block it, or keeps it for `sigwait`,
+/// a signalfd or `sigpending`.
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
 extension Capture {
@@ -34,8 +34,8 @@ extension Capture {
 
   /// True if, without this package, the kernel would have taken the default action without running any handler.
   ///
-  /// There are two cases: a fault whose signal the thread had asked to block, and a call of abort() in a thread that
-  /// had asked to block SIGABRT, if libc's abort() does not unblock it.
+  /// There are two cases. In the first, a fault occurred whose signal the thread had asked to block. In the second, a
+  /// thread that had asked to block SIGABRT called abort(), and libc's abort() does not unblock SIGABRT.
   @_noLocks
   func forcesDefaultAction(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, isAskedToBeBlocked(signal.number, context) else {

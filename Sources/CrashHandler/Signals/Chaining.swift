@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// Resumes the process, or another handler, after a crash that the process may survive.
 ///
-/// This code calls the previous handler, which was installed before this package's handler, or returns to a handler
-/// that called this package's handler.
+/// This code calls the previous handler, which was installed before this package's handler. If there is none, this code
+/// returns to the process, or to a handler that called this package's handler.
 ///
 /// This package's handlers stay installed while the previous handler runs, because the previous handler may recover
 /// by returning or through siglongjmp, and the process may then crash again. The previous handler is called as the
@@ -101,8 +101,8 @@ extension Capture {
   /// Swift's backtracer sets the default action for all its signals. Without this function, the process would
   /// continue without a crash handler.
   ///
-  /// This function does nothing while the signal is pending on this thread. In that case, the previous handler has
-  /// set the default action and raised the signal again to end the process.
+  /// This function does nothing if the signal that the previous handler handled is pending again. In that case, the
+  /// previous handler has set the default action and raised the signal to end the process.
   ///
   /// - Parameter ours: the signals that had this package's handler before the previous handler was called.
   @_noLocks

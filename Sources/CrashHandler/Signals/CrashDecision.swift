@@ -69,8 +69,7 @@ extension Capture {
       exception.signal.information?.sender == shared.process.id,
       let context = exception.signal.context
     else { return false }
-    // If the thread has left the previous handler through siglongjmp, or runs another handler, its stack pointer is
-    // elsewhere.
+    // If the thread has left the previous handler, for example through siglongjmp, the signal is a new crash.
     return isInPreviousHandler(context.stackPointer)
   }
 }

@@ -90,9 +90,10 @@ extension Capture {
     }
   }
 
-  /// True if the fault was an access to unmapped memory, but the memory can be read now.
+  /// True if the faulting access was to unmapped memory or beyond the end of a mapped file, but the memory can be read
+  /// now.
   ///
-  /// Another thread or the first-chance handler may have mapped the memory meanwhile.
+  /// Another thread or the first-chance handler may have mapped the memory, or enlarged the file, meanwhile.
   ///
   /// In that case, the faulting instruction would succeed when it runs again, and the process would continue.
   private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {

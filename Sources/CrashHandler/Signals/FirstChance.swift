@@ -18,7 +18,7 @@ extension Capture {
       let isTaken = unsafe pm_call_first_chance_handler(
         signal.number, signal.information?.address, context.address)
       if isTaken { return true }
-      // The callback has not handled the signal. All signals except faults are blocked again for the capture.
+      // All signals except faults are blocked again for the capture.
       SignalMask.set(~installed.signals.faults)
     }
     SignalMask.unblock(installed.signals.faults)

@@ -2,15 +2,15 @@ internal import CSignalSafe
 
 /// Rules for a program that is the first process of a PID namespace, as in most containers.
 ///
-/// The kernel discards a signal to the first process if the signal's action is the default, unless the kernel itself
-/// forces the signal.
+/// The kernel discards a signal to the first process if the signal's action is the default. There are two exceptions:
+/// signals that the kernel itself forces, and SIGKILL or SIGSTOP from a process outside the namespace.
 ///
 /// So some signals that end any other process do not end the first process, and abort() and this handler must end it
 /// in other ways.
 ///
 /// RUNS-DURING-CRASH. Source: pid_namespaces(7); Linux kernel/signal.c, sig_task_ignored.
 extension Capture {
-  /// True if the kernel would have discarded the signal, whose previous action is the default action.
+  /// True if the kernel would have discarded the signal; called only if the default action would have been taken.
   ///
   /// In the first process, the kernel discards such a signal if a process or the kernel sent it, but not if an
   /// instruction raised it.

@@ -12,7 +12,7 @@ extension Capture {
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
     guard let dump = dump(takenBy: pm_gettid()) else { return false }
-    // A fault in a section only ends that section early.
+    // After a fault, the dump continues at the innermost recovery point.
     if signal.isFault && dump.session.recoveryPoints.recover(signal) { return true }
     if dump.postpone(signal) { return true }
     dump.abandon()
@@ -54,7 +54,7 @@ extension Capture {
   /// Handles a signal on the capturing thread.
   ///
   /// A signal from another process or the kernel is stored, and is sent again if the process survives the crash. After
-  /// a fault in a section, the thread continues at the section's recovery point. Any other signal ends the process.
+  /// any other signal, the thread continues at the innermost recovery point; if there is none, the process ends.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal

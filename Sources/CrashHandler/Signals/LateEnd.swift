@@ -10,7 +10,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Starts the watchdog's timer once more, and unblocks the timer's signal in the context.
+  /// Starts the watchdog's timer for a single signal, and unblocks that signal in the context.
   ///
   /// The signal can then arrive even after the handler has returned.
   ///

@@ -12,7 +12,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Swift stdlib/public/runtime/CrashHandlerLinux.cpp,
 /// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
 extension Capture {
-  /// Prepares all threads that are stopped or wait in the handler to answer the backtracer's signal.
+  /// Makes the threads that are stopped, or that wait in the handler, ready for the backtracer's signal.
   ///
   /// Waits for these threads in at most 250 steps of one millisecond; called on the capturing thread.
   @_noLocks

@@ -32,7 +32,8 @@ struct WaitingBound {
     self.capture = capture
   }
 
-  /// True if the thread has waited for the maximum time, and the process has not begun to end.
+  /// True if the thread has waited for the maximum time, Swift's backtracer does not run, and the process has not begun
+  /// to end.
   var isOver: Bool {
     @_noLocks get { isBegun && ending == 0 && isLate }
   }

@@ -20,11 +20,11 @@ func pm_handle_watchdog(
     let information = unsafe SignalInformation(information)
   else { return }
   let tick = unsafe DeliveredSignal(signal, information.address, context)
-  // A dump of a process that has not crashed has the same time limit if the dump stops threads.
+  // The capturing thread may be taking a dump of a process that has not crashed, which has the same time limit.
   let subject = capture.dump(takenBy: thread) ?? capture
   guard information.timer >= 0 else {
     // The timer did not send this signal. The signal is blocked until the next section, because another process could
-    // otherwise stop the dump by sending such signals in a loop.
+    // otherwise delay the dump by sending such signals in a loop.
     if thread == pm_gettid() {
       subject.session.time.isMuted = true
       tick.context?.signalMask |= SignalMask.bit(signal)

@@ -14,8 +14,8 @@ struct CrashSummary {
 
   /// The signals for which a crash writes the summary.
   ///
-  /// If Swift's backtracer prints the crash afterward, the summary has no lines about the signal, the message, the
-  /// thread and the stack.
+  /// If Swift's backtracer prints the crash afterward, the summary has only the lines that name the report and the
+  /// commands for reading it.
   ///
   /// Bit n - 1 stands for signal n.
   let signals: UInt64
@@ -54,7 +54,7 @@ struct CrashSummary {
     for _ in Indices(15) where rest.count > 0 {
       let events = pm_wait_writable(STDERR_FILENO, 10)
       guard events > 0 else { continue }
-      // The pipe or socket has no reader.
+      // The pipe or socket has no reader, or descriptor 2 is closed.
       if events & Int(POLLERR | POLLHUP | POLLNVAL) != 0 { return }
       let result = unsafe pm_write(STDERR_FILENO, rest.address, rest.count)
       if result > 0 {

@@ -17,7 +17,7 @@ struct InstalledSignals {
   let stop: Int32
   /// The watchdog's signal, which a timer sends every 10 ms during a dump; 0 if there is none.
   let watchdog: Int32
-  /// The action of the stop signal, and in a crash also of SIGPROF and SIGSETXID.
+  /// The action of the stop signal and, in a dump that stops threads with SIGPROF or SIGSETXID, also of these signals.
   let stopAction: pm_signal_action
   /// The action of the crash handler for all signals except SIGSYS.
   var crashAction = pm_signal_action()
@@ -42,8 +42,8 @@ struct InstalledSignals {
   ///
   /// The handler's own system calls may raise SIGSYS after the handler has left the alternate stack. If the SIGSYS
   /// handler used the alternate stack, the kernel would put the new frame at the top of that stack, over the crash's
-  /// frame. The SIGSYS handler blocks all signals, so that under syscall user dispatch a fault ends the process; see
-  /// `pm_answer_own_call`.
+  /// frame. The SIGSYS handler blocks all signals, because under syscall user dispatch, `pm_leave_dispatched` runs a
+  /// faulting instruction again with the fault's signal blocked, which ends the process.
   @_noLocks
   func crashAction(of signal: Int32) -> pm_signal_action {
     var action = crashAction

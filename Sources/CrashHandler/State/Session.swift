@@ -2,8 +2,8 @@ internal import IntermediateDump
 
 /// The state of one dump: its reason, its file, its progress, and the memory that it needs.
 ///
-/// The handler has one session for crashes, which is reused for the next crash if the process survives. Each dump
-/// that the program requests gets a separate session.
+/// The handler has one session for crashes, which is reused for the next crash if the process survives, and one session
+/// for dumps that `postmortem capture` requests. Each dump that the program requests gets a separate session.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
@@ -21,15 +21,15 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var result = DumpResult()
   var counts = Counts()
-  /// True if faults inside the handler are handled on a separate stack.
+  /// True if faults inside the handler can be handled without overwriting the crash's signal frame.
   ///
-  /// Without that stack, handling such a fault would overwrite the crash's signal frame.
+  /// In a crash, this needs a separate stack (`setFaultStack`).
   var hasFaultStack = false
 
   /// The top of the stack on which the dump is taken.
   let stackTop: UnsafeMutableRawPointer
   let recoveryPoints: RecoveryPoints
-  /// `Shared.threads`, or a separate table for a dump that stops no threads.
+  /// `Shared.threads`, or a separate table for a `LiveDump` that stops no threads.
   let threads: ThreadTable
   let mappings: MappingTable
   let scratch: Scratch
@@ -69,7 +69,7 @@ struct Session: ~Copyable {
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
-    /// The number of threads that were sent a stop signal and may need an entry stack to handle it.
+    /// The number of threads that may need an entry stack to handle a stop signal.
     var smallStacks = 0
     /// The maximum number of threads for which the available memory is enough.
     var threadLimit = Int.max

@@ -4,14 +4,17 @@ internal import CSignalSafe
 ///
 /// Any thread may change the `FutexWord` properties, and its own entries in `waiting`, `dumpingThreads`, `hangDumps`,
 /// `stackOffers` and `knownFaults`. A thread whose previous handler returns, or calls `exit`, may change `survived`.
-/// Only the capturing thread, or a thread that stops other threads, changes the rest.
+/// Only the capturing thread, or a thread that stops other threads, changes the rest; in a forked child,
+/// `becomeOwnProcess` changes it too.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct Shared: ~Copyable {
-  /// The ID of the capturing thread, or of a thread that stops other threads; 0 if there is none.
+  /// The ID of the capturing thread, or of a thread that must exclude captures, for example while it stops other
+  /// threads; 0 if there is none.
   let capturingThread: FutexWord
-  /// The number of turns that have ended; threads that wait for their turn to capture wait until this number changes.
+  /// A number that changes when a turn ends or Swift's backtracer starts; threads that wait for their turn to capture
+  /// wait for a change.
   let turn: FutexWord
   /// A value other than 0 means that the dump is finished, and that the process is ending or Swift's backtracer runs;
   /// see `Ending`.
@@ -34,9 +37,9 @@ struct Shared: ~Copyable {
   let waiting: ThreadEntries
   /// The threads that take a dump for a reason other than a crash, each with the argument of its `Capture`.
   ///
-  /// A fault in a section of such a dump is not a crash of the program, but the fault also reaches the crash handler,
-  /// which finds the section's recovery point through this table. A thread looks up only its own entry, so no state is
-  /// used after it was freed.
+  /// A fault in a section of such a dump is not a crash of the program, but the fault also reaches the crash handler.
+  /// The handler finds the section's recovery point through this table. A thread looks up only its own entry, so no
+  /// state is used after it was freed.
   let dumpingThreads: ThreadEntries
   /// A signal that was sent to the capturing thread, and is stored until that thread has finished.
   let postponed: PostponedSignal
@@ -58,7 +61,8 @@ struct Shared: ~Copyable {
   ///
   /// Each dump of a crash resets this number to 0.
   var timesReturned: UInt32 = 0
-  /// The thread that called abort() in the first process of a PID namespace; 0 if no thread did.
+  /// The thread on which abort() may have raised SIGABRT in the first process of a PID namespace; otherwise 0
+  /// (`noteAbort`).
   var abortingThread: Int32 = 0
   var spares: SpareDescriptors
 
@@ -114,7 +118,7 @@ struct Shared: ~Copyable {
 
   /// The state of stopping threads; only one thread at a time stops other threads.
   struct Stops {
-    /// While threads must stay stopped, an even number that is higher at each stop; otherwise 0.
+    /// While threads must stay stopped, an even number that differs from that of the previous stop; otherwise 0.
     ///
     /// The lowest bit is also set while the stopped threads answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
@@ -124,8 +128,7 @@ struct Shared: ~Copyable {
     let target: FutexWord
     /// The value of `parking` for the last stop.
     var number: UInt32 = 0
-    /// The previous actions of SIGPROF and SIGSETXID, which are replaced because a crash stops threads with these
-    /// signals.
+    /// The previous actions of SIGPROF and SIGSETXID, which are replaced while a dump stops threads with these signals.
     var profile = TakenAction()
     var library = TakenAction()
 

@@ -8,7 +8,7 @@ extension ThreadStopper {
   @_noLocks
   func waitUntilStopped() {
     // The wait ends after 25 rounds of 10 ms in which no thread stops. A runnable thread rarely waits longer than 250
-    // ms for a processor. A longer limit would delay crashes more often than it would help: threads in state D or T,
+    // ms for a processor. A longer limit would delay crashes more often than it would help. Threads in state D or T,
     // which never stop, are more frequent than such long waits, and every crash in a process with one of these threads
     // waits for the full time. Code in libc that blocks all signals runs only for microseconds. But libc also blocks
     // the signals of a new thread until that thread runs, and on a busy machine, a new thread has waited more than 20

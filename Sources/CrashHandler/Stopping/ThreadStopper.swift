@@ -9,7 +9,7 @@ struct ThreadStopper {
   let capture: Capture
   let status: ThreadStatus
   private let room: ThreadRoom
-  /// The descriptor of `/proc/self/task`; -1 if this value is not searching for threads.
+  /// The descriptor of `/proc/self/task`; -1 except during a search for threads.
   private let tasks: Int32
 
   @_noLocks
@@ -122,8 +122,8 @@ struct ThreadStopper {
   /// signals it blocks. Finally, signals below 32 need no queue entry, while sending a real-time signal fails with
   /// EAGAIN when the user's processes have used up RLIMIT_SIGPENDING.
   ///
-  /// A thread that blocks a signal is not sent that signal: a call such as `sigwait` in the thread would receive it,
-  /// or, in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,
+  /// A thread that blocks a signal is not sent that signal. Otherwise, a call such as `sigwait` in the thread could
+  /// receive it or, in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,
   /// __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
@@ -153,9 +153,9 @@ struct ThreadStopper {
     }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
-      // A program cannot block signal 32. If the thread blocks it, libc (in pthread_create and similar functions) or
-      // one of this package's handlers blocks all signals for a moment, and the thread is tried again later.
-      // Otherwise, the program blocks the signals, perhaps permanently, so waiting would not help.
+      // Through libc, a program cannot block signal 32. If the thread blocks it, libc (in pthread_create and similar
+      // functions) or one of this package's handlers blocks all signals for a moment, and the thread is tried again
+      // later. Otherwise, the program blocks the signals, perhaps permanently, so waiting would not help.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)
@@ -197,7 +197,7 @@ struct ThreadStopper {
     }
   }
 
-  /// Returns the signal that can stop this thread; 0 if the thread blocks all such signals.
+  /// Returns a signal that can stop this thread; 0 if none is known.
   ///
   /// SIGSETXID is tried last. Through libc, no program can block this signal or wait for it. It is sent only if the
   /// process ends, because libc needs it in a process that continues.

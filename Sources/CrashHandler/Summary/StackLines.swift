@@ -194,7 +194,7 @@ private struct StackLines {
     return lines.end()
   }
 
-  /// Adds a module's name; returns false if there is no more room.
+  /// Adds a line with a module's build ID and path; returns false if the line does not fit.
   private mutating func appendModule(_ image: ModuleImage, _ path: Bytes) -> Bool {
     lines.begin("module ", decimal: modules)
     let buildID = image.buildID()

@@ -93,8 +93,8 @@ struct SummaryLines {
         text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
       } else {
         text.appendName(code, ofLine: number, orElse: code)
-        // The two branches above append no fault address, because SI_KERNEL is, for example, the code of a breakpoint
-        // on x86_64, and a code of 0 or less means that a process sent the signal.
+        // The two branches above append no fault address: SI_KERNEL is, for example, the code of a breakpoint on
+        // x86_64, and a code of 0 or less means that the signal was sent.
         if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
       }
     }
@@ -110,7 +110,7 @@ struct SummaryLines {
     append(word, scratch.bytes(count: count).withoutLineFeeds, limit: 900)
   }
 
-  /// Adds the crashing thread's ID, and its name unless the dump leaves out secrets.
+  /// Adds the crashing thread's ID and, unless `HandlerOptions.privacy` leaves out private data, the thread's name.
   @_noLocks
   mutating func appendThread() {
     let (thread, scratch) = (capture.session.exception.threadID, capture.session.scratch)

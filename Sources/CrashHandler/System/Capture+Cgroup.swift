@@ -3,7 +3,7 @@ internal import CSignalSafe
 extension Capture {
   /// Reads the number in a cgroup file that was opened when the handler was installed.
   ///
-  /// The result is nil for "max", or if the file cannot be read.
+  /// The result is nil if the file shows no limit, or if the file cannot be read.
   @_noLocks
   func number(in file: HeldFile) -> UInt64? {
     var text = text(of: file, capacity: 64)

@@ -1,9 +1,9 @@
 internal import CSignalSafe
 
-/// Reads small files in /proc in a crash, through a descriptor for /proc that was opened when the handler started.
+/// Reads files in /proc for a dump, through a descriptor of /proc that was opened when the handler started.
 ///
-/// The files for memory, descriptors and namespaces are read as `thread-self/…`, because `self/…` does not have them
-/// after the first thread has ended.
+/// Files about memory, descriptors, mounts and namespaces are read in `thread-self`, because `self` does not show these
+/// facts after the first thread has ended.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5).
 @safe
@@ -26,7 +26,8 @@ struct ProcReader {
     var result: Int32 = 0
     for _ in Indices(3) {
       result = unsafe pm_openat(proc, path, flags)
-      // After these errors, further attempts do not help: the thread has ended, or the process is not dumpable.
+      // After these errors, further attempts do not help: the file does not exist, the thread has ended, or the process
+      // is not dumpable.
       if result >= 0 || result == -ENOENT || result == -ESRCH || result == -EACCES { break }
     }
     return result

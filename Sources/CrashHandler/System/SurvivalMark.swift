@@ -17,7 +17,8 @@ extension Capture {
 
   /// Notes in the last survived crash's dump that the previous handler ends the process.
   ///
-  /// This function is called at exit and `_exit`, and does nothing unless the previous handler called exit or `_exit`.
+  /// This function is called when the process exits (`ExitNotes`), and does nothing unless the previous handler called
+  /// `exit`, `quick_exit` or `_exit`.
   ///
   /// This function makes no system call if the process has not survived a crash.
   @_noLocks

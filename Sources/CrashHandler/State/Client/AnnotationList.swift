@@ -123,8 +123,8 @@ struct AnnotationNode {
 ///
 /// The first word holds the number combined with `mark` by exclusive or, so that 0 means no value. The second word is
 /// set only for the one number whose combined word would be 0. One store replaces the number, without reading memory
-/// first. If many threads set the same number at the same time, a read would wait for the cache line that another
-/// thread has just written, but stores are queued.
+/// first. If many threads set the number at the same time, a read would wait for the cache line that another thread has
+/// just written. A store does not wait, because the processor queues it.
 ///
 /// RUNS-DURING-CRASH; set by the program. See
 /// Docs/Decisions/17-what-the-program-tells.md.

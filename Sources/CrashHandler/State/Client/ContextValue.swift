@@ -37,7 +37,7 @@ struct ContextValue {
 
   /// The checksum that this value's words should have; never 0.
   ///
-  /// Each word is multiplied by an odd factor, so every change of a single word is detected.
+  /// Each word is multiplied by an odd factor, so every change of a single word of the text is detected.
   var expectedSeal: UInt64 {
     @_noLocks get {
       let end = ContextValue.textOffset &+ (textCount &+ 7) & ~7

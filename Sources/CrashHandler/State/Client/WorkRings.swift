@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Makes the keys for the three kinds of units of work: `withContext` calls, tasks and threads.
+/// Makes the keys of units of work: `withContext` calls (in an extension), tasks and threads.
 ///
 /// RUNS-DURING-CRASH.
 enum WorkKey {

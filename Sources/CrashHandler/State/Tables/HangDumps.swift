@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// The dump files of hangs that have not ended.
 ///
-/// When a crash is captured, these dumps are removed, because the crash report shows the same process at a later
-/// time.
+/// When the dump of a crash is complete, these dumps are removed, because the crash report shows the same process at a
+/// later time.
 ///
 /// RUNS-DURING-CRASH; ordinary code fills the list (`HangDumps+Filling`).
 @safe
@@ -12,8 +12,8 @@ struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
   /// The header of an entry; the names of the dump, the run record and the FIFO follow the header.
   struct Entry {
-    /// The state of the entry: 0 if free, 1 while it is being filled, 2 if valid, 3 if valid and `exit` and `_exit`
-    /// must remove the dump.
+    /// The state of the entry: 0 if free, 1 while it is being filled, 2 if valid, 3 if valid and to be removed when the
+    /// process exits.
     let state: UInt32
     var dump: HeldFile
     var fifo: HeldFile

@@ -32,7 +32,7 @@ struct Mapping {
   var hasPath: Bool { @_noLocks get { pathLength > 0 } }
 }
 
-/// The contents of `/proc/thread-self/maps` in a crash.
+/// The contents of `/proc/thread-self/maps` while a dump is taken.
 ///
 /// The text is read once. The entries hold the addresses, the flags and the path of each mapping in the text.
 ///

@@ -17,7 +17,7 @@ struct PageCache {
   static var capacity: Int { @_noLocks get { 16 } }
   /// The maximum number of pages that one system call reads.
   static var batch: Int { @_noLocks get { 8 } }
-  /// The number of pages that one system call reads if the caller will also need the pages after the requested page.
+  /// The maximum number of pages that are read at once if the caller will also need the pages after the requested page.
   static var readAhead: Int { @_noLocks get { 4 } }
   /// The size of the cache in bytes.
   ///

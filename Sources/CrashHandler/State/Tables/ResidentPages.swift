@@ -4,9 +4,9 @@ internal import CSignalSafe
 ///
 /// Such pages can be read without waiting for a thread of the program.
 ///
-/// Any other page may have to be provided by one of the program's threads, through userfaultfd or as a FUSE file
-/// system. That thread may be stopped, or may be the thread that crashed, and no signal interrupts the wait in
-/// process_vm_readv.
+/// One of the program's threads may have to provide any other page, because that thread handles userfaultfd events or
+/// serves a FUSE file system. That thread may be stopped, or may be the thread that crashed, and no signal interrupts
+/// the wait in process_vm_readv.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux
 /// Documentation/admin-guide/mm/pagemap.rst.
@@ -34,7 +34,7 @@ struct ResidentPages {
   /// Counts the calls of `forget` in the bits from 44 on, and holds the `attempt` that was passed to `again` in the
   /// bits from 56 on.
   ///
-  /// No window's number is large enough to use these bits.
+  /// The numbers of windows in user memory are too small to use these bits.
   private var generation: UInt64 = 0
 
   /// - Parameters:

@@ -18,7 +18,6 @@ struct StackOffers {
   /// The number of bytes of one record.
   static var stride: Int { @_noLocks get { 16 } }
 
-  /// The state of an offer.
   enum State {
     static var offered: UInt32 { @_noLocks get { 1 } }
     static var taken: UInt32 { @_noLocks get { 2 } }

@@ -18,8 +18,8 @@ struct ThreadRecord {
     case alsoCrashed = 3
     /// The thread has ended since it was found.
     case gone = 4
-    /// No signal could be sent to the thread yet, because libc blocks all its signals for a moment, or the kernel
-    /// refused the signal.
+    /// No signal could be sent to the thread yet: libc or a handler of this package blocks all its signals for a
+    /// moment, or the kernel refused the signal.
     case closed = 5
     /// A signal was sent to the thread, but the thread has not stopped in time; it may be in a system call that no
     /// signal interrupts.

@@ -14,9 +14,10 @@ struct ThreadTable {
 
   /// The maximum number of bytes of a system call's text: nine numbers of up to 18 characters, separated by spaces.
   static var systemCallCapacity: Int { @_noLocks get { 192 } }
-  /// The maximum number of threads whose system call is read.
+  /// The system calls of blocked threads are read as long as the table has at most this number of threads.
   ///
-  /// Reading the system call of one thread takes 6 microseconds, which is too long for thousands of threads.
+  /// Reading the system call of one thread takes 6 microseconds, which is too long for thousands of threads. Beyond
+  /// this number, a system call is read only to find out whether the thread has room for a signal frame.
   static var systemCallThreads: Int { @_noLocks get { 512 } }
 
   let capacity: Int

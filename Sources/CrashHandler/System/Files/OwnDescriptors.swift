@@ -51,7 +51,7 @@ extension Capture {
   @_noLocks
   func beginDumpAgain(keeping kept: UInt64) -> Bool {
     guard session.progress.hasLostFile else { return false }
-    // The descriptor's number now refers to another file, so it is not used again.
+    // The descriptor may now refer to another file, so it is not used again.
     session.files.dump.descriptor = -1
     session.result.hasFile = false
     session.result.failure = EBADF

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Chooses a report ID in a crash, and puts it into the names of the dump's files.
+/// Chooses a report ID for a new dump, and puts it into the names of the dump's files.
 ///
 /// RUNS-DURING-CRASH. Source: RFC 9562, version 4; `PendingDumpName` reads the names.
 extension Capture {

@@ -29,8 +29,7 @@ extension Capture {
     closeRunDirectory(directory)
   }
 
-  /// Removes the dumps of hangs that are to be removed at exit (state 3 of `HangDumps.Entry`), because the process
-  /// calls `exit` or `_exit`.
+  /// Removes the dumps of hangs that are to be removed when the process exits (state 3 of `HangDumps.Entry`).
   ///
   /// No report is created from such a dump.
   private func removeExpectedHangDumps() {

@@ -21,7 +21,7 @@ extension Capture {
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
-    // The notes and the heartbeat are at the beginning, because they are later overwritten in place.
+    // The notes and the heartbeat come first, because they are later overwritten at fixed offsets.
     if session.runRecord.isFollowed {
       writer.encoded(installed.encoded.course)
     }

@@ -4,10 +4,10 @@ internal import IntermediateDump
 /// Finds the ELF images in the process's memory.
 ///
 /// The auxiliary vector contains the addresses of the program and the vDSO. The dynamic linker's list contains the
-/// addresses of most other images. An image's extent comes from its program headers. The extent cannot be found from
-/// the path, permissions and first bytes of mappings: a small library linked by lld shows its ELF header in each
-/// mapping, and a program may move its code to memory without a file. Images that the linker does not list (in other
-/// linker namespaces, copied, or loaded without the linker) are found by ELF headers at the start of mappings.
+/// addresses of most other images. An image's extent comes from its program headers. The path, permissions and first
+/// bytes of mappings do not show the extent. A small library linked by lld shows its ELF header in each mapping, and a
+/// program may move its code to memory without a file. Images that the linker does not list (in other linker
+/// namespaces, copied, or loaded without the linker) are found by ELF headers at the start of mappings.
 ///
 /// The list is read entry by entry through the fault-tolerant reader, without the linker's lock, because the crashed
 /// thread may hold that lock. A listed image that is not at its listed address is skipped.
@@ -15,7 +15,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map; elf(5).
 @safe
 struct ImageFinder {
-  /// The offset, in scratch memory, of the addresses of ELF headers that one system call reads.
+  /// The offset, in scratch memory, of the list of pages that one system call reads ahead.
   private static var addressesOffset: Int { ModuleImage.scratchSize }
 
   var images: ImageTable { @_noLocks get { mappings.images } }
@@ -30,7 +30,7 @@ struct ImageFinder {
   fileprivate var listed = 0
   fileprivate var listedCount = 0
   fileprivate var mapping = 0
-  /// The number of images whose headers were read ahead.
+  /// The number of listed images, or later of mappings, whose first pages were read ahead.
   fileprivate var ahead = 0
 
   // MARK: - The list
@@ -155,7 +155,8 @@ struct ImageFinder {
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
   /// The start of a file may be mapped more than once, but such a mapping belongs to an image only if the image's
-  /// code is executable. Memory without a file may contain an image only if that memory is executable.
+  /// code is executable. Memory without a file may contain an image only if that memory, or the mapping directly after
+  /// it, is executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
@@ -170,8 +171,8 @@ struct ImageFinder {
 
   // MARK: - Reading ahead
 
-  /// Reads the first pages of as many listed images, or of mappings that may begin with an image, as one system call
-  /// allows.
+  /// Reads, with one system call, the first pages of the next listed images, or of the next mappings that may begin
+  /// with an image.
   private mutating func readAhead(isListed: Bool) {
     let addresses = scratch.dropFirst(ImageFinder.addressesOffset)
     let end = isListed ? listedCount : mappings.count
