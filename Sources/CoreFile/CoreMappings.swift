@@ -44,7 +44,7 @@ struct CoreMappings {
         Mapping(
           range: file.range, protection: protection, offset: file.offset, path: file.path))
     }
-    // The names that the kernel gives to mappings without a file.
+    // Two of the names that the kernel gives to mappings without a file.
     let names = [
       (process.auxiliaryValue(33), "[vdso]"),
       // AT_RANDOM points into the stack of the main thread.

@@ -29,7 +29,9 @@ struct MemoryPlan {
   /// The number of bytes that captured memory takes in the file, including padding.
   let size: UInt64
 
-  /// The maximum size of captured memory in one file; it ensures that every file offset fits in 32 bits.
+  /// The maximum size of captured memory in one file.
+  ///
+  /// File offsets have 32 bits, so 1 GiB is left for everything else in the file.
   static let maximumSize: UInt64 = 3 << 30
 
   init(of snapshot: ProcessSnapshot, threads: [ThreadSnapshot]) {

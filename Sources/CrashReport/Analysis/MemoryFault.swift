@@ -87,8 +87,8 @@ struct MemoryFault {
   /// The mapping that contains the faulting address and allows the access, although the kernel reported unmapped
   /// memory.
   ///
-  /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. Since
-  /// glibc 2.42, the stack of each thread except the main thread contains such a guard region.
+  /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. With glibc
+  /// 2.42 or later, and Linux 6.13 or later, the stacks that glibc allocates for threads contain such guard regions.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
     guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
@@ -222,8 +222,8 @@ struct MemoryFault {
   ///
   /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
   ///
-  /// The frame does not fit if the other signal arrives after the instruction that moves the stack pointer, but before
-  /// the instruction that would fault.
+  /// For example, the other signal arrives after the instruction that moves the stack pointer, but before the
+  /// instruction that would fault.
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {

@@ -26,8 +26,8 @@ struct MessageOwner {
 
   /// The message of the Swift runtime that the crashing thread wrote, and its certainty.
   ///
-  /// The result is nil if there is no message, if another thread wrote it, or if neither the frames nor the words on
-  /// the stack show which of several messages the crashing thread wrote.
+  /// The result is nil if there is no message, if another thread wrote it, or if the frames, the registers and the
+  /// words on the stack do not show which of several messages the crashing thread wrote.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     let messages = swiftMessages
     let possible = messages.compactMap { owned($0.text, by: ofSwift) }

@@ -11,8 +11,10 @@ package struct HTMLReport: Sendable {
   ///
   /// Threads beyond this limit are listed without frames. Threads beyond one and a half times the limit are not listed.
   private let threadsSize: Int
-  /// The maximum number of bytes of HTML for the list of modules, and also for all instances of `ReportSection`
-  /// together; rows beyond this limit are left out.
+  /// The maximum number of bytes of HTML for the list of modules.
+  ///
+  /// The same limit applies to all instances of `ReportSection` together, except the one about the process. Rows beyond
+  /// the limit are left out.
   private let sectionsSize = 2 << 20
 
   let report: CrashReport
@@ -200,7 +202,7 @@ package struct HTMLReport: Sendable {
     return index - rows.startIndex
   }
 
-  /// Adds a list of the modules on a stack, and a collapsed list of the other modules.
+  /// Adds a list of the modules that have frames on a stack, and a collapsed list of the other modules.
   ///
   /// Each of the two lists ends after about `maximumSize / 2` bytes of HTML, with a note about the rest.
   private func addModules(maximumSize: Int, to html: inout HTMLWriter) {

@@ -108,7 +108,7 @@ package struct CrashReport: Sendable {
   /// Makes a report from a snapshot of a process.
   ///
   /// - Parameters:
-  ///   - snapshot: the snapshot, from an intermediate dump or a minidump.
+  ///   - snapshot: the snapshot, for example from a minidump or a core file.
   ///   - privacy: the privacy of the report, if it is stricter than that of the snapshot.
   ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If false, the report
   ///     contains only the names that were stored at conversion. Frames that can only be found by reading code are then
