@@ -16,7 +16,6 @@ struct CoreMappings {
   /// Lines like those of `/proc/<pid>/maps`; device and inode are 0 and every mapping is private (`p`), because core
   /// files do not contain these values.
   let text: [UInt8]
-  /// The number of mappings.
   let count: Int
   /// All mappings, sorted by address and without overlaps.
   let all: [MemoryMapping]

@@ -45,7 +45,7 @@ package enum FunctionName {
       ? whole.dropLast(2) : name[...]
   }
 
-  /// Prefixes that demanglers add to the names of different forms of one function.
+  /// Prefixes that demanglers add to the name of a function; the short form leaves them out.
   private static let variants = ["static ", "merged ", "specialized "]
   private static let prefixes = [
     "partial apply forwarder for ", "dispatch thunk of ", "protocol witness for ",

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The stack or the task from which `place` of a report is taken.
+/// The stack or the task from which a report's `place` is taken.
 enum ReportPlace {
   /// The stack of the crashed or hung thread, or of the thread that wrote the dump.
   case ownStack
@@ -34,7 +34,7 @@ enum ReportPlace {
   ///
   /// - Parameters:
   ///   - own: the place in the stack of `ownStack`.
-  ///   - stack: the stack of the waiting thread with an ID.
+  ///   - stack: returns the stack of the thread with a given ID.
   func text(own: String?, _ ownCode: OwnCode, stack: (UInt32) -> [StackFrame]) -> String? {
     switch self {
     case .ownStack: own

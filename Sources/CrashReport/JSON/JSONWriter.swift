@@ -29,7 +29,6 @@ package struct JSONWriter {
 
   package mutating func add(verbatim text: String) { bytes.append(contentsOf: text.utf8) }
 
-  /// Adds a string.
   package mutating func add(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     if text.utf8.allSatisfy(Self.isPlain) {

@@ -39,7 +39,7 @@ package struct CrashReport: Sendable {
   package var hang: HangSubject?
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits
-  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if the handler did not search for them.
+  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if the memory was not searched for tasks.
   package var allTasks: TaskOverview?
   /// The cycles of tasks that wait for each other.
   package var taskDeadlocks: [TaskDeadlock]

@@ -7,7 +7,7 @@ package import ProcessSnapshot
 ///
 /// A program may use any of these values itself, so a pattern is only a hint.
 package enum WordPattern: Sendable, Equatable {
-  /// The word that replaces data in a private report.
+  /// The word that replaces values in a sanitized report, `ProcessSnapshot.replacedWord`.
   case leftOut
   /// The value that a debug build of the runtime writes over freed objects.
   case swiftFreedObject

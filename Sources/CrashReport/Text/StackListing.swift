@@ -9,7 +9,7 @@ struct StackListing {
   enum Item {
     /// A frame; its number is nil if an unknown number of frames is missing between this frame and the innermost one.
     case frame(StackFrame, number: Int?)
-    /// A line that replaces frames that are not shown.
+    /// A line between frames, for example one that replaces frames that are not shown.
     case elision(String)
     /// A note about the stack, for example after the last frame.
     case note(String)
@@ -17,7 +17,7 @@ struct StackListing {
 
   private(set) var items: [Item] = []
 
-  /// - Parameter isFull: true to include the functions that start threads.
+  /// - Parameter isFull: true to include the functions that start the program or a thread.
   init(_ thread: CrashReport.Thread, isFull: Bool = true) {
     let trace = thread.trace
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
