@@ -66,7 +66,7 @@ package struct ReferenceCount: Sendable, Equatable {
       self.init(state: .immortal)
       return
     }
-    // In the counts of every native Swift object, bit 0 is set. The unowned count is at least 1, because it includes one
+    // Bit 0 of the counts is set in every native Swift object. The unowned count is at least 1, because it includes one
     // reference that stands for all strong ones. More than 2^24 strong or 2^20 unowned references are not plausible.
     let extra = word >> 33
     let unowned = UInt64(low >> 1)
