@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The constants of the minidump format that both the writer and the reader use.
+/// The constants of the minidump format for the writer and the reader.
 ///
 /// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for other systems.
 /// Source: Crashpad `minidump/minidump_extensions.h`.
