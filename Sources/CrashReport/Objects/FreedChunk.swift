@@ -39,8 +39,8 @@ extension MemoryFault {
 
   /// The freed memory whose first word the program used as an address at the fault; nil if there is none.
   ///
-  /// Code that calls a method of an object, or asks for its type, first reads the address of the metadata, which is
-  /// the object's first word, and then memory at a constant distance from that address.
+  /// The first word of an object is the address of its metadata. Code that calls a method of the object, or asks for
+  /// its type, reads this word, and then memory at a constant distance from that address.
   ///
   /// - Returns: the address of the freed memory, and the name of the register that contains this address; the name is
   ///   nil if only the stack contains the address.
