@@ -122,8 +122,8 @@ struct Core {
 
   /// Writes the exception.
   ///
-  /// If no signal ended the process, the process continued after the core file was written. In this case, a dump
-  /// request is written too, and the exception has no signal.
+  /// If no signal ended the process, a debugger wrote the core file of a live process. In this case, a dump request is
+  /// written too, and the exception has no signal.
   private func writeException(to writer: inout IntermediateDumpWriter) {
     if signal == nil {
       writer.startMap(.dumpRequest)
@@ -207,7 +207,7 @@ struct Core {
     writer.end()
   }
 
-  /// The mapping that contains a stack pointer, or the next readable mapping above the stack pointer.
+  /// The readable mapping that contains a stack pointer, or else the next readable mapping above the stack pointer.
   private func stack(around pointer: Address) -> AddressRange? {
     let all = mappings.all
     let index = all.partitioningIndex { !$0.range.ends(atOrBelow: pointer) }

@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 
 /// The headers of an ELF core file, which give the file offsets of the memory segments and the notes.
 ///
-/// `CoreImage` reads only the headers. It checks all offsets and sizes in them, so other code need not check these
-/// again.
+/// `CoreImage` reads only the headers, and checks all offsets and sizes in them. So other code need not check the
+/// offsets and sizes again.
 ///
 /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`); elf(5), PN_XNUM; Linux
 /// fs/binfmt_elf.c, elf_core_dump().

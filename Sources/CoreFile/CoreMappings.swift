@@ -16,7 +16,6 @@ struct CoreMappings {
   /// Lines like those of `/proc/<pid>/maps`; device and inode are 0 and every mapping is private (`p`), because core
   /// files do not contain these values.
   let text: [UInt8]
-  /// The number of mappings.
   let count: Int
   /// All mappings, sorted by address and without overlaps.
   let all: [MemoryMapping]
@@ -44,7 +43,7 @@ struct CoreMappings {
         Mapping(
           range: file.range, protection: protection, offset: file.offset, path: file.path))
     }
-    // The names that the kernel gives to mappings without a file.
+    // Two of the names that the kernel gives to mappings without a file.
     let names = [
       (process.auxiliaryValue(33), "[vdso]"),
       // AT_RANDOM points into the stack of the main thread.

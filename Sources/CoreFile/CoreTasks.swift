@@ -4,10 +4,10 @@ internal import Stackwalk
 
 /// The Swift concurrency tasks that the threads were running, found in the runtime's thread-local variable.
 ///
-/// The handler finds tasks by the same rule (`TaskFinder` in CrashHandler): the runtime's thread-local block contains
-/// the address of the task, and the task begins with the same word as all task objects.
+/// The runtime's thread-local block contains the address of the task, and the task begins with the same word as all
+/// task objects. The handler finds tasks by the same rule (`TaskFinder` in CrashHandler).
 ///
-/// Source: swift stdlib/public/Concurrency/Task.cpp, class ActiveTask.
+/// Source: swift stdlib/public/Concurrency/Actor.cpp, class ActiveTask.
 struct CoreTasks {
   private static let maximumTasks = 256
   private static let maximumBlockSize: UInt64 = 4096

@@ -7,13 +7,13 @@ internal import ProcessSnapshot
 /// Source: Linux arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
 struct CoreThread {
   let id: UInt32
-  /// `pr_cursig`; 0 if no signal ended the process.
+  /// `pr_cursig`: the signal that ended the process or stopped it for a debugger; 0 for none.
   let signal: Int32
   let blockedSignals: UInt64
   /// The CPU time in user mode and in the kernel, in nanoseconds; for the main thread, this is the time of all
   /// threads.
   let (userTime, systemTime): (UInt64, UInt64)
-  /// The registers in the layout of a signal frame, without the trap number and the error code.
+  /// The registers in the layout of a signal frame: on x86_64 the first 19 of `gregset_t`, on arm64 x0 to pstate.
   let registers: [UInt8]
   let stackPointer: Address
   let instructionPointer: Address

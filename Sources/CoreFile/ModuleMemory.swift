@@ -4,9 +4,8 @@ internal import Stackwalk
 
 /// Memory that a core file lacks because the modules' files contain it: code and constants.
 ///
-/// The kernel leaves such pages out by default (core(5), `coredump_filter`). They are read from the modules' files
-/// instead, if the files' build IDs are those in the core file. Only segments that are not writable are read this
-/// way.
+/// The kernel leaves such pages out by default (core(5), `coredump_filter`). The pages are read from the modules' files
+/// instead, if the files' build IDs are those in the core file. Only segments that are not writable are read this way.
 struct ModuleMemory {
   /// The maximum number of files that are open at the same time, because each file takes a descriptor.
   private static let maximumFiles = 256

@@ -19,8 +19,8 @@ struct RuntimeFacts {
   }
 
   func add(to snapshot: inout ProcessSnapshot) {
-    // If the process continued after the core file was written, an earlier message has nothing to do with the core
-    // file, so it is left out.
+    // If no signal ended the process, a message is from an earlier failure that the process survived. The message has
+    // nothing to do with the core file, so it is left out.
     if snapshot.request == nil, snapshot.exception != nil {
       snapshot.exception?.fatalMessage = fatalMessage
       snapshot.exception?.abortMessage = abortMessage

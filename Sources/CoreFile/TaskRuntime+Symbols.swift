@@ -36,8 +36,10 @@ extension TaskRuntime {
 }
 
 extension TaskRuntime.ContextPlace {
-  /// Reads from the handler's variables where tasks store contexts; nil if the variables are not found or the program
-  /// has opened no context.
+  /// Reads from the handler's variables where tasks store contexts.
+  ///
+  /// The result is nil if the variables are not found, or if they do not contain the offset of the list's head. For
+  /// example, the offset is missing if the program has opened no context.
   init?(in modules: [ModuleSnapshot], _ symbols: SymbolSource, word: (Address) -> UInt64?) {
     guard let places = ClientFacts.places(in: modules, symbols, word: word),
       let work = places[ClientFacts.workPlaces], let key = places[ClientFacts.workKey],

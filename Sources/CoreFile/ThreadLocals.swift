@@ -5,8 +5,8 @@ internal import Stackwalk
 /// Thread-local variables of modules in the memory of a core file, if the variables have the same offset in each
 /// thread.
 ///
-/// The program and the libraries that it was started with have such variables; libraries that are loaded later rarely
-/// do.
+/// The program and the libraries that it was started with have such variables. Libraries that are loaded later rarely
+/// have them.
 ///
 /// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def.
 ///

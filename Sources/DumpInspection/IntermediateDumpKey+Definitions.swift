@@ -3,7 +3,7 @@ package import IntermediateDump
 extension IntermediateDumpKey {
   package var kind: IntermediateDumpKeyKind { definition.kind }
 
-  // Each key takes one row, which the formatter would spread over many lines.
+  // The formatter would spread the definition of each key over many lines.
   // swift-format-ignore
   package var definition: Definition {
     switch self {

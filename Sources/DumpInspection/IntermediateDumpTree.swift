@@ -2,9 +2,10 @@ package import IntermediateDump
 
 /// An intermediate dump as text for people, with one line per entry, indented by depth.
 ///
-/// Each line has the entry's offset in the file in hexadecimal, the key's name and the value. If this version does
-/// not know the key, the line has the key's number instead of the name. The last line says whether the dump is
-/// complete, or where and why it ends. Text from the dump is escaped, so that it cannot control a terminal.
+/// The line of an entry shows the entry's offset in the file in hexadecimal, the key's name, and the value or the
+/// number of elements. If this version does not know the key, the line shows the key's number instead of the name. The
+/// first line describes the file. The last line shows whether the dump is complete, or where and why it ends. Text from
+/// the dump is escaped, so that it cannot control a terminal.
 package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   /// The maximum number of bytes of a value that are shown in hexadecimal.
   package static let maximumBytes = 16
@@ -80,7 +81,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     case .address where isInteger: return "0x" + unsigned.hexadecimal()
     case .time where bytes.count == 8: return "\(TimeText.utc(nanoseconds: signed)) (\(signed))"
     case .text: return text(bytes)
-    // The value is of a kind from another version, or has a size that its kind cannot have.
+    // Bytes, values of unknown keys, and values with a size that their kind cannot have are shown in hexadecimal.
     case .unsigned, .signed, .address, .time, .bytes, .map, .array, nil: return preview(bytes)
     }
   }
@@ -96,9 +97,10 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     return bytes.count > maximumBytes ? "\(shown) ..." : shown
   }
 
-  /// Replaces characters by `\u{...}`.
+  /// Replaces characters that could control a terminal with escapes, such as `\n` or `\u{1b}`.
   ///
-  /// Printable ASCII, and letters, digits and symbols of other scripts, stay unchanged.
+  /// A backslash is added before quotation marks and backslashes. Other printable ASCII characters, and letters, digits
+  /// and most symbols and punctuation of other scripts, stay unchanged.
   private static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -121,8 +123,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   }
 }
 
-// Encodes the same entries as JSON. The value of every entry is a string, because JSON readers lose bits of numbers
-// above 2^53.
+// Encodes the same entries as JSON. Every value is a string, because many JSON readers lose bits of numbers above 2^53.
 extension IntermediateDumpTree: Encodable {
   private enum Key: String, CodingKey {
     case version, architecture, size, writer, complete, damage, entries

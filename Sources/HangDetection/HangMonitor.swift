@@ -7,8 +7,9 @@ internal import IntermediateDump
 ///
 /// If the process ends before the watched part answers again, the next call of `processIntermediateDumps` makes a
 /// report. The report shows how long the part hung, and whether the hung thread waited or was busy. The first thread
-/// in the report is the hung thread or, if that is not known, the thread that answered last. If the watched part
-/// answers, the dump is removed, unless `keepsRecovered` is set. The dump is also removed if a crash is captured.
+/// in the report is the hung thread, or the thread that blocks it. If neither is known, the thread that answered last
+/// comes first. If the watched part answers, the dump is removed, unless `keepsRecovered` is set. The dump is also
+/// removed if a crash is captured.
 ///
 /// All monitors share one thread, which checks every half second or more often. Time during which the whole process
 /// was stopped (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()` is
@@ -113,8 +114,8 @@ public final class HangMonitor: Sendable {
 
   /// Ends the watch.
   ///
-  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called,
-  /// because the process may still be killed for this hang. A program need not stop its monitors before it ends.
-  /// Monitors that keep running also detect a hang during shutdown.
+  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called. Until
+  /// then, the process may still be killed for this hang. A program need not stop its monitors before it ends. Monitors
+  /// that keep running also detect a hang during shutdown.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

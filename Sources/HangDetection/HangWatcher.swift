@@ -33,7 +33,7 @@ final class HangWatcher: Sendable {
     }
   }
 
-  /// Removes a watch, or stops it until its hang in progress is over; the thread ends after the last watch is removed.
+  /// Stops a watch, and removes it once no hang of it is in progress; the thread ends after the last watch is removed.
   func remove(_ watch: Watch) {
     watch.stop()
     state.withLock { $0.watches.removeAll { $0.isOver } }

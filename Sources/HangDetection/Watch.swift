@@ -5,7 +5,7 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// What one monitor watches, and its state.
+/// The part of the program that one monitor watches, and the state of the watch.
 final class Watch: Sendable {
   /// A function that the watched part calls to answer.
   struct Answer: Sendable {
@@ -28,7 +28,7 @@ final class Watch: Sendable {
     /// How long the monitor has waited for an answer, in nanoseconds, without the time that does not count (see
     /// `HangClock`).
     var age: UInt64 = 0
-    /// The activity of the thread that answered last, when the monitor began to wait.
+    /// The activity of the thread that answered last, at the first check without an answer.
     var activity: ThreadActivity?
     var dump: HangDump?
     /// True once the watch has tried to take a dump of this hang.
@@ -104,7 +104,8 @@ final class Watch: Sendable {
       state.isAwaited = true
       return true
     }
-    // The probe is called without the lock held, because it may answer immediately, on this thread.
+    // The lock is not held here: the probe may run code of a custom executor on this thread, and that code may call
+    // `stop()`, which takes the lock.
     if asks { probe?(Answer(watch: self)) }
   }
 
@@ -183,7 +184,7 @@ struct ThreadActivity {
   /// The CPU time in nanoseconds, with the resolution of a clock tick, usually a hundredth of a second.
   let cpuTime: UInt64
 
-  /// Reads the thread's file in `/proc`; nil if the thread has ended.
+  /// Reads `/proc/self/task/TID/stat`; nil if the thread has ended.
   init?(of threadID: Int32) {
     guard let text = SystemFile.bytes("/proc/self/task/\(threadID)/stat", isOneRecord: true) else {
       return nil
@@ -191,7 +192,7 @@ struct ThreadActivity {
     self.init(statText: text[...], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
   }
 
-  /// Parses the text of a thread's file in `/proc`; nil if the text does not have that file's format.
+  /// Parses the text of a thread's `stat` file in `/proc`; nil if the text does not have that file's format.
   init?(statText text: ArraySlice<UInt8>, ticksPerSecond: UInt64) {
     // Field 2, the name, may contain blanks and parentheses; no later field does.
     guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }

@@ -3,9 +3,9 @@ internal import ProcessSnapshot
 /// The parts of the captured memory that go into the minidump, in the order of the file.
 ///
 /// The memory list and the stack descriptors of the threads refer to the same bytes of the file. Breakpad's reader
-/// drops the memory list if regions overlap or if there are more than 4,096 regions. It does not read a region of more
-/// than 64 MiB, so larger regions are cut into adjacent pieces. If there are too many regions or bytes, the crashing
-/// thread's stack has priority, then the other threads' stacks, then the other memory by address.
+/// drops the memory list if regions overlap or if there are more than 4,096 regions. Breakpad's reader does not read a
+/// region of more than 64 MiB, so larger regions are cut into adjacent pieces. If there are too many regions or bytes,
+/// the crashing thread's stack has priority, then the other threads' stacks, then the other memory by address.
 struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {
@@ -29,7 +29,9 @@ struct MemoryPlan {
   /// The number of bytes that captured memory takes in the file, including padding.
   let size: UInt64
 
-  /// The maximum size of captured memory in one file; it ensures that every file offset fits in 32 bits.
+  /// The maximum size of captured memory in one file.
+  ///
+  /// File offsets have 32 bits, so 1 GiB is left for everything else in the file.
   static let maximumSize: UInt64 = 3 << 30
 
   init(of snapshot: ProcessSnapshot, threads: [ThreadSnapshot]) {
@@ -69,8 +71,10 @@ struct MemoryPlan {
     return selected.sorted().map { all[$0] }
   }
 
-  /// The offset of the byte at an address, counted from the start of the captured memory in the file, and how many of
-  /// `count` bytes follow in the same piece; nil if no piece contains the address.
+  /// Finds the byte at an address; nil if no piece contains the address.
+  ///
+  /// - Returns: the offset of the byte from the start of the captured memory in the file, and how many of the `count`
+  ///   bytes from there on are in the same piece.
   func location(of address: Address, count: Int) -> (offset: UInt64, count: Int)? {
     guard let index = Self.index(of: address, in: pieces),
       let start = pieces[index].range.offset(of: address)
@@ -86,8 +90,9 @@ struct MemoryPlan {
 }
 
 extension ThreadSnapshot {
-  /// The region of the stack that contains the stack pointer, or else the next region above the stack pointer; the
-  /// first region if there is no such region or the stack pointer is not known.
+  /// The region of the stack that contains the stack pointer, or else the next region above the stack pointer.
+  ///
+  /// If there is no such region, or if the stack pointer is not known, the result is the first region of the stack.
   ///
   /// After a stack overflow, the stack pointer is in the guard page, below all memory that could be captured.
   var stackAtPointer: MemoryRegion? {

@@ -9,8 +9,7 @@ struct MinidumpLocation {
   static let none = MinidumpLocation(size: 0, rva: 0)
 }
 
-/// Everything in a minidump except the captured memory, which is written to the file after these bytes and never
-/// copied.
+/// All bytes of a minidump except the captured memory, which `MinidumpWriter` writes to the file after these bytes.
 struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
   /// The fields that must hold the file offset of some captured memory.

@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The constants of the minidump format that both the writer and the reader use.
+/// The constants of the minidump format for the writer and the reader.
 ///
 /// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for other systems.
 /// Source: Crashpad `minidump/minidump_extensions.h`.
@@ -39,8 +39,8 @@ enum MinidumpFormat {
   static let productAnnotation = "prod"
   static let versionAnnotation = "ver"
 
-  // The limits of Breakpad's reader. If a list has more entries, the reader drops the whole list. It does not read a
-  // memory region that is larger than `maximumRegionSize`.
+  // The limits of Breakpad's reader. If a list has more entries, the reader drops the whole list. The reader does not
+  // read a memory region that is larger than `maximumRegionSize`.
   static let maximumThreads = 4096
   static let maximumModules = 2048
   static let maximumMemoryRegions = 4096

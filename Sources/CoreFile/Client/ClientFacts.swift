@@ -32,7 +32,7 @@ struct ClientFacts {
   func add(to snapshot: inout ProcessSnapshot) {
     guard let places, let facts = places[Self.names[0]] else { return }
     if let launch = launch(facts) { add(launch, to: &snapshot) }
-    // At a privacy level above `full`, the rest of the data is left out, as in the handler's dump.
+    // At every privacy level except `full`, the rest of the data is left out, as in the handler's dump.
     guard snapshot.process.privacy ?? .full == .full else { return }
     if let memory = places[Self.names[1]] {
       ClientMemoryReader(memory: snapshot.memory, base: memory).add(to: &snapshot.client)
@@ -119,8 +119,8 @@ struct ClientFacts {
     snapshot.process.cgroup.path = known.cgroup.path
     snapshot.process.privacy = known.privacy
     snapshot.process.watchdogInterval = known.watchdogInterval
-    // The core file always contains the arguments, but the report must not contain them if the program turned off their
-    // capture.
+    // The stack in the core file contains the arguments, but the report must not contain them if the program turned off
+    // their capture.
     if known.commandLine == nil { snapshot.process.commandLine = nil }
     snapshot.system = launch.system
     snapshot.system.machine = system.machine

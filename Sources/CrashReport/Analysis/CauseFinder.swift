@@ -23,7 +23,7 @@ struct CauseFinder {
       ?? AbortFinding(snapshot: snapshot, frames: trace.frames).exceptionMessage
   }
 
-  /// Messages of the Swift runtime and the C library that the crashing thread did not write.
+  /// Messages of the Swift runtime and the C library that other threads wrote, or the crashing thread wrote earlier.
   var otherMessages: [String] {
     MessageOwner(snapshot: snapshot, frames: trace.frames).otherMessages
   }

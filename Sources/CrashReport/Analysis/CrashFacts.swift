@@ -10,7 +10,8 @@ package import Stackwalk
 package struct CrashFacts: Sendable {
   /// The signal's name; nil if nothing crashed, or if a truncated dump lacks the signal.
   package let signal: String?
-  /// A word for the cause of the crash, for the deadlock of a hang, or for how a run without a dump ended.
+  /// A word for the cause of the crash, for the deadlock in a dump without a crash, or for how a run without a dump
+  /// ended.
   package let cause: String?
   package let message: String?
   package let signature: String?

@@ -146,7 +146,7 @@ package enum Evidence: Sendable, Equatable {
   case countedFreedObject(Address)
   /// The faulting address was computed from the first word of memory that the C library's allocator had freed.
   ///
-  /// `register` contains the address of that memory; it is nil if only the stack does.
+  /// `register` is the register that contains the address of that memory; nil if only the stack contains the address.
   case usedFreedMemory(register: String?, Address)
   /// The runtime was about to deinitialize an object whose first word does not lead to a deinitializer.
   case noDeinitializer(Address?)

@@ -3,8 +3,8 @@ package enum FunctionName {
   /// The short form of a demangled Swift or C++ name; a C name is unchanged.
   ///
   /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`. A closure in this function
-  /// becomes `closure #1 in App.Store.load(id:)`. Shortening never fails, and takes linear time for any text. Names
-  /// that are nested more deeply than a limit are not shortened.
+  /// becomes `closure #1 in App.Store.load(id:)`. Shortening never fails, and takes linear time for any text. The
+  /// outer scopes of a deeply nested name stay unchanged. A name of more than 64 KiB is cut to 200 characters.
   package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     // The name of a trap is a sentence and not a declaration, so it stays unchanged.
@@ -45,7 +45,7 @@ package enum FunctionName {
       ? whole.dropLast(2) : name[...]
   }
 
-  /// Prefixes that demanglers add to the names of different forms of one function.
+  /// Prefixes that demanglers add to the name of a function; the short form leaves them out.
   private static let variants = ["static ", "merged ", "specialized "]
   private static let prefixes = [
     "partial apply forwarder for ", "dispatch thunk of ", "protocol witness for ",

@@ -13,12 +13,12 @@ struct MemoryFault {
   /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack without further
   /// evidence.
   ///
-  /// Guard regions have sizes between one page and 1 MiB.
+  /// Guard regions usually have sizes between one page and 1 MiB.
   private static let guardSize: UInt64 = 1 << 20
   /// The maximum number of bytes that a signal frame takes below the stack pointer.
   ///
-  /// A signal frame takes the red zone and AT_MINSIGSTKSZ bytes. AT_MINSIGSTKSZ is 11 KiB with the largest registers
-  /// of x86_64.
+  /// A signal frame takes the red zone and AT_MINSIGSTKSZ bytes. AT_MINSIGSTKSZ is about 11 KiB with the largest
+  /// registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
   /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1.
   ///
@@ -87,8 +87,8 @@ struct MemoryFault {
   /// The mapping that contains the faulting address and allows the access, although the kernel reported unmapped
   /// memory.
   ///
-  /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. Since
-  /// glibc 2.42, the stack of each thread except the main thread contains such a guard region.
+  /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. With
+  /// glibc 2.42 or later and Linux 6.13 or later, the stacks that glibc allocates for threads have such guard regions.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {
     guard exception.code == Int32(clamping: SEGV_MAPERR),
       let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
@@ -222,8 +222,8 @@ struct MemoryFault {
   ///
   /// The kernel sent SIGSEGV because the frame of another signal did not fit on the stack.
   ///
-  /// The frame does not fit if the other signal arrives after the instruction that moves the stack pointer, but before
-  /// the instruction that would fault.
+  /// For example, the other signal arrives after the instruction that moves the stack pointer, but before the
+  /// instruction that would fault.
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private var overflowBySignal: StackOverflow? {

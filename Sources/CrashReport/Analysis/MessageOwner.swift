@@ -26,8 +26,8 @@ struct MessageOwner {
 
   /// The message of the Swift runtime that the crashing thread wrote, and its certainty.
   ///
-  /// The result is nil if there is no message, if another thread wrote it, or if neither the frames nor the words on
-  /// the stack show which of several messages the crashing thread wrote.
+  /// The result is nil if there is no message, or if another thread wrote it. If there are several messages, the result
+  /// is also nil if the frames, the registers and the stack do not show which one the crashing thread wrote.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     let messages = swiftMessages
     let possible = messages.compactMap { owned($0.text, by: ofSwift) }
@@ -70,7 +70,7 @@ struct MessageOwner {
         }
         continue
       }
-      // This frame is the trap of a check that writes no message.
+      // The frame is the trap of a check that writes no message.
       if function.hasPrefix(SwiftFailure.trapPrefix) { return .other }
       let isRuntime =
         isInLibrary(frame) || RuntimeCode.isFunction(function, isCNameOwn: false)

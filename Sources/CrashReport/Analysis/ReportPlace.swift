@@ -1,13 +1,13 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The stack or the task that the place of a report is taken from.
+/// The stack or the task from which a report's `place` is taken.
 enum ReportPlace {
   /// The stack of the crashed or hung thread, or of the thread that wrote the dump.
   case ownStack
-  /// The stack of a thread of a deadlock, for a requested dump.
+  /// The stack of a deadlocked thread, for a requested dump.
   case wait(Wait)
-  /// A task of a deadlock.
+  /// A task that waits in a deadlock of tasks.
   case task(TaskDeadlock.Wait)
   /// A hang whose thread is not known.
   case unknown
@@ -34,7 +34,7 @@ enum ReportPlace {
   ///
   /// - Parameters:
   ///   - own: the place in the stack of `ownStack`.
-  ///   - stack: the stack of the waiting thread with an ID.
+  ///   - stack: returns the stack of the thread with a given ID.
   func text(own: String?, _ ownCode: OwnCode, stack: (UInt32) -> [StackFrame]) -> String? {
     switch self {
     case .ownStack: own

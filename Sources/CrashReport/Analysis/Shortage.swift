@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// A resource that was used up when the process crashed, and that may be the reason for the crash.
+/// A resource that was at or near its limit when the process crashed, and that may be the reason for the crash.
 enum Shortage: Equatable {
   case openFiles(used: UInt64, limit: UInt64)
   case mappings(used: UInt64, limit: UInt64)
@@ -13,7 +13,7 @@ enum Shortage: Equatable {
 }
 
 extension Resources {
-  /// The resources that were used up; empty if none were.
+  /// The resources that were at or near their limits; empty if none were.
   var shortages: [Shortage] {
     func full(
       _ usage: Usage, margin: (UInt64) -> UInt64 = { _ in 0 },
@@ -40,10 +40,10 @@ extension Resources {
 }
 
 extension ProcessSnapshot {
-  /// The resources that were used up.
+  /// The resources that were at or near their limits.
   ///
-  /// The list is empty if nothing crashed, or if another process ended this one. In these cases, a used-up resource
-  /// is no evidence for a cause.
+  /// The list is empty if nothing crashed, or if another process sent the signal. In these cases, a resource at its
+  /// limit is no evidence for a cause.
   var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)

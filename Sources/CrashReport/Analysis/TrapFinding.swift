@@ -53,9 +53,8 @@ struct TrapFinding {
   ///
   /// On Linux, libdispatch writes no message, so the functions on the stack show which check failed.
   ///
-  /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail,
-  /// __DISPATCH_WAIT_FOR_QUEUE__; swift
-  /// stdlib/public/Concurrency/Actor.cpp, swift_task_checkIsolated.
+  /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail, __DISPATCH_WAIT_FOR_QUEUE__.
+  /// Source: swift stdlib/public/Concurrency/ConcurrencyHooks.cpp, swift_task_checkIsolated.
   private var dispatchFailure: Finding? {
     let symbols = frames.prefix(8).compactMap(\.linkageName)
     guard let first = symbols.first, Self.checks.contains(where: first.hasPrefix),

@@ -138,7 +138,7 @@ struct AddressSpaceMap {
       let isNear = near.contains(start)
       var end = start + 1
       while end < rows.count, near.contains(end) == isNear { end += 1 }
-      // To collapse only a few rows would not save space.
+      // Collapsing only a few rows would not save space.
       parts.append(Part(rows: rows[start..<end], isNear: isNear || end - start < 4))
       start = end
     }

@@ -112,7 +112,7 @@ extension HTMLReport {
     }
   }
 
-  /// The name of the innermost function of a collapsed thread, which usually shows what the thread was doing.
+  /// The innermost function name on the stack of a collapsed thread, which usually shows what the thread was doing.
   private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
     thread.frames.first { $0.function != nil }?.shortName
   }

@@ -3,16 +3,19 @@ internal import ProcessSnapshot
 
 /// A report as one HTML page that needs no network access, scripts or fonts.
 ///
-/// The most important facts come first, even on a narrow screen. The first facts are a sentence about the event, the
-/// signal with its code and sender, and the crashing thread. All text from the dump is escaped. The page's
-/// Content-Security-Policy also forbids scripts and requests, so a missing escape could do little harm.
+/// The most important facts come first, even on a narrow screen. The page starts with a sentence about the event, the
+/// place, and the signal with its code and sender. The program's own data and the crashing thread follow. All text from
+/// the dump is escaped. The page's Content-Security-Policy also forbids scripts and requests, so a missing escape could
+/// do little harm.
 package struct HTMLReport: Sendable {
   /// The maximum number of bytes of HTML for the threads that did not crash.
   ///
   /// Threads beyond this limit are listed without frames. Threads beyond one and a half times the limit are not listed.
   private let threadsSize: Int
-  /// The maximum number of bytes of HTML for the list of modules, and also for all instances of `ReportSection`
-  /// together; rows beyond this limit are left out.
+  /// The maximum number of bytes of HTML for the list of modules.
+  ///
+  /// The same limit applies to all instances of `ReportSection` together, except the one about the process. Rows beyond
+  /// the limit are left out.
   private let sectionsSize = 2 << 20
 
   let report: CrashReport
@@ -200,7 +203,7 @@ package struct HTMLReport: Sendable {
     return index - rows.startIndex
   }
 
-  /// Adds a list of the modules on a stack, and a collapsed list of the other modules.
+  /// Adds a list of the modules that have frames on a stack, and a collapsed list of the other modules.
   ///
   /// Each of the two lists ends after about `maximumSize / 2` bytes of HTML, with a note about the rest.
   private func addModules(maximumSize: Int, to html: inout HTMLWriter) {

@@ -1,4 +1,4 @@
-/// Builds HTML, escaping every text and closing every element.
+/// Builds HTML; escapes all text except constants of this program, and closes every element that has content.
 package struct HTMLWriter {
   package private(set) var text = ""
   /// The headings and their anchors, in order.

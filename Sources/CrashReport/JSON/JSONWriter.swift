@@ -29,7 +29,6 @@ package struct JSONWriter {
 
   package mutating func add(verbatim text: String) { bytes.append(contentsOf: text.utf8) }
 
-  /// Adds a string.
   package mutating func add(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     if text.utf8.allSatisfy(Self.isPlain) {
@@ -172,7 +171,7 @@ struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
 
 /// A part of a report that is converted to a JSON object only when it is written.
 ///
-/// Therefore, only one such object is in memory at a time.
+/// Therefore, only one element of a long array is in memory as a JSON object at a time.
 protocol JSONConvertible: JSONValue {
   var json: JSONObject { get }
 }

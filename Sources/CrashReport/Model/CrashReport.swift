@@ -39,7 +39,7 @@ package struct CrashReport: Sendable {
   package var hang: HangSubject?
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits
-  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if the handler did not search for them.
+  /// The tasks of Swift concurrency, whether or not a thread ran them; nil if the memory was not searched for tasks.
   package var allTasks: TaskOverview?
   /// The cycles of tasks that wait for each other.
   package var taskDeadlocks: [TaskDeadlock]
@@ -108,7 +108,7 @@ package struct CrashReport: Sendable {
   /// Makes a report from a snapshot of a process.
   ///
   /// - Parameters:
-  ///   - snapshot: the snapshot, from an intermediate dump or a minidump.
+  ///   - snapshot: the snapshot, for example from a minidump or a core file.
   ///   - privacy: the privacy of the report, if it is stricter than that of the snapshot.
   ///   - symbolicating: true to read functions and lines from the modules' files on this machine. If false, the report
   ///     contains only the names that were stored at conversion. Frames that can only be found by reading code are then

@@ -1,7 +1,6 @@
 /// Identifies the process that wrote a line of a log.
 ///
-/// An origin consists of the process ID and of the text before this ID, without the parts that change from line to
-/// line.
+/// An origin consists of the name of the log, the process ID, and the text before this ID without dates and times.
 struct LogOrigin: Equatable {
   let processID: Int32
   private let source: String

@@ -66,7 +66,7 @@ package struct LoggedSummary: Equatable {
   package var isWhole = false
   /// True if the summary is a single line.
   ///
-  /// Such a line replaces a complete summary if Swift's backtracer is on.
+  /// The handler writes only this line, and no complete summary, if Swift's backtracer is on.
   package var isLine = false
   /// Descriptions of lines that repeat or contradict another line, or are out of order.
   ///

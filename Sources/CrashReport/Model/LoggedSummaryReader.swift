@@ -51,7 +51,7 @@ package struct LoggedSummaryReader {
     let (word, rest) = Self.split(words)
     // In version 1, a summary began with `last-words`.
     if word == "crash-summary" || word == "last-words" {
-      // The new summary comes from another process with the same origin, so it ends the open summary of this origin.
+      // The new summary ends the open summary of the same origin, which is incomplete.
       let hasInterrupted = close(origin)
       let (version, architecture) = Self.split(rest)
       guard version == (word == "last-words" ? "1" : "2") else { return }

@@ -62,7 +62,6 @@ extension StackFrame {
 }
 
 extension [ModuleSnapshot] {
-  /// The module of a frame.
   package func module(of frame: StackFrame) -> ModuleSnapshot? {
     frame.moduleIndex.flatMap { indices.contains($0) ? self[$0] : nil }
   }

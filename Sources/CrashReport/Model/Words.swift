@@ -1,6 +1,6 @@
 package import ProcessSnapshot
 
-// The words that the JSON uses for the priorities of tasks.
+// The words that reports use for the priorities of tasks.
 
 extension TaskSnapshot.Fields {
   /// Source: swift stdlib/public/Concurrency/Task.swift, `TaskPriority`.

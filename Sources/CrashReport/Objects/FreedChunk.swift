@@ -7,7 +7,7 @@ enum FreedChunk {
   /// True if the memory at an address looks like a freed chunk.
   ///
   /// In a freed chunk, the first word is the address of the next freed chunk, or null if there is none. glibc combines
-  /// this word by XOR with the chunk's own address, shifted right by 12 bits. The combined word does not point into a
+  /// this word by XOR with the chunk's own address, shifted right by 12 bits. The combined word rarely points into a
   /// mapping. By contrast, the first word of an object is the address of its metadata, which is in a mapping.
   ///
   /// Source: glibc malloc/malloc.c, PROTECT_PTR.
@@ -39,14 +39,15 @@ extension MemoryFault {
 
   /// The freed memory whose first word the program used as an address at the fault; nil if there is none.
   ///
-  /// Code that calls a method of an object, or asks for its type, first reads the address of the metadata, which is
-  /// the object's first word, and then memory at a constant distance from that address.
+  /// The first word of an object is the address of its metadata. Code that calls a method of the object, or asks for
+  /// its type, reads this word, and then memory at a constant distance from that address.
   ///
-  /// - Returns: the register with the address of the freed memory, nil if only the stack contains it, and the address.
+  /// - Returns: the address of the freed memory, and the name of the register that contains this address; the name is
+  ///   nil if only the stack contains the address.
   var usedFreedMemory: (register: String?, Address)? {
     guard let fault = exception.address, let context = exception.context else { return nil }
     func isUsed(_ address: Address) -> Bool {
-      // Metadata has its fields from 64 bytes below its address to less than 4 KiB above it.
+      // The fields of metadata are at most 64 bytes below the metadata's address, and less than 4 KiB above it.
       guard let word = snapshot.memory.word(at: address),
         fault.value &- word &+ 64 < 64 + 4096
       else { return false }

@@ -10,7 +10,7 @@ extension ObjectReader {
   /// The largest number of elements or bytes that is plausible.
   private static let sizeLimit: UInt64 = 1 << 40
 
-  /// Adds to an object the size and the first bytes of the object's contents.
+  /// Adds to an object the size of its contents, and their first bytes or elements.
   ///
   /// Source: swift stdlib/public/core/StringStorage.swift, ContiguousArrayBuffer.swift, HashTable.swift;
   /// swift-foundation Sources/FoundationEssentials/Data/Data.swift, `__DataStorage`.

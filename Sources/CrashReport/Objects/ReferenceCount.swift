@@ -66,8 +66,8 @@ package struct ReferenceCount: Sendable, Equatable {
       self.init(state: .immortal)
       return
     }
-    // In every native Swift object, bit 0 is set. The unowned count is at least 1, because it includes one reference
-    // that stands for all strong ones. More than 2^24 strong or 2^20 unowned references are not plausible.
+    // Bit 0 of the counts is set in every native Swift object. The unowned count is at least 1, because it includes one
+    // reference that stands for all strong ones. More than 2^24 strong or 2^20 unowned references are not plausible.
     let extra = word >> 33
     let unowned = UInt64(low >> 1)
     guard word >> 63 == 0, low & 1 == 1, unowned > 0, extra < 1 << 24, unowned < 1 << 20 else {

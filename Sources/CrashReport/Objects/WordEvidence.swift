@@ -64,7 +64,8 @@ extension MemoryFault {
 
   /// True if a register points to memory outside the stack whose first word is null.
   ///
-  /// The null may then be that word of a freed object, where an object has the address of its metadata.
+  /// The program may then have read the null from the first word of a freed object, which contained the address of the
+  /// object's metadata before.
   private var hasNullMetadata: Bool {
     guard let context = exception.context else { return false }
     let stack = snapshot.mapping(containing: context.stackPointer)

@@ -7,7 +7,7 @@ package import ProcessSnapshot
 ///
 /// A program may use any of these values itself, so a pattern is only a hint.
 package enum WordPattern: Sendable, Equatable {
-  /// The word that replaces data in a private report.
+  /// The word that replaces values in a sanitized report, `ProcessSnapshot.replacedWord`.
   case leftOut
   /// The value that a debug build of the runtime writes over freed objects.
   case swiftFreedObject
@@ -94,7 +94,7 @@ package enum WordPattern: Sendable, Equatable {
     if word == swiftPoison { return .swiftFreedObject }
     let byte = UInt8(truncatingIfNeeded: word)
     if word == UInt64(byte) &* 0x0101_0101_0101_0101 {
-      // Source: jemalloc include/jemalloc/internal/jemalloc_internal_inlines_b.h, JEMALLOC_ALLOC_JUNK.
+      // Source: jemalloc include/jemalloc/internal/util.h, JEMALLOC_ALLOC_JUNK.
       return byte == 0x5A ? .jemallocFreed : byte == 0xA5 ? .jemallocNew : .repeatedByte(byte)
     }
     let (low, high) = (UInt32(truncatingIfNeeded: word), UInt32(truncatingIfNeeded: word >> 32))

@@ -22,8 +22,8 @@ extension String {
 
   /// Replaces the characters that could control a terminal with JSON escapes; line feeds between values stay.
   ///
-  /// Of the characters that could control a terminal, JSON encoders escape only the C0 control characters. The other
-  /// characters can occur only inside JSON strings, where the escape has the same meaning as the character.
+  /// JSON encoders escape the C0 control characters, but no other characters that could control a terminal. The others
+  /// can occur only inside JSON strings, where the escape has the same meaning as the character.
   ///
   /// Source: RFC 8259, 7.
   package func escapedForJSON() -> String {

@@ -77,7 +77,7 @@ extension StackOverflow {
     return sentences
   }
 
-  /// The first line of the report, which names the function that fills the stack and the number of its calls.
+  /// The first line of the report, with the function that fills the stack and the number of calls, if they are known.
   private var headline: String {
     let calls = depth.map { depth in
       let about = depth.estimated > 0 ? "about " : depth.isWhole ? "" : "at least "

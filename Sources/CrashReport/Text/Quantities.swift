@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// Formats sizes, durations and numbers for people.
 package enum Quantity {
-  /// A size in the largest unit of which it contains at least one, with one decimal if the number is less than ten.
+  /// A size in the largest unit that is not larger than the size; a number below ten has one decimal unless it is 0.
   static func size(_ bytes: UInt64) -> String {
     var unit = 0
     while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }

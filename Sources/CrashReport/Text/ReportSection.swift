@@ -47,7 +47,7 @@ extension CrashReport {
   ///
   /// To add a section to the text and the page, add one element here.
   ///
-  /// - Parameter isFull: false to show only the last few breadcrumbs, and to cut long values.
+  /// - Parameter isFull: false to show only the last breadcrumbs and the oldest units of work, and to cut long values.
   func programSections(isFull: Bool) -> [ReportSection] {
     [
       inFlightSection(isFull: isFull), annotationSection(isFull: isFull), workBreadcrumbSection,

@@ -7,9 +7,9 @@ internal import Stackwalk
 /// The text is not escaped.
 struct StackListing {
   enum Item {
-    /// A frame; its number is nil if frames are missing between the top of the stack and this frame.
+    /// A frame; its number is nil if an unknown number of frames is missing between this frame and the innermost one.
     case frame(StackFrame, number: Int?)
-    /// A line that replaces frames that are not shown.
+    /// A line between frames, for example one that replaces frames that are not shown.
     case elision(String)
     /// A note about the stack, for example after the last frame.
     case note(String)
@@ -17,7 +17,7 @@ struct StackListing {
 
   private(set) var items: [Item] = []
 
-  /// - Parameter isFull: true to include the functions that start threads.
+  /// - Parameter isFull: true to include the functions that start the program or a thread.
   init(_ thread: CrashReport.Thread, isFull: Bool = true) {
     let trace = thread.trace
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
@@ -115,7 +115,7 @@ extension [StackFrame] {
     "__clone", "__clone3", "pm_start_thread",
   ]
 
-  /// The index after the last frame whose function does not start threads; `count` if there is no such frame.
+  /// The index after the last frame whose function is none of `beginnings`; `count` if there is no such frame.
   fileprivate var endOfCalls: Int {
     let last = indices.last { index in
       if Self.isBeginning(self[index]) { return false }

@@ -49,7 +49,7 @@ extension CrashReport {
     var count: UInt64 = 0
     var cancelledCount: UInt64 = 0
     var oldest = UInt64.max
-    /// The IDs of the tasks that the known tasks wait for.
+    /// The IDs of the tasks that these tasks wait for; 0 for an unknown task.
     var awaited: Set<UInt64> = []
     var contexts: [TaskOverview.Context] = []
 

@@ -24,8 +24,9 @@ package struct TextReport: Sendable {
   ///
   /// - Parameters:
   ///   - report: the report to print.
-  ///   - isFull: true to include data that the short report leaves out. This data includes absolute addresses, bytes
-  ///     at registers, evidence that the head already shows, build IDs of system libraries, and older breadcrumbs.
+  ///   - isFull: true to include data that the short report leaves out. Examples are absolute addresses, bytes at
+  ///     registers, evidence that the head already shows, build IDs of other modules than the program's own, and older
+  ///     breadcrumbs.
   ///   - width: the number of columns of the terminal; at least 40 are used. Prose is wrapped, but names are not cut.
   ///   - color: true to use escape sequences for colors (SGR).
   ///   - isForTerminal: true to wrap long facts too; in a pipe, each fact is on one line.

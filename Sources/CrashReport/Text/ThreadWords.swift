@@ -89,8 +89,9 @@ extension CrashReport {
     }
   }
 
-  /// A hint about files that would give names to the frames of a thread; nil if no frame without a name is in a
-  /// module that was loaded from a file.
+  /// A hint about files that would give names to the frames of a thread.
+  ///
+  /// The result is nil if no frame without a name is in a module that was loaded from a file.
   func symbolHint(on thread: Thread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
     // Prefer a module of the program, because users usually have the files of these modules.

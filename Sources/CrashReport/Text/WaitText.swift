@@ -5,12 +5,11 @@ internal import Stackwalk
 // Text about which threads wait for which. As in a `ReportSection`, the text is not escaped.
 
 extension CrashReport {
-  /// Sentences about what the crashed or hung thread waits for; empty if this is not known.
+  /// Sentences about a deadlock, or about the waits of the hung thread; empty if neither is known.
   ///
-  /// The sentences about a deadlock of tasks are last.
-  ///
-  /// If the chain of waits ends in a cycle of threads, there is a sentence about the cycle and one about each of its
-  /// threads. Otherwise, the sentences describe the first four waits of the chain, and what the owners of the locks do.
+  /// For a cycle of waiting threads, there is a sentence about the cycle and one about each of its threads. Otherwise,
+  /// the sentences describe the first four waits in the chain that starts at the hung thread, and what the owners of
+  /// the locks do. Sentences about a deadlock of tasks follow.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {

@@ -4,8 +4,8 @@ internal import Stackwalk
 
 /// Finds the wait that Swift's `Mutex` refused.
 ///
-/// The kernel refused the wait with EDEADLK, because it would have completed a cycle of waits, so the runtime ended the
-/// process.
+/// The kernel refused the wait with EDEADLK, because the wait would have completed a cycle of waits. The runtime then
+/// ended the process.
 struct RecursiveMutex {
   private static let message = "Recursive call to lock Mutex"
   private static let function = "$s15Synchronization12_MutexHandleV9_lockSlow"

@@ -19,9 +19,8 @@ package struct TaskDeadlock: Sendable, Equatable {
     var frames: [StackFrame]
   }
 
-  /// The waits.
-  ///
-  /// Each task waits for the task of the next element, and the last task waits for the first.
+  /// The waits in the order of the cycle: each task waits for the task of the next element, and the last task waits for
+  /// the first.
   ///
   /// The array starts with the wait whose `place` comes first in alphabetical order.
   package let waits: [Wait]

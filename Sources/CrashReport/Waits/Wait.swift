@@ -1,6 +1,8 @@
 package import ProcessSnapshot
 
-/// What a thread that is blocked in futex(2) waits for, as found from its frames and memory.
+/// The wait of a thread for an object such as a lock, found from the thread's frames and memory.
+///
+/// Either the thread is blocked in futex(2), or the kernel or libdispatch refused the wait.
 package struct Wait: Sendable, Equatable {
   /// The kind of object that the thread waits for.
   package enum Subject: String, Sendable {

@@ -44,10 +44,10 @@ package struct Waits: Sendable, Equatable {
     noteMoments(of: snapshot)
   }
 
-  /// Marks the deadlocks whose waits may be from different moments, because no thread was stopped.
+  /// Marks the deadlocks whose waits may be from different moments, because not all of their threads were stopped.
   ///
-  /// For `postmortem capture`, the conversion has removed deadlocks with threads that ran during the dump. A hung thread
-  /// is known to have waited all the time, and so have the threads that wait for it.
+  /// For `postmortem capture`, the conversion has removed deadlocks with threads that ran during the dump. A hung
+  /// thread is known to have waited all the time, and so have the threads that wait for it.
   private mutating func noteMoments(of snapshot: ProcessSnapshot) {
     guard let request = snapshot.request, request.kind == .program || request.kind == .hang else {
       return

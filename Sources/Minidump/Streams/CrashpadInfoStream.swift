@@ -43,8 +43,8 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads Crashpad's stream, which has 64 bytes or, from earlier versions of Crashpad, fewer.
   ///
-  /// Call this function after `decodeModuleList`, because the stream refers to modules by their index in the module
-  /// list.
+  /// The stream refers to modules by their index in the module list. So the modules get their annotations only if
+  /// `decodeModuleList` was called before.
   mutating func decodeCrashpadInfo() {
     guard let stream = file.streams[.crashpadInfo] else { return }
     let start = stream.lowerBound

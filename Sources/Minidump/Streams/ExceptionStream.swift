@@ -32,8 +32,8 @@ extension MinidumpEncoder {
     return buffer.location(from: start)
   }
 
-  /// The parts of siginfo_t other than the address: the number and architecture of a system call, or the process,
-  /// user and value of the signal's sender.
+  /// The parts of siginfo_t other than the address: the number and architecture of a system call, or the sender's
+  /// process ID, the sender's user ID, and the signal's value.
   private static func parameters(of exception: ExceptionSnapshot) -> [UInt64] {
     if let call = exception.systemCall {
       return [UInt64(UInt32(bitPattern: call.number)), UInt64(call.architecture)]

@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// Encodes MINIDUMP_MEMORY_INFO_LIST, with an entry for each mapping.
   ///
-  /// The stream has the same mappings as the LinuxMaps stream, but no paths. It is for readers that know only
-  /// Microsoft's streams.
+  /// The stream has the same mappings as the LinuxMaps stream, but no paths. Readers that know only Microsoft's streams
+  /// need this stream.
   ///
   /// Source: Microsoft minidumpapiset.h, winnt.h.
   mutating func encodeMemoryInfoList() -> MinidumpLocation {

@@ -49,8 +49,8 @@ extension MinidumpDecoder {
     return regions
   }
 
-  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil if the region is empty, is not inside the file, or exceeds the limit on
-  /// copies.
+  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil if the region is empty, is not inside the file, reaches past the end of
+  /// the address space, or exceeds the limit on copies.
   mutating func region(at entry: Int, in list: String) -> MemoryRegion? {
     guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
       Self.fits(range.count, at: Address(address))

@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// Encodes MINIDUMP_MISC_INFO_4.
   ///
-  /// MINIDUMP_MISC_INFO_5 would add the layout of XSTATE areas, which no context here has, and a process cookie, which
-  /// only Windows has.
+  /// MINIDUMP_MISC_INFO_5 would add the layout of XSTATE areas, which the contexts in these minidumps lack, and a
+  /// process cookie, which only Windows has.
   ///
   /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_misc_info_writer.cc`.
   mutating func encodeMiscInfo() -> MinidumpLocation {
@@ -22,8 +22,8 @@ extension MinidumpEncoder {
     buffer.append(UInt32(exactly: (startTime ?? 0) / 1_000_000_000) ?? 0)
     buffer.append(Self.seconds(process.userTime))
     buffer.append(Self.seconds(process.systemTime))
-    // Clock rates and idle states (5 fields), integrity level, execute flags, protection and time zone are not
-    // captured, so their flags are clear.
+    // Clock rates and idle states (5 fields), integrity level, execute flags, protection and time zone stay zero, and
+    // their flags are clear.
     buffer.appendZeros(5 * 4 + 3 * 4 + 4 + 172)
     let system = snapshot.system
     let build = [

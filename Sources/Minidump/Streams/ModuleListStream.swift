@@ -43,8 +43,8 @@ extension MinidumpEncoder {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })
     where module.size > 0 && module.range.end != nil {
-      // Some readers drop the whole list if two modules overlap. So a module that overlaps the next module is shortened
-      // to end there, as Breakpad's reader does on Linux.
+      // Some readers drop the whole list if two modules overlap. So a module that overlaps the next module is cut at
+      // the start of the next module, as Breakpad's reader does on Linux.
       guard let last = modules.last, !last.range.ends(atOrBelow: module.address) else {
         modules.append(module)
         continue

@@ -133,8 +133,8 @@ extension MinidumpDecoder {
 
 /// The priority field of MINIDUMP_THREAD, as Crashpad fills it on Linux.
 ///
-/// From the lowest byte up, the field has 20 minus the nice value, the rank of the scheduling policy, the static
-/// priority of a real-time thread (0, because it is not captured), and 0.
+/// From the lowest up, the field's four bytes are 20 minus the nice value, the rank of the scheduling policy, the
+/// static priority of a real-time thread, and 0. The static priority is not captured, so its byte is 0 too.
 ///
 /// Source: Crashpad `snapshot/linux/thread_snapshot_linux.cc`.
 struct ThreadPriority {
