@@ -22,7 +22,7 @@ struct DumpConversion: ~Copyable {
     var isReportThere = false
   }
 
-  /// The largest dump that is read, in bytes.
+  /// The maximum size in bytes of a dump that is converted.
   static let maximumSize = 512 << 20
 
   let database: CrashReportDatabase

@@ -6,8 +6,8 @@ extension ProcessSnapshot {
   ///
   /// If the dump's own privacy is stricter, that privacy applies.
   ///
-  /// Apart from the handler in the crashed program, only this function removes such data; it is called before a
-  /// report is written as a minidump, text, JSON or HTML.
+  /// The converter calls this function before it writes a minidump. It is called again for a text, page, JSON or upload
+  /// whose privacy is stricter than that of the minidump.
   ///
   /// - Parameters:
   ///   - privacy: the requested privacy.

@@ -55,7 +55,7 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   public init() {}
 
-  /// Joins regions; where two regions overlap, the bytes of the region with the lower start are used.
+  /// Joins regions; if two regions overlap, the bytes of the region with the lower start are used.
   ///
   /// Joining takes linear time, except for the sort. A region that is empty or reaches past the end of the address
   /// space is left out.

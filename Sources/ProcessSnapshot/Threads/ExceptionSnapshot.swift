@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// The signal that ended the process, with what the kernel and the runtime recorded about it.
+/// The signal of a crash, with what the kernel and the runtime recorded about it.
 public struct ExceptionSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread that received the signal.
   public var threadID: UInt32
@@ -117,7 +117,7 @@ extension ExceptionSnapshot {
 
   /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.
   ///
-  /// The codes SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL come with a sender.
+  /// The siginfo names a sender if the code is SI_USER, SI_QUEUE, SI_MESGQ or SI_TKILL.
   public var sender: Sender? {
     guard let code, [0, -1, -3, -6].contains(code), let info = signalInfo?[...],
       let processID = info.littleEndian(at: 16, width: 4),
@@ -158,7 +158,7 @@ public struct CxxException: Sendable, Equatable {
 }
 
 extension ExceptionSnapshot {
-  /// All fields except the registers, which are stored with the crashing thread.
+  /// All fields except the registers, which are stored with the crashing thread, and `foreign`, which is not stored.
   package static let mapFields = MapFields(
     ExceptionSnapshot(threadID: 0),
     [

@@ -73,8 +73,8 @@ struct BreakpadFunctions {
 
   /// Writes symbols for which there is no debug information.
   ///
-  /// A function of known size that overlaps no function with debug information becomes a FUNC record without lines.
-  /// Any other symbol becomes a PUBLIC record.
+  /// A symbol inside a function that already has a FUNC record is skipped. A function of known size that overlaps no
+  /// function with debug information becomes a FUNC record without lines. Any other symbol becomes a PUBLIC record.
   private mutating func writeSymbols(to output: inout BreakpadOutput) {
     var end: Address = 0
     for entry in table.entries {

@@ -26,7 +26,7 @@ extension StoredSymbols {
   /// - Parameters:
   ///   - snapshot: the crashed process.
   ///   - source: reads the files; if the time runs out, the names that were found until then are returned.
-  /// - Returns: nil if no thread crashed or nothing was found.
+  /// - Returns: nil if `crashedThread` is nil or nothing was found.
   public static func gather(
     for snapshot: ProcessSnapshot, from source: SymbolSource
   ) -> StoredSymbols? {

@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// If code reaches `ret` without a call and without restoring the register, the register already contains the return
 /// address to the caller. A function that makes calls must save the register first, and restore it before it returns.
-/// It does not matter whether the code takes a conditional branch before `ret`.
+/// A conditional branch before `ret` is ignored, because one path to `ret` is enough for this conclusion.
 ///
 /// Source: AAPCS64, 6.1.1; Arm ARM, C4.1 (encoding of instructions).
 enum LeafReturn {
