@@ -3,7 +3,8 @@ public import IntermediateDump
 /// The contents of a dump, as values that depend neither on the file format nor on how reports show them.
 ///
 /// A snapshot is read from an intermediate dump (`init(reading:)`), a minidump (`MinidumpReader`) or a core file.
-/// Everything that a dump may lack is optional or can be empty. Nil means unknown, never zero.
+/// Everything that a dump may lack is optional or can be empty. Nil means unknown and not zero, unless the property
+/// says otherwise.
 public struct ProcessSnapshot: Sendable, Equatable {
   /// The instruction set of the crashed process.
   public enum Architecture: String, Sendable {

@@ -60,8 +60,8 @@ extension ExceptionSnapshot {
   ///
   /// Faults with SI_KERNEL are, for example, an access to a non-canonical address and `int3`.
   ///
-  /// If the result is false, the bytes at the offset of `si_addr` contain the sender's process ID and user ID, or
-  /// nothing.
+  /// If the result is false, the bytes at the offset of `si_addr` have another meaning. For example, they contain the
+  /// sender's process ID and user ID.
   ///
   /// Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
   ///

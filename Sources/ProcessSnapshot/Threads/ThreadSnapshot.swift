@@ -38,7 +38,8 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var systemCallSource: SystemCallSource?
   /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
   ///
-  /// If this mapping also contains the stack of another thread below the stack pointer, the range begins above that stack.
+  /// If this mapping also contains the stack of another thread below the stack pointer, the range begins above that
+  /// stack.
   public var stackRange: AddressRange?
   /// The captured parts of the stack; the snapshot's `memory` contains their bytes too.
   public var stack: [MemoryRegion] = []

@@ -141,7 +141,8 @@ struct DWARFCursor {
 
 /// Reads records through a cursor, and remembers whether a read went past the end.
 ///
-/// After a failed read, every read of a number returns zero, so a record with many fields needs only one check at its end.
+/// After a failed read, every read of a number returns zero, so a record with many fields needs only one check at its
+/// end.
 struct DWARFReader {
   private var cursor: DWARFCursor
   /// True after a read past the end or another failure.

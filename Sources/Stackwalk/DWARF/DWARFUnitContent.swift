@@ -19,7 +19,7 @@ final class DWARFUnitContent {
   /// The maximum depth of inlined calls that are shown; compilers produce a few dozen levels at most.
   static let maximumCalls = 256
 
-  /// The attributes of an entry that give the name and the addresses of code.
+  /// The attributes of an entry that give the name, the addresses and the call site of code.
   struct DIE {
     var tag: UInt64 = 0
     var hasChildren = false

@@ -2,9 +2,9 @@ public import ProcessSnapshot
 
 /// Looks up functions and lines for addresses in the modules' files on this machine.
 ///
-/// A module's file and its separate debug file are opened when they are first needed. A file whose build ID differs from
-/// the one in the dump is not used. `WorkLimit` limits the work and the memory for one report; `note(on:)` explains
-/// what is missing because of the limit.
+/// A module's file and its separate debug file are opened when they are first needed. A file whose build ID differs
+/// from the one in the dump is not used. `WorkLimit` limits the work and the memory for one report; `note(on:)`
+/// explains what is missing because of the limit.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
@@ -93,8 +93,8 @@ public final class SymbolSource {
 
   /// Prepares the source for another process, and keeps the open files.
   ///
-  /// Without a time limit, the limit of work is reset too. In this case, the files are closed if the limit was reached or
-  /// most of the memory is taken.
+  /// Without a time limit, the limit of work is reset too. In this case, the files are closed if the limit was reached
+  /// or most of the memory is taken.
   ///
   /// - Parameter stored: the symbols that are stored in the report of that process.
   public func begin(stored: StoredSymbols?) {
@@ -122,9 +122,9 @@ public final class SymbolSource {
     limit.forgetAll()
   }
 
-  /// The reason why names of a module are missing or uncertain.
+  /// A note on a module whose names or callers are missing or uncertain, or whose names were stored at conversion.
   ///
-  /// The result is nil if no names are missing or uncertain, or if the module was not needed.
+  /// The result is nil if there is nothing to note, or if the module was not needed.
   public func note(on module: ModuleSnapshot) -> String? {
     let key = Key(module)
     var notes: [String] = []

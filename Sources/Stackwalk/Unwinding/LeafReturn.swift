@@ -35,7 +35,7 @@ enum LeafReturn {
     return nil
   }
 
-  /// True for branches, exceptions and system instructions, whose lowest bits are not a register.
+  /// True for branches, exceptions and system instructions, most of which do not change a general register.
   private static func isBranch(_ word: UInt32) -> Bool { word & 0x1C00_0000 == 0x1400_0000 }
 
   /// True for B, BL, BR, BLR and their variants; false for conditional branches and SVC, after which the code can
