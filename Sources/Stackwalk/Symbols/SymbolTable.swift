@@ -3,7 +3,7 @@ package import ProcessSnapshot
 
 /// The functions and labels in the code of one ELF file, sorted by address.
 ///
-/// The table takes 24 bytes for each of them; names are read from the file when they are needed.
+/// The table takes 24 bytes for each entry; names are read from the file when they are needed.
 ///
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 package struct SymbolTable {
