@@ -3,8 +3,8 @@ public import CrashReportDatabase
 public import IntermediateDump
 internal import PendingDumps
 
-/// Makes reports from the dumps in a database, and reports on runs that ended before they could write a dump, for
-/// example by SIGKILL or a reboot.
+/// Makes reports from the dumps in a database, and about runs that ended before they could write a dump, for example
+/// by SIGKILL or a reboot.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
 /// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once its

@@ -146,7 +146,7 @@ extension ExceptionSnapshot {
 ///
 /// An uncaught exception counts as caught by std::terminate().
 public struct CxxException: Sendable, Equatable {
-  /// The linkage name of the exception's type, such as "St13runtime_error"; nil if it is not known.
+  /// The mangled name of the exception's type, such as "St13runtime_error"; nil if it is not known.
   public var typeName: String?
   /// The exception's message, if its type stores one in the way that libstdc++'s exceptions do.
   public var message: String?

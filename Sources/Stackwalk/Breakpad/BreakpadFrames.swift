@@ -23,7 +23,6 @@ struct BreakpadFrames {
     self.limit = limit
   }
 
-  /// Writes the records of all functions.
   func write(_ table: CFITable, to output: inout BreakpadOutput) {
     var group = Group()
     table.visitDescriptions { fde in

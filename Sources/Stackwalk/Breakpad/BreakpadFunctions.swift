@@ -25,7 +25,6 @@ struct BreakpadFunctions {
   /// A note about debug information that could not be read; nil if there is nothing to note.
   var note: String? { information?.note }
 
-  /// Writes the records of all functions.
   mutating func write(to output: inout BreakpadOutput) {
     for unit in 0..<(information?.unitCount ?? 0) { writeUnit(unit, to: &output) }
     writeSymbols(to: &output)

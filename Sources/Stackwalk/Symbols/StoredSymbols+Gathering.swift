@@ -18,8 +18,8 @@ extension StoredSymbols {
   /// Looks up names and lines for frames in the modules' files on this machine.
   ///
   /// The frames are those of the throw that led to the crash (`lastThrow`), of the crashing thread, and of its task's
-  /// asynchronous callers. For a hang, or a dump that a tool requested, frames of other threads are added. The frames
-  /// of the largest groups of tasks come last.
+  /// asynchronous callers. For a hang, or a dump that a tool requested, frames of other threads are added. Last come
+  /// the frames of groups of tasks: the largest groups, and groups with tasks that wait for each other.
   ///
   /// The search usually takes a few dozen milliseconds.
   ///
