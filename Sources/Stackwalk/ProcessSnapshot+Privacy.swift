@@ -6,8 +6,8 @@ extension ProcessSnapshot {
   ///
   /// If the dump's own privacy is stricter, that privacy applies.
   ///
-  /// The converter calls this function before it writes a minidump. It is called again for a text, page, JSON or upload
-  /// whose privacy is stricter than that of the minidump.
+  /// The converter calls this function before it writes a minidump. Code that makes a text, a page, JSON or an upload
+  /// from the minidump calls this function again if the requested privacy is stricter.
   ///
   /// - Parameters:
   ///   - privacy: the requested privacy.
