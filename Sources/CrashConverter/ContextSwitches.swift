@@ -8,8 +8,8 @@ package import Stackwalk
 ///
 /// If a dump does not stop the threads, their system calls are read first, and the locks later. In between, a thread
 /// can get the lock that it waited for, and then seems to wait for itself. A thread that waits, and has had no context
-/// switch since this count, has waited all the time, so all facts about it are of one moment. The kernel shows these
-/// counts to every user who sees the process, even if Yama restricts ptrace(2).
+/// switch since this count, has waited all the time, so all facts about it describe the same moment. The kernel shows
+/// these counts to every user who sees the process, even if Yama restricts ptrace(2).
 ///
 /// Source: proc_pid_status(5), State, voluntary_ctxt_switches and nonvoluntary_ctxt_switches. The kernel counts a
 /// context switch when a thread stops running, not when it starts (kernel/sched/core.c, `__schedule`).
@@ -17,7 +17,7 @@ package struct ContextSwitches {
   private let processID: Int32
   private let counts: [UInt32: [Substring]]
 
-  /// Counts the context switches of all threads of a process, with three system calls per thread.
+  /// Counts the context switches of all threads of a process, with four system calls per thread.
   ///
   /// If the process does not exist, there are no counts, and no thread is known to have run.
   package init(of processID: Int32) {
@@ -28,7 +28,7 @@ package struct ContextSwitches {
       .reduce(into: [:]) { $0[$1] = Self.count(of: $1, in: processID) }
   }
 
-  /// True if the thread has run, started or ended since; false if the process has ended since.
+  /// True if the thread has run, started or ended since the switches were counted; false if the process has ended.
   package func hasRun(_ thread: UInt32) -> Bool {
     guard !counts.isEmpty, Self.exists(processID) else { return false }
     guard let count = Self.count(of: thread, in: processID), count == counts[thread] else {
@@ -54,7 +54,7 @@ extension ProcessSnapshot {
   /// Removes deadlocks with threads that have run since `switches`, by removing the arguments of these threads' system
   /// calls.
   ///
-  /// Other waits are kept, and so are threads that were stopped: their registers and their calls are of one moment.
+  /// Other waits are kept, and so are threads that were stopped: their registers and calls describe the same moment.
   package mutating func removeDeadlocks(
     ofThreadsThatRanSince switches: ContextSwitches, symbols: SymbolSource
   ) {

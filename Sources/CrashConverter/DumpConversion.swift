@@ -22,7 +22,7 @@ struct DumpConversion: ~Copyable {
     var isReportThere = false
   }
 
-  /// The largest dump that is read, in bytes.
+  /// The maximum size in bytes of a dump that is converted.
   static let maximumSize = 512 << 20
 
   let database: CrashReportDatabase
@@ -181,7 +181,7 @@ struct DumpConversion: ~Copyable {
   ///
   /// The report is uploaded only on request.
   ///
-  /// - Returns: nil if the database already has a report with this ID that is about a crash.
+  /// - Returns: nil if the database already has a report with this ID that was made from a dump.
   func convert(
     _ run: EndedRun, _ name: PendingDumpName
   ) throws(Failure) -> ProcessedDump.Summary? {
@@ -202,7 +202,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// Synchronizes a report to disk, and returns true if the report is about a crash; nil if the database has no
+  /// Synchronizes a report to disk, and returns true if the report was made from a dump; nil if the database has no
   /// report with this ID.
   private func isReportOfCrash(_ reportID: ReportID) throws(Failure) -> Bool? {
     do throws(CrashReportDatabaseError) {

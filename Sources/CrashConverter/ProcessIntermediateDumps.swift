@@ -3,8 +3,8 @@ public import CrashReportDatabase
 public import IntermediateDump
 internal import PendingDumps
 
-/// Makes reports from the dumps in a database, and reports on runs that ended before they could write a dump, for
-/// example by SIGKILL or a reboot.
+/// Makes reports from the dumps in a database, and about runs that ended before they could write a dump, for example
+/// by SIGKILL or a reboot.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
 /// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once its
@@ -26,7 +26,7 @@ internal import PendingDumps
 ///     no limit without an identifier.
 ///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread, from the
 ///     files that are on this machine now. Finding them takes at most about 2 seconds per dump, and 4 seconds per call.
-///   - userStreams: the sources of streams that are added to every report.
+///   - userStreams: the sources of streams that are added to reports made from dumps.
 ///   - pruning: which reports are removed from the database between and after the conversions, whatever their program
 ///     is and whether they were uploaded or not. Nothing is removed if there was no dump to convert.
 ///   - privacy: the privacy level, which determines the secrets that reports may contain; secrets that the handler has
@@ -35,8 +35,8 @@ internal import PendingDumps
 ///     dumps. Other converters may take some of these dumps.
 /// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
 ///   call, with the reason. Such a dump is left because its owner may still write to it, or because another converter
-///   works on it. Dumps that `limit` leaves out, dumps that another converter takes first, and empty files from which
-///   no report is made have no result.
+///   works on it. For example, there is no result for a dump that `limit` leaves out, a dump that another converter
+///   takes first, or an empty file from which no report is made.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
@@ -142,7 +142,7 @@ func process(
       return outcome.map { dump($0, reportID, summary) }
     }
   } catch {
-    // Nothing was read, so if the file is empty, it is not known whether any data was lost.
+    // An empty file is reported as left and not as failed, because nothing shows that a dump exists.
     return dump(
       file.size == 0 ? .left(error.description, until: nil) : .failed(error.description))
   }
@@ -252,7 +252,6 @@ extension ProcessedDump.Outcome {
   }
 }
 
-/// Opens the database for a conversion.
 func openDatabase(_ path: String) throws(CrashConverterError) -> CrashReportDatabase {
   do throws(CrashReportDatabaseError) {
     return try CrashReportDatabase(path: path)

@@ -48,8 +48,8 @@ package func processIntermediateDump(
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
 /// - Returns: the outcome; nil if another converter claimed the dump first.
-/// - Throws: `CrashConverterError` if the database cannot be used, or if the file cannot be read, is not a dump, does
-///   not name its program or belongs to another user; the file is then kept.
+/// - Throws: `CrashConverterError` if the file cannot be read, is not a dump, does not name its program or belongs to
+///   another user, or if the database cannot be used. The dump is then still at its path or in the pending directory.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
 package func processIntermediateDump(

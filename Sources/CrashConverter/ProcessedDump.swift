@@ -15,7 +15,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       public static let complete = Kind(rawValue: "complete")
       /// The dump was truncated, and the report contains the facts that precede the truncation.
       public static let torn = Kind(rawValue: "torn")
-      /// The run left no dump, and the report says how the run ended.
+      /// The run left no dump, and the report describes how the run ended.
       public static let ended = Kind(rawValue: "ended")
       /// The conversion failed, and the dump stays for another attempt.
       public static let failed = Kind(rawValue: "failed")

@@ -3,7 +3,8 @@ public import IntermediateDump
 /// The contents of a dump, as values that depend neither on the file format nor on how reports show them.
 ///
 /// A snapshot is read from an intermediate dump (`init(reading:)`), a minidump (`MinidumpReader`) or a core file.
-/// Everything that a dump may lack is optional or can be empty. Nil means unknown, never zero.
+/// Everything that a dump may lack is optional or can be empty. Nil means unknown and not zero, unless the property
+/// says otherwise.
 public struct ProcessSnapshot: Sendable, Equatable {
   /// The instruction set of the crashed process.
   public enum Architecture: String, Sendable {
@@ -21,7 +22,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var system = SystemDescription()
   /// The exception; nil for a dump that was truncated before the exception, and for a run that left no dump.
   ///
-  /// In a dump that was taken without a crash, the exception contains only the thread.
+  /// In a dump that was taken without a crash, the exception contains only a thread's ID and registers.
   public var exception: ExceptionSnapshot?
   /// The threads in the order of the dump; dumps of this package have the crashing thread first.
   public var threads: [ThreadSnapshot] = []
@@ -34,7 +35,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var linkMap: LinkMap?
   /// The annotations given when the handler was started, by name.
   ///
-  /// For a minidump that another program wrote, all of the minidump's annotations are here.
+  /// For a minidump that another program wrote, all annotations with a name and a text are here.
   public var launchAnnotations: [String: String] = [:]
   /// The annotations given to the converter, by name.
   public var addedAnnotations: [String: String] = [:]
@@ -72,8 +73,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   /// The annotation that a report uses for each name.
   ///
-  /// If a name occurs twice, the converter's annotation takes precedence, then a simple annotation, then an
-  /// annotation of the launch, and then a typed one. An annotation without a value is not used.
+  /// If a name occurs twice, the converter's annotation takes precedence, then a simple annotation, then one of
+  /// `launchAnnotations`, and then a typed one. An annotation without a value is not used.
   package var countingAnnotations: [String: ClientAnnotation] {
     var counting: [String: ClientAnnotation] = [:]
     for annotation in client.annotations where annotation.text != nil {
@@ -96,7 +97,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// The values of `countingAnnotations` as text, by name.
   public var annotations: [String: String] { countingAnnotations.compactMapValues(\.text) }
 
-  /// The thread that received the signal; nil if there is no exception or its thread was not captured.
+  /// The thread that `exception` names; nil if there is no exception or its thread was not captured.
   public var crashedThread: ThreadSnapshot? {
     guard let id = exception?.threadID else { return nil }
     return threads.first { $0.id == id }

@@ -6,8 +6,8 @@ extension ProcessSnapshot {
   ///
   /// If the dump's own privacy is stricter, that privacy applies.
   ///
-  /// Apart from the handler in the crashed program, only this function removes such data; it is called before a
-  /// report is written as a minidump, text, JSON or HTML.
+  /// The converter calls this function before it writes a minidump. Code that makes a text, a page, JSON or an upload
+  /// from the minidump calls this function again if the requested privacy is stricter.
   ///
   /// - Parameters:
   ///   - privacy: the requested privacy.

@@ -117,7 +117,7 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let tailCall = FrameTrust(rawValue: "tail-call")
   /// A word on the stack that points to the instruction after a call; it may be left over from an earlier call.
   public static let scan = FrameTrust(rawValue: "scan")
-  /// The first frame after a part of the stack that the dump left out, so frames before this one are missing.
+  /// The first frame after a part of the stack that the dump left out; the frames in that part are missing.
   public static let afterGap = FrameTrust(rawValue: "after-gap")
   /// A suspended asynchronous function, which was found in the memory of its task.
   public static let asyncContext = FrameTrust(rawValue: "async-context")

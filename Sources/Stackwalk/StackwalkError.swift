@@ -5,7 +5,7 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
   /// The kind of failure; later versions may add more kinds.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// The file cannot be opened, for example because it does not exist or this user may not read it.
+    /// The file cannot be opened, for example because it does not exist or this process may not read it.
     public static let cannotOpen = Code(text: "cannot be opened")
     /// The path names, for example, a directory, a device or a FIFO.
     public static let notAFile = Code(text: "is not a regular file")

@@ -199,7 +199,7 @@ public struct Stackwalker {
     return calls
   }
 
-  /// Passes each frame to `visit`, innermost first, until it returns false.
+  /// Passes each frame to `visit`, innermost first, until `visit` returns false.
   private func walk(
     _ thread: ThreadSnapshot, visit: (UnwindState) -> Bool
   ) -> StackTrace.End {

@@ -2,10 +2,10 @@ internal import ProcessSnapshot
 
 /// Finds functions that have left the stack by a tail call.
 ///
-/// If the target of a call is one function but the callee's frame belongs to another function, the first function has
-/// ended with a jump to the other, directly or through further functions. Such a jump is a tail call. The finder
-/// searches the code in the module's file for these jumps. The Swift compiler, unlike C compilers, does not describe
-/// such jumps in debug information. If several chains of jumps are possible, only their common parts are shown.
+/// The callee's frame may belong to another function than the target of the call. The target has then ended with a jump
+/// to that function, directly or through further functions. Such a jump is a tail call. The finder searches the code in
+/// the module's file for these jumps. The Swift compiler, unlike C compilers, does not describe such jumps in debug
+/// information. If several chains of jumps are possible, only their common parts are shown.
 ///
 /// Source: GDB manual, "Tail Call Frames"; gdb/dwarf2/loc.c, call_site_find_chain.
 final class TailCallFinder {

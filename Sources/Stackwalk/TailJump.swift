@@ -32,8 +32,9 @@ struct TailJump: Equatable {
     }
   }
 
-  /// The direct jumps in a function's code, on arm64 only the unconditional ones; nil if the code cannot be decoded
-  /// or has an indirect jump, which may lead anywhere.
+  /// The direct jumps in a function's code; on arm64, only the unconditional ones.
+  ///
+  /// The result is nil if the code cannot be decoded, or if it has an indirect jump, which may lead anywhere.
   ///
   /// - Parameters:
   ///   - code: the whole function.

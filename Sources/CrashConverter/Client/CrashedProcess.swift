@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// The part of a dump that a `UserStreamDataSource` sees.
+/// The part of a dump that a `UserStreamDataSource` can read.
 public struct CrashedProcess: Sendable {
   private let snapshot: ProcessSnapshot
 

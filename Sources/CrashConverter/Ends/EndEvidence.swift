@@ -63,7 +63,7 @@ struct EndEvidence: Sendable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // If the handler does not note calls of `_exit`, any other end may be such a call, so there is no verdict.
+    // If the handler does not record calls of `_exit`, the run may have ended by such a call, so there is no verdict.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course)

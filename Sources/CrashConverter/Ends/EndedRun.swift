@@ -80,7 +80,7 @@ extension PendingDirectory {
     evidence.bootID = host.bootID
     let refusals = SystemRefusals.now
     let kills = MachineCounts.kills
-    // In a time namespace other than the first one, times are shifted, so the boot time is not used.
+    // In a time namespace other than the initial one, times are shifted, so the boot time is not used.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills

@@ -6,7 +6,7 @@ internal import PendingDumps
 ///
 /// Source: Linux mm/oom_kill.c, __oom_kill_process; Documentation/ABI/testing/dev-kmsg.
 enum KernelLog {
-  /// The inode of the first PID namespace, whose process IDs the log uses.
+  /// The inode of the initial PID namespace, whose process IDs the log uses.
   ///
   /// Source: Linux include/linux/proc_ns.h, PROC_PID_INIT_INO.
   static let firstNamespace: UInt64 = 0xEFFF_FFFC
@@ -28,7 +28,7 @@ enum KernelLog {
     return false
   }
 
-  /// The kills among the first 8,192 messages of the log, each with its time in nanoseconds and its text; empty if the
+  /// The messages about kills among the first 8,192 messages of the log, with their times in nanoseconds; empty if the
   /// log may not be read.
   private static func messages() -> [(time: Int64, text: String)] {
     let descriptor = unsafe open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)

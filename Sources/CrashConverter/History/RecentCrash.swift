@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// One crash of a program, with the facts that a decision at its next start needs.
+/// One crash of a program, with facts on which the program can base decisions at its next start.
 public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID
   /// The wall-clock time of the crash; if a truncated dump lacks it, the time of the last change to the file of the

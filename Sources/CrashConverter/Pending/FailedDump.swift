@@ -53,8 +53,8 @@ extension PendingDirectory {
       // A reason without a dump is from a converter that was killed after it wrote the reason and before it moved the
       // dump.
       _ = try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: true)
-      // Unfinished files of killed converters are removed before the dump moves, because they are not found again
-      // afterward.
+      // Unfinished files of killed converters are removed before the dump moves, because no later call finds
+      // them.
       for unfinished in (try? quarantine.names()) ?? []
       where unfinished.hasPrefix("\(reasonName).") && unfinished.hasSuffix(".tmp") {
         try? quarantine.remove(unfinished)

@@ -254,7 +254,7 @@ struct PendingDirectory: ~Copyable {
     var dead: [PendingDumpName] = []
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
-      // A deleted FIFO counts as a FIFO that no process holds open.
+      // This FIFO can be removed, because other processes treat a missing FIFO as one without a reader.
       if ClaimWitness.isAbandoned(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue

@@ -7,8 +7,8 @@ internal import ProcessSnapshot
 ///
 /// The report may be from the same dump, if an earlier converter died after it finished the report but before it
 /// removed the dump. But the report may also be about something else. For example, a process that was wrongly treated
-/// as dead got a report on its supposed end, and crashed later with the same ID. Another example is files that have
-/// been restored from a backup. Only a report made from the same dump counts as the dump's report.
+/// as dead got a report on its supposed end, and crashed later with the same ID. Files that were restored
+/// from a backup can have the same effect. Only a report made from the same dump counts as the dump's report.
 enum ReportedDump {
   case none
   case sameDump
@@ -42,7 +42,7 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
-  /// True if the database already has a report with this ID, and this report is not about a run that left no dump.
+  /// True if the database already has a report with this ID, and the report was made from a dump.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {

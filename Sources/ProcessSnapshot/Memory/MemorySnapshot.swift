@@ -55,7 +55,7 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   public init() {}
 
-  /// Joins regions; where two regions overlap, the bytes of the region with the lower start are used.
+  /// Joins regions; if two regions overlap, the bytes of the region with the lower start are used.
   ///
   /// Joining takes linear time, except for the sort. A region that is empty or reaches past the end of the address
   /// space is left out.
@@ -124,7 +124,7 @@ public struct MemorySnapshot: Sendable, Equatable {
 package struct DumpMemory {
   /// The memory in the minidump; nil for a dump that contains the bytes of memory itself.
   private let memory: MemorySnapshot?
-  /// The number of bytes that may still be read.
+  /// The number of bytes that further calls of `region` may return.
   ///
   /// The limit is needed because an attacker's dump may refer to the same bytes repeatedly.
   private var bytesLeft: Int

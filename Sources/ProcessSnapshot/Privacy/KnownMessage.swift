@@ -29,7 +29,7 @@ enum KnownMessage {
   ///
   /// File and line are removed, because the program may have passed them to `fatalError` itself.
   ///
-  /// The Swift runtime appends the messages of threads that fail at the same time, each on a line of its own. If only
+  /// The Swift runtime appends the messages of threads that fail at the same time, each on a separate line. If only
   /// the known lines were kept, a report could show the message of another thread as that of the crashed thread.
   static func ofSwift(_ text: String) -> String? {
     let lines = trimmed(text).split(separator: "\n", omittingEmptySubsequences: false)

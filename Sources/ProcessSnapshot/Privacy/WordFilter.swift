@@ -2,8 +2,8 @@ internal import IntermediateDump
 
 /// Decides which words of stacks and registers a sanitized report keeps.
 ///
-/// The filter keeps addresses in modules, in stacks and in other memory that stays in the report. The filter also
-/// keeps numbers below 4,096.
+/// The filter keeps addresses in modules, in executable memory, in stacks and in other memory that stays in the report.
+/// The filter also keeps numbers below 4,096 and the words that the caller lists.
 ///
 /// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 final class WordFilter: Sendable {

@@ -8,9 +8,9 @@ package struct OpenContexts: Sendable, Equatable {
   package struct Context: Sendable, Equatable {
     /// The time at which the call began, in nanoseconds of CLOCK_BOOTTIME.
     package var uptime: UInt64
-    /// The number of the unit of work; nested calls have the same number.
+    /// The number that identifies the unit of work; nested calls have the same number.
     package var work: UInt64
-    /// True if the call was inside another.
+    /// True if the call was inside another `withContext` call.
     package var isNested: Bool
     package var values: [ContextRecord.Value]
     /// The number of values for which there was no room.

@@ -1,4 +1,4 @@
-// The machine on which the process ran, as described by the dump.
+// The container in which the process ran, and its time zone.
 
 extension ProcessSnapshot {
   /// The ID of the container that the process ran in, 64 hexadecimal digits.

@@ -71,7 +71,7 @@ public struct X86_64Context: Sendable, Equatable {
   public var fs: UInt16 = 0
   public var gs: UInt16 = 0
   public var ss: UInt16 = 0
-  /// The XSAVE area from the signal frame, whose first 512 bytes are the FXSAVE area; empty if it was not captured.
+  /// The XSAVE area, whose first 512 bytes are the FXSAVE area; empty if it was not captured.
   ///
   /// A snapshot that was read from a minidump may contain only the first 512 bytes.
   public var floatingPointState: [UInt8] = []

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// The signal that ended the process, with what the kernel and the runtime recorded about it.
+/// The signal of a crash, with what the kernel and the runtime recorded about it.
 public struct ExceptionSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread that received the signal.
   public var threadID: UInt32
@@ -60,8 +60,8 @@ extension ExceptionSnapshot {
   ///
   /// Faults with SI_KERNEL are, for example, an access to a non-canonical address and `int3`.
   ///
-  /// If the result is false, the bytes at the offset of `si_addr` contain the sender's process ID and user ID, or
-  /// nothing.
+  /// If the result is false, the bytes at the offset of `si_addr` have another meaning. For example, they contain the
+  /// sender's process ID and user ID.
   ///
   /// Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
   ///
@@ -117,7 +117,7 @@ extension ExceptionSnapshot {
 
   /// The sender of the signal; nil for a fault, and for signals whose siginfo names no sender, such as a timer's.
   ///
-  /// The codes SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL come with a sender.
+  /// The siginfo names a sender if the code is SI_USER, SI_QUEUE, SI_MESGQ or SI_TKILL.
   public var sender: Sender? {
     guard let code, [0, -1, -3, -6].contains(code), let info = signalInfo?[...],
       let processID = info.littleEndian(at: 16, width: 4),
@@ -146,7 +146,7 @@ extension ExceptionSnapshot {
 ///
 /// An uncaught exception counts as caught by std::terminate().
 public struct CxxException: Sendable, Equatable {
-  /// The linkage name of the exception's type, such as "St13runtime_error"; nil if it is not known.
+  /// The mangled name of the exception's type, such as "St13runtime_error"; nil if it is not known.
   public var typeName: String?
   /// The exception's message, if its type stores one in the way that libstdc++'s exceptions do.
   public var message: String?
@@ -158,7 +158,7 @@ public struct CxxException: Sendable, Equatable {
 }
 
 extension ExceptionSnapshot {
-  /// All fields except the registers, which are stored with the crashing thread.
+  /// All fields except the registers, which are stored with the crashing thread, and `foreign`, which is not stored.
   package static let mapFields = MapFields(
     ExceptionSnapshot(threadID: 0),
     [

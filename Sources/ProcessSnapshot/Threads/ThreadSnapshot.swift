@@ -8,8 +8,8 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// The kernel's thread ID.
   public var id: UInt32
   public var name: String?
-  /// The thread's state before the handler stopped it, as in proc(5): R running, S sleeping, D in uninterruptible
-  /// sleep, T stopped.
+  /// The thread's state before the handler stopped it, as in proc(5); for example, R running, S sleeping, D in
+  /// uninterruptible sleep, T stopped.
   public var state: Character?
   public var captureMethod: CaptureMethod?
   /// The registers; nil if the handler could not stop the thread.
@@ -37,6 +37,9 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// How the system call was inferred; nil if the kernel showed it, as in all dumps of versions after 1.0.0.
   public var systemCallSource: SystemCallSource?
   /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
+  ///
+  /// If this mapping also contains the stack of another thread below the stack pointer, the range begins above that
+  /// stack.
   public var stackRange: AddressRange?
   /// The captured parts of the stack; the snapshot's `memory` contains their bytes too.
   public var stack: [MemoryRegion] = []

@@ -14,7 +14,7 @@ struct BreakpadFrames {
   let base: Address
   let limit: WorkLimit
 
-  /// Returns nil for an architecture whose registers have no names in Breakpad's format.
+  /// Returns nil for an architecture other than x86_64 and arm64.
   init?(of machine: BreakpadMachine, base: Address, _ limit: WorkLimit) {
     guard let architecture = machine.architecture else { return nil }
     map = RegisterMap(architecture)
@@ -23,7 +23,6 @@ struct BreakpadFrames {
     self.limit = limit
   }
 
-  /// Writes the records of all functions.
   func write(_ table: CFITable, to output: inout BreakpadOutput) {
     var group = Group()
     table.visitDescriptions { fde in

@@ -25,7 +25,6 @@ struct BreakpadFunctions {
   /// A note about debug information that could not be read; nil if there is nothing to note.
   var note: String? { information?.note }
 
-  /// Writes the records of all functions.
   mutating func write(to output: inout BreakpadOutput) {
     for unit in 0..<(information?.unitCount ?? 0) { writeUnit(unit, to: &output) }
     writeSymbols(to: &output)
@@ -73,8 +72,8 @@ struct BreakpadFunctions {
 
   /// Writes symbols for which there is no debug information.
   ///
-  /// A function of known size that overlaps no function with debug information becomes a FUNC record without lines.
-  /// Any other symbol becomes a PUBLIC record.
+  /// A symbol inside a function that already has a FUNC record is skipped. A function of known size that overlaps no
+  /// function with debug information becomes a FUNC record without lines. Any other symbol becomes a PUBLIC record.
   private mutating func writeSymbols(to output: inout BreakpadOutput) {
     var end: Address = 0
     for entry in table.entries {

@@ -34,7 +34,7 @@ struct BreakpadNames {
     files.number(of: path ?? Self.unknown, limit)
   }
 
-  /// Returns the number of an inlined function, which its linkage name identifies.
+  /// Returns the number of the inlined function with this linkage name; nil means an unknown function.
   mutating func number(ofFunction name: String?) -> Int {
     origins.number(of: name ?? Self.unknown, limit)
   }

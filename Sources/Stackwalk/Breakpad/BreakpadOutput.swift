@@ -29,7 +29,6 @@ struct BreakpadOutput {
     self.maximumSize = maximumSize
   }
 
-  /// Adds a line and a line feed.
   mutating func addLine(_ line: String) {
     guard !isCut, written + buffer.count + line.utf8.count < maximumSize else {
       isCut = true

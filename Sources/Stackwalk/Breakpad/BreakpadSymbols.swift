@@ -9,9 +9,9 @@ internal import ProcessSnapshot
 ///
 /// Source: Breakpad's docs/symbol_files.md.
 package struct BreakpadSymbols {
-  /// The number of bytes of memory that the readers may keep.
+  /// The maximum number of bytes that the readers of the binary keep in memory.
   private static let maximumBytes = 384 << 20
-  /// The maximum number of bytes of text for each byte of the binary.
+  /// The maximum number of bytes of text for each byte of the binary, in addition to 16 MiB.
   private static let growth = 16
 
   private let image: ELFImage

@@ -4,10 +4,10 @@ internal import IntermediateDump
 ///
 /// A read past the end returns nil and leaves the position undefined. Copies of a cursor share the bytes.
 ///
-/// Source: DWARF 5, 7.4 (initial length), 7.6 (LEB128). Numbers are little-endian, as on both architectures.
+/// Source: DWARF 5, 7.4 (initial length), 7.6 (LEB128). Numbers are little-endian, as on x86_64 and arm64.
 struct DWARFCursor {
   private let bytes: [UInt8]
-  /// The index of the next byte, which is always counted from the start of the original bytes.
+  /// The index of the next byte in `bytes`, even if the cursor covers only a range of them.
   private(set) var position: Int
   let end: Int
 
@@ -54,9 +54,9 @@ struct DWARFCursor {
     return bytes.littleEndian(at: position, width: width)
   }
 
-  /// Reads the operand of DW_OP_const1u to DW_OP_consts, sign-extended to 64 bits.
+  /// Reads the operand of DW_OP_const1u to DW_OP_consts, extended to 64 bits.
   ///
-  /// - Parameter operation: the operation, whose operand is signed if its number is odd.
+  /// - Parameter operation: the operation's number; if it is odd, the operand is signed.
   mutating func readConstant(_ operation: UInt8) -> UInt64? {
     switch operation {
     case 0x08: readUnsigned(width: 1)
@@ -141,7 +141,8 @@ struct DWARFCursor {
 
 /// Reads records through a cursor, and remembers whether a read went past the end.
 ///
-/// After a failed read, every read returns zero, so a record with many fields needs only one check at its end.
+/// After a failed read, every read of a number returns zero, so a record with many fields needs only one check at its
+/// end.
 struct DWARFReader {
   private var cursor: DWARFCursor
   /// True after a read past the end or another failure.
@@ -202,6 +203,8 @@ struct DWARFReader {
 
   /// Reads the initial length of a unit, and returns it with the size of offsets in bytes; nil for a reserved value
   /// or past the end.
+  ///
+  /// The caller must check for nil, because a failure does not set `hasFailed`.
   mutating func initialLength() -> (length: UInt64, offsetSize: Int)? {
     cursor.readInitialLength()
   }

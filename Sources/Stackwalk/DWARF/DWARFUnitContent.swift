@@ -19,7 +19,7 @@ final class DWARFUnitContent {
   /// The maximum depth of inlined calls that are shown; compilers produce a few dozen levels at most.
   static let maximumCalls = 256
 
-  /// The attributes of an entry that give the name and the addresses of code.
+  /// The attributes of an entry that give the name, the addresses and the call site of code.
   struct DIE {
     var tag: UInt64 = 0
     var hasChildren = false
@@ -217,7 +217,7 @@ final class DWARFAbbreviations {
   /// Without this limit, attributes that take no bytes in the unit could cause much work in a small file.
   private static let maximumAttributes = 128
 
-  /// Reads the table at an offset, up to the first damaged entry; nil if there is no table or a limit is reached.
+  /// Reads the table at an offset, up to the first damaged entry; nil if there is no table or `limit` is used up.
   init?(
     of section: DebugSection, at offset: UInt64, _ format: DWARFValue.Format, _ limit: WorkLimit
   ) {

@@ -18,7 +18,7 @@ enum DWARFValue {
   case unitReference(UInt64)
   /// An offset from the start of `.debug_info`.
   case reference(UInt64)
-  /// A block, a location list, a type signature, or a reference to a supplementary file.
+  /// Any other value, such as a block, a location list, or a reference to a supplementary file.
   case other
 
   /// The fields of a unit's header on which the encoding of values depends.
@@ -115,7 +115,7 @@ enum DWARFValue {
 
 /// The tags of entries that can contain code.
 ///
-/// Source: DWARF 5, 7.5.3 to 7.5.6, 7.22 and 7.25; the GNU extensions are from binutils' `include/dwarf2.def`.
+/// Source: DWARF 5, 7.5.3.
 enum DWARFTag {
   static let lexicalBlock: UInt64 = 0x0B
   static let inlinedSubroutine: UInt64 = 0x1D
@@ -123,6 +123,8 @@ enum DWARFTag {
 }
 
 /// Attributes of functions and units.
+///
+/// Source: DWARF 5, 7.5.4; binutils' `include/dwarf2.def` for DW_AT_MIPS_linkage_name.
 enum DWARFAttribute {
   static let sibling: UInt64 = 0x01
   static let name: UInt64 = 0x03
@@ -145,6 +147,8 @@ enum DWARFAttribute {
 }
 
 /// Forms of attribute values.
+///
+/// Source: DWARF 5, 7.5.6; binutils' `include/dwarf2.def` for the GNU extensions.
 enum DWARFForm {
   static let addr: UInt64 = 0x01
   static let block2: UInt64 = 0x03

@@ -56,7 +56,7 @@ final class LineTable {
   ///
   /// Neighboring ranges with the same line and file are joined.
   ///
-  /// - Parameter range: the function's code; code without any line is left out.
+  /// - Parameter range: the function's code; code for which no line is found is left out.
   func visitLines(in range: AddressRange, _ limit: WorkLimit, _ body: (AddressRange, Row) -> Void) {
     let end = range.clampedEnd
     var address = range.start

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Makes a split debug file, which contains the symbols and the debug information of a binary, but not the binary's
+/// Makes a separate debug file, which contains the symbols and the debug information of a binary, but not the binary's
 /// code and data.
 ///
 /// The file has the binary's headers and notes, so addresses and the build ID are the same. Loaded sections other
@@ -137,7 +137,7 @@ package struct DebugFile {
     UInt64(Self.headerSize) &+ UInt64(programHeaders.count)
   }
 
-  /// Plans copies of the segments with notes; the other segments get no contents.
+  /// Plans copies of the segments with notes; the other segments get no contents except the ELF headers.
   private mutating func placeSegments() {
     for start in stride(from: 0, to: programHeaders.count, by: Self.programHeaderSize) {
       guard let type = programHeaders.littleEndian(at: start, as: UInt32.self),

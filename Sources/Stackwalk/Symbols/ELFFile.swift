@@ -34,7 +34,7 @@ package struct ELFFile: ~Copyable {
   static let note: UInt32 = 4
   /// The type SHT_NOBITS.
   ///
-  /// A split debug file uses this type for sections with code, because it has only their headers.
+  /// A separate debug file uses this type for sections with code, because it has only their headers.
   static let noBits: UInt32 = 8
   static let exceptionFrameHeader: UInt32 = 0x6474_E550
 
@@ -240,7 +240,7 @@ struct ModuleFile: ~Copyable {
 
   /// Opens a regular file.
   ///
-  /// The path comes from a dump and may name any kind of file. O_NONBLOCK prevents `open` from blocking on a FIFO, and
+  /// The path may come from a dump and name any kind of file. O_NONBLOCK prevents `open` from blocking on a FIFO, and
   /// a device is refused after it was opened.
   init(path: String) throws(StackwalkError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)

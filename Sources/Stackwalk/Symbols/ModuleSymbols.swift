@@ -1,6 +1,6 @@
 package import ProcessSnapshot
 
-/// Finds functions, lines and unwind rules of one module in its file and its split debug file.
+/// Finds functions, lines and unwind rules of one module in its file and its separate debug file.
 package final class ModuleSymbols {
   let files: SymbolFiles
   private let firstAddress: Address
@@ -49,7 +49,7 @@ package final class ModuleSymbols {
     files.notes + [information?.note, limit.note].compactMap(\.self)
   }
 
-  /// A note that the module's files are stripped, so that they contain only the names that other modules link to.
+  /// A note that the module's files are stripped, so that they contain no names except those of dynamic symbols.
   ///
   /// The result is nil if they are not stripped, or if no file was found.
   var missingNames: String? { files.missingNames }

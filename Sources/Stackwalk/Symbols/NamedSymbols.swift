@@ -29,7 +29,7 @@ extension ModuleSymbols {
 
 /// Searches a symbol table for a few names.
 ///
-/// `SymbolTable` cannot be used for this search, because it contains only functions, sorted by address.
+/// `SymbolTable` cannot be used for this search, because it contains only symbols in code, sorted by address.
 ///
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 enum NamedSymbols {

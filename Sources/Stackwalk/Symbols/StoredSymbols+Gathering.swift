@@ -18,15 +18,15 @@ extension StoredSymbols {
   /// Looks up names and lines for frames in the modules' files on this machine.
   ///
   /// The frames are those of the throw that led to the crash (`lastThrow`), of the crashing thread, and of its task's
-  /// asynchronous callers. For a hang, or a dump that a tool requested, frames of other threads are added. The frames
-  /// of the largest groups of tasks come last.
+  /// asynchronous callers. For a hang, or a dump that a tool requested, frames of other threads are added. Last come
+  /// the frames of groups of tasks: the largest groups, and groups with tasks that wait for each other.
   ///
   /// The search usually takes a few dozen milliseconds.
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
   ///   - source: reads the files; if the time runs out, the names that were found until then are returned.
-  /// - Returns: nil if no thread crashed or nothing was found.
+  /// - Returns: nil if `crashedThread` is nil or nothing was found.
   public static func gather(
     for snapshot: ProcessSnapshot, from source: SymbolSource
   ) -> StoredSymbols? {

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The files of one module that belong to the build that crashed: the module's file, and its split debug file.
+/// The files of one module that belong to the build that crashed: the module's file, and its separate debug file.
 ///
 /// A file is recognized by its build ID. If there is no build ID, the file at the module's path is used, and a debug
 /// file is recognized by the checksum in `.gnu_debuglink`.
@@ -133,8 +133,8 @@ struct SymbolFiles {
     }
   }
 
-  /// A note that the files are stripped, so they contain only the names that other modules link to; nil if they are
-  /// not stripped.
+  /// A note that the files are stripped, so they contain no names except those of dynamic symbols; nil if they are not
+  /// stripped.
   var missingNames: String? {
     guard let first = all.first, isStripped else { return nil }
     let link = image.flatMap { DebugLink(of: $0.elf) }
@@ -183,7 +183,7 @@ extension ELFImage {
 
   var hasSymbolTable: Bool { elf.section(named: ".symtab") != nil }
 
-  /// True if a section of the file contains code; false for a split debug file, whose code sections have the type
+  /// True if a section of the file contains code; false for a separate debug file, whose code sections have the type
   /// SHT_NOBITS.
   var hasCode: Bool {
     elf.sections.contains { section in
@@ -192,7 +192,7 @@ extension ELFImage {
   }
 }
 
-/// The name and the checksum of a split debug file, from the section `.gnu_debuglink`.
+/// The name and the checksum of a separate debug file, from the section `.gnu_debuglink`.
 ///
 /// Source: GDB manual, "Separate Debug Files".
 struct DebugLink: Equatable {

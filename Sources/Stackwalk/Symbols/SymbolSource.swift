@@ -2,9 +2,9 @@ public import ProcessSnapshot
 
 /// Looks up functions and lines for addresses in the modules' files on this machine.
 ///
-/// A module's file and its split debug file are opened when they are first needed. A file whose build ID differs from
-/// the one in the dump is not used. `WorkLimit` limits the work and the memory for one report; `note(on:)` explains
-/// what is missing because of the limit.
+/// A module's file and its separate debug file are opened when they are first needed. A file whose build ID differs
+/// from the one in the dump is not used. `WorkLimit` limits the work and the memory for one report; `note(on:)`
+/// explains what is missing because of the limit.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
@@ -20,7 +20,7 @@ public final class SymbolSource {
 
   /// An address in a module.
   ///
-  /// The module is a part of the key because all modules of a crash summary begin at address 0.
+  /// The module is a part of the key because all modules in the crash summary of a log begin at address 0.
   private struct Place: Hashable {
     let module: Key
     let base: Address
@@ -91,8 +91,10 @@ public final class SymbolSource {
   /// True if the limit of time or work has been reached; names may then be missing although the files contain them.
   package var isTimeOver: Bool { limit.isReached }
 
-  /// Prepares the source for another process, and keeps the open files unless a limit was reached or most of the
-  /// memory is taken.
+  /// Prepares the source for another process, and keeps the open files.
+  ///
+  /// Without a time limit, the limit of work is reset too. In this case, the files are closed if the limit was reached
+  /// or most of the memory is taken.
   ///
   /// - Parameter stored: the symbols that are stored in the report of that process.
   public func begin(stored: StoredSymbols?) {
@@ -105,7 +107,9 @@ public final class SymbolSource {
     modulesWithoutTables = []
   }
 
-  /// Resets the limits of time, work and memory for the next process.
+  /// Resets the limits of time and work for the next process.
+  ///
+  /// If a limit was reached or most of the memory is taken, all files are closed and their data is freed.
   ///
   /// - Parameter timeLimit: the number of seconds from now after which nothing more is read; nil for no limit.
   package func begin(timeLimit: Double?) {
@@ -118,9 +122,9 @@ public final class SymbolSource {
     limit.forgetAll()
   }
 
-  /// The reason why names of a module are missing or uncertain.
+  /// A note on a module whose names or callers are missing or uncertain, or whose names were stored at conversion.
   ///
-  /// The result is nil if no names are missing or uncertain, or if the module was not needed.
+  /// The result is nil if there is nothing to note, or if the module was not needed.
   public func note(on module: ModuleSnapshot) -> String? {
     let key = Key(module)
     var notes: [String] = []

@@ -1,15 +1,15 @@
 internal import IntermediateDump
 package import ProcessSnapshot
 
-/// The functions of one ELF file, sorted by address.
+/// The functions and labels in the code of one ELF file, sorted by address.
 ///
-/// The table takes 24 bytes for each function; names are read from the file when they are needed.
+/// The table takes 24 bytes for each entry; names are read from the file when they are needed.
 ///
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 package struct SymbolTable {
   package struct Entry {
     package var address: Address
-    /// The size in bytes; if the table does not contain a size, the distance to the next function.
+    /// The size in bytes; if the table does not contain a size, the distance to the next entry or the end of the code.
     package var size: UInt64
     /// The offset of the name in the string table.
     var name: UInt32

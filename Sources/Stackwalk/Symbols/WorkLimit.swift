@@ -3,7 +3,7 @@ internal import Glibc
 /// Limits the time, the work and the memory for reading the symbols of one report.
 ///
 /// All readers of one `SymbolSource` share one limit, because an attacker's report can name thousands of files. Work
-/// is counted in steps, and not only measured in time, so that the same input gives the same report on every machine.
+/// is counted in steps. So, unless a time limit is reached, the same input gives the same report on every machine.
 package final class WorkLimit {
   /// The maximum number of steps of all readers together.
   ///
@@ -42,7 +42,7 @@ package final class WorkLimit {
     begin(seconds: seconds)
   }
 
-  /// Resets the limit for the next report.
+  /// Resets the time and the steps for the next report; memory that is taken stays taken.
   ///
   /// - Parameter seconds: the number of seconds from now; nil for no time limit.
   func begin(seconds: Double?) {

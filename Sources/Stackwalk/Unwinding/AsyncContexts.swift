@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 /// Follows the chain of a task's async contexts through captured memory, to find suspended callers.
 ///
 /// A context begins with the address of the caller's context, followed by the code address at which the caller will
-/// continue. The address of the innermost context is in the word below the frame record, or in the register in which
-/// it was passed.
+/// continue. The address of the innermost context is usually in the word below the frame record, or in the register in
+/// which it was passed.
 ///
 /// Source: swift include/swift/ABI/Task.h, class AsyncContext; LLVM docs/LangRef, `swiftasync`.
 struct AsyncContexts {

@@ -173,7 +173,7 @@ struct FDE {
   /// The number of steps that are counted for running the FDE's instructions.
   var cost: Int { 16 + (instructions.remaining + cie.instructions.remaining) / 2 }
 
-  /// Reads an FDE; nil for a CIE, or if the FDE has an invalid range.
+  /// Reads an FDE; nil for a CIE or a damaged FDE.
   init?(_ entry: CFIEntry, cie: CIE) {
     guard case .fde = entry.kind,
       let (range, body) = Self.range(entry, encoding: cie.pointerEncoding)

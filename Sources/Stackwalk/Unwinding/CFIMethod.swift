@@ -47,8 +47,12 @@ struct CFIMethod: UnwindMethod {
 
   /// Checks whether a return address is plausible.
   ///
-  /// A plausible return address is the address after a call, an address in code that neither the dump nor a file
-  /// contains, a signal trampoline, or the start of a function that makecontext(3) set as a return address.
+  /// Four kinds of return addresses are plausible:
+  ///
+  /// - the address after a call
+  /// - an address in code that neither the dump nor a file contains
+  /// - the address of a signal trampoline
+  /// - the start of a function that makecontext(3) set as a return address
   private func isPlausible(_ address: Address, in process: UnwindProcess) -> Bool {
     if process.check(returnAddress: address) != .notBehindCall { return true }
     if SignalFrameMethod.isTrampoline(at: address, in: process) { return true }

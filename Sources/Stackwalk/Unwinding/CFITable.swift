@@ -144,7 +144,7 @@ private struct CapturedCFI: CFISource {
 }
 
 extension CFITable {
-  /// Uses `.eh_frame` of the file with code, and `.debug_frame` of that file or of its split debug file.
+  /// Uses `.eh_frame` of the file with code, and `.debug_frame` of that file or of its separate debug file.
   convenience init(of files: SymbolFiles, _ limit: WorkLimit = WorkLimit()) {
     let debugFrame = files.all.lazy.compactMap { DebugSection(".debug_frame", of: $0, limit) }.first
     self.init(of: files.image, debugFrame, limit)

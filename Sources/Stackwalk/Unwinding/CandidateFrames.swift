@@ -2,10 +2,10 @@ public import ProcessSnapshot
 
 /// Decides which entries of the stack in a crash summary are frames.
 ///
-/// The handler follows frame pointers. If the chain of frame pointers breaks, the handler lists each word of the
-/// stack that points into code. The handler also follows a frame pointer that a function seems to have saved. Unwind
-/// tables describe where a function's return address and saved registers are, so they distinguish callers from
-/// remains of earlier calls.
+/// The handler writes the crash summary to standard error. To list the stack, the handler follows frame pointers. If
+/// they do not lead to a caller, the handler lists the words of the stack that point into code. The handler also
+/// follows a frame pointer that a function seems to have saved. Unwind tables describe where a function's return
+/// address and saved registers are, so they distinguish callers from remains of earlier calls.
 ///
 /// Source: Docs/Internals/CrashSummary.md; DWARF 5, 6.4.
 public struct CandidateFrames {
@@ -70,7 +70,7 @@ public struct CandidateFrames {
   private var stackPointer: UInt64? = 0
   private var framePointer: UInt64?
 
-  /// Decides which entries are frames, using the unwind tables in the modules' files where these exist.
+  /// Decides which entries are frames, using the unwind tables in the modules' files if these exist.
   ///
   /// - Parameters:
   ///   - entries: the entries in the order of the summary, which begins with the crash itself.

@@ -25,8 +25,8 @@ struct DWARFExpression {
   /// - Parameters:
   ///   - bytes: the operations.
   ///   - initial: the initial stack of the expression; for a register's rule, it contains the CFA.
-  /// - Returns: the value on top of the stack; nil if an operation or a value that it needs is
-  ///   unknown.
+  /// - Returns: the value on top of the stack; nil if an operation is unknown or needs an unknown value, or
+  ///   if a limit is reached.
   static func evaluate(
     _ bytes: ArraySlice<UInt8>, initial: [UInt64], in context: some ExpressionContext
   ) -> UInt64? {
@@ -51,7 +51,7 @@ struct DWARFExpression {
     guard let operation = cursor.read(UInt8.self) else { return false }
     switch operation {
     case 0x30...0x4F: return push(UInt64(operation &- 0x30))  // DW_OP_lit0 to 31
-    case 0x50...0x6F: return false  // DW_OP_reg0 to 31 are places, not values.
+    case 0x50...0x6F: return false  // DW_OP_reg0 to 31 are locations, not values.
     case 0x70...0x8F:  // DW_OP_breg0 to 31
       return pushRegister(UInt64(operation &- 0x70), context)
     case 0x92:  // DW_OP_bregx

@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// If code reaches `ret` without a call and without restoring the register, the register already contains the return
 /// address to the caller. A function that makes calls must save the register first, and restore it before it returns.
-/// It does not matter whether the code takes a conditional branch before `ret`.
+/// A conditional branch before `ret` is ignored, because one path to `ret` is enough for this conclusion.
 ///
 /// Source: AAPCS64, 6.1.1; Arm ARM, C4.1 (encoding of instructions).
 enum LeafReturn {
@@ -35,7 +35,7 @@ enum LeafReturn {
     return nil
   }
 
-  /// True for branches, exceptions and system instructions, whose lowest bits are not a register.
+  /// True for branches, exceptions and system instructions, most of which do not change a general register.
   private static func isBranch(_ word: UInt32) -> Bool { word & 0x1C00_0000 == 0x1400_0000 }
 
   /// True for B, BL, BR, BLR and their variants; false for conditional branches and SVC, after which the code can

@@ -2,9 +2,8 @@ internal import ProcessSnapshot
 
 /// Looks for a return address among the words on the stack, as the last resort.
 ///
-/// A word is used only if it contains the address of a signal trampoline, or if the code before the address that it
-/// contains is known to end in a call. The word may be left over from an earlier call that has returned, so such
-/// frames have the trust `scan`.
+/// A word is used only if it is the address of a signal trampoline, or if the code before this address is known to end
+/// in a call. The word may be left over from an earlier call that has returned, so such frames have the trust `scan`.
 struct ScanMethod: UnwindMethod {
   /// The maximum number of words that are examined for one frame.
   ///
@@ -59,11 +58,11 @@ struct ScanMethod: UnwindMethod {
   }
 }
 
-/// Continues after a part of the stack that the handler left out because of its limit, as in a deep recursion.
+/// Continues after a part of the stack that the handler left out because of a size limit, as in a deep recursion.
 ///
-/// The method searches upward from the gap for a stack address from which frame pointers or call frame information
-/// lead through three frames in a row, and continues at the first such address. The number of frames in the gap is
-/// not known.
+/// The method searches upward from the gap for a stack address from which three frames in a row can be found, by frame
+/// pointers or by call frame information. The walk continues at the first such address. The number of frames in the
+/// gap is not known.
 struct GapMethod: UnwindMethod {
   /// The minimum number of frames in a row; a shorter chain could consist of stale words.
   private static let chainLength = 3

@@ -188,7 +188,7 @@ final class UnwindProcess {
   ///
   /// - Parameter units: the number of frames or scanned words; each takes well below a microsecond in a release
   ///   build.
-  /// - Returns: false if less than this amount of work is left.
+  /// - Returns: false if fewer than `units` are left.
   func spend(_ units: Int) -> Bool {
     guard workLeft >= units else { return false }
     workLeft -= units
