@@ -4,8 +4,8 @@ public import CrashReportUpload
 extension Handler {
   /// Uploads the pending reports of the handler's database, now and each time that a report is added.
   ///
-  /// Nothing is sent before uploads are enabled in the database's settings. For structured concurrency, use
-  /// `ReportUploader.run()` instead.
+  /// Until uploads are enabled in the database's settings, only reports that `requestUpload` has requested are sent.
+  /// For structured concurrency, use `ReportUploader.run()` instead.
   ///
   /// - Parameters:
   ///   - url: the collector's URL, http or https.
@@ -27,8 +27,9 @@ extension Handler {
   /// Uploads the pending reports of the handler's database to Sentry, or to a server with the same protocol, now and
   /// each time that a report is added.
   ///
-  /// Nothing is sent before uploads are enabled in the database's settings. Each report is sent as an envelope with
-  /// an event and the minidump as an attachment. The event has a message, stacks, tags and breadcrumbs.
+  /// Until uploads are enabled in the database's settings, only reports that `requestUpload` has requested are sent.
+  /// Each report is sent as an envelope with an event and the minidump as an attachment. The event has a message,
+  /// stacks, tags and breadcrumbs.
   ///
   /// - Parameters:
   ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.

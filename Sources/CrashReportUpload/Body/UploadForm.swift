@@ -47,7 +47,7 @@ struct UploadForm: UploadContent {
   /// The form begins with the fields: the annotations, including `prod`, `ver` and `guid`, and the facts of the
   /// crash, by name. Attachments follow, and the minidump is last.
   init(_ contents: ReportContents) {
-    // An annotation replaces a field of the same name.
+    // An annotation or a field of `UploadOptions` replaces a fact of the same name.
     fields = contents.fields.merging(contents.factFields) { told, _ in told }
     reportID = contents.reportID
     for (name, file) in contents.attachments {

@@ -7,7 +7,7 @@ struct UploadGroup: Sendable, Equatable {
   /// The maximum number of reports in a group; further reports wait for the next upload of the signature.
   static let maximumCount = 10_000
 
-  /// The signature of the reports; nil if the index does not contain it.
+  /// The signature of the reports; nil if `ReportIndex` has none for them.
   let signature: String?
   /// The number of reports, at least 1.
   let count: Int

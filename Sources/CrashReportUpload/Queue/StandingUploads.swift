@@ -6,7 +6,7 @@ package struct StandingUploads: Sendable {
   let engine: UploadEngine
   /// The number of uploads that have failed in a row.
   private var failures = 0
-  /// The time before which the server accepts no reports, in seconds since 1970.
+  /// The time before which no report is sent, in seconds since 1970.
   private var heldUntil: Int64 = 0
   /// The reports whose files could not be read, and for which an event was already sent.
   private var passedOver: Set<ReportID> = []

@@ -8,8 +8,8 @@ enum UploadVerdict: Sendable, Equatable {
   ///
   /// `holdsAll` is true if the server refuses the sender and not the report, so that all reports must wait.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
-  /// The upload should be tried again without some parts, after some seconds, or immediately if the server names no
-  /// time.
+  /// The upload should be tried again without some parts, after the number of seconds that the server names, or
+  /// immediately if it names none.
   case tooLarge(after: Int64?, reason: String)
   case skip(reason: String)
 
@@ -99,7 +99,7 @@ enum UploadBackoff {
   /// The wait in seconds after a number of failures; up to half of the full delay is subtracted at random.
   ///
   /// - Parameter random: a number from 0 to 1, which keeps clients that failed at the same moment from trying
-  ///   together.
+  ///   again at the same moment.
   static func delay(failures: Int, random: Double) -> Int64 {
     let doublings = min(max(failures, 1) - 1, 16)
     let full = min(shortest << Int64(doublings), longest)

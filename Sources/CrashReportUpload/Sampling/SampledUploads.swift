@@ -38,7 +38,7 @@ struct SampledUploads: UploadGrouping {
     let same = reports.filter { $0.id != report.id && index.facts(of: $0)?.signature == signature }
     let start = now.clampedSubtracting(sampling.window.wholeSeconds)
     // Complete uploads that were started but have not succeeded yet count too. Otherwise, a server that refuses uploads
-    // for a while would later get more complete uploads.
+    // for a while would later get more complete uploads than the limit.
     let whole = same.filter { other in
       guard other.upload.countedWith == nil, let last = other.upload.lastAttemptTime else {
         return false

@@ -51,7 +51,7 @@ extension UploadVerdict {
 }
 
 extension UploadTarget {
-  /// Creates the server for Sentry's protocol.
+  /// Creates a target for Sentry, or for a server with the same protocol.
   package init(dsn: String, options: UploadOptions) throws(UploadError) {
     let dsn = try SentryDSN(dsn)
     try self.init(
