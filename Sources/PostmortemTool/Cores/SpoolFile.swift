@@ -10,9 +10,7 @@ internal import IntermediateDump
 struct SpoolFile {
   /// The number of bytes of one block, which becomes a hole if all its bytes are 0.
   private static let blockSize = 1 << 16
-  /// The maximum size of the file in bytes.
-  ///
-  /// No larger core file is expected, because a core file has at most one byte for each address that the process used.
+  /// The maximum size of the file in bytes; no core file is expected to be larger.
   private static let maximumSize = 1 << 43
   /// The number of bytes that are kept free on the file system.
   private static let reserve: UInt64 = 256 << 20

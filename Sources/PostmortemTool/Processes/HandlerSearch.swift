@@ -34,7 +34,7 @@ enum HandlerSearch {
     }
   }
 
-  /// The processes whose executable or command has the given name; if some of them have a handler, only those.
+  /// The processes whose executable or `comm` has the given name; if some of them have a handler, only those.
   static func processes(named name: String) -> [Int32] {
     let named = processIDs.filter { processID in
       if processID == getpid() { return false }
