@@ -22,7 +22,7 @@ struct SignalRoom: ~Copyable {
     let isHandlers: Bool
   }
 
-  // These values are also in pm_told_stacks.h and in the description of the run record.
+  // pm_told_stacks.h defines the same values.
   private static let entryCount = 8192
   private static let entrySize = 24
   private static let smallStack: UInt64 = 28 << 10

@@ -18,7 +18,7 @@ enum Terminal {
     write(text, to: 2)
   }
 
-  /// Writes text to a descriptor; stops if the reader has closed the pipe.
+  /// Writes text to a descriptor; stops if a write fails.
   ///
   /// - Returns: true if all of the text was written.
   @discardableResult
@@ -26,7 +26,9 @@ enum Terminal {
     write(Array(text.utf8)[...], to: descriptor)
   }
 
-  /// Writes bytes to a descriptor; stops if the reader has closed the pipe.
+  /// Writes bytes to a descriptor; stops if a write fails.
+  ///
+  /// - Returns: true if all of the bytes were written.
   static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
     var bytes = bytes
     while !bytes.isEmpty {
