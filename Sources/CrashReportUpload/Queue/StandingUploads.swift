@@ -15,7 +15,7 @@ package struct StandingUploads: Sendable {
   private static let failuresThatHold = 3
   /// The maximum number of seconds between two checks.
   ///
-  /// Checks are also needed without a file-system event, because some changes cause none.
+  /// Checks are also needed without a file-system event, for example if no watcher could be created.
   static let patience: Int64 = 60
   /// The number of seconds between two checks while another process uploads.
   private static let turn: Int64 = 5

@@ -85,7 +85,7 @@ enum UploadVerdict: Sendable, Equatable {
     guard let date = format.date(from: text) else { return nil }
     let time = Int64(exactly: date.timeIntervalSince1970.rounded()) ?? now
     let delay = max(0, time.clampedSubtracting(now))
-    // A longer delay means that the clock of the server or of this machine is not set.
+    // A date more than a year ahead means that the clock of the server or of this machine is wrong.
     return delay > longestDate ? nil : min(delay, longestDelay)
   }
 }

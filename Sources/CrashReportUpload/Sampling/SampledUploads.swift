@@ -58,8 +58,8 @@ struct SampledUploads: UploadGrouping {
       $0.state == .pending && $0.upload.countedWith == nil && $0.upload.attempts == 0
         && !$0.upload.isRequested
     }.prefix(UploadGroup.maximumCount - 1)
-    // The note of the report that is sent is written first. Otherwise, the other reports could be counted with a
-    // report that is not sent.
+    // The note of the report that is sent is written first. If this process ended before it had written that note, a
+    // later upload could count this report too. The members would then be counted with a report that is not sent.
     try database.countUpload(report.id, with: report.id)
     for member in members { try database.countUpload(member.id, with: report.id) }
     return UploadGroup(
@@ -77,7 +77,7 @@ struct SampledUploads: UploadGrouping {
       // pending.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
-      // The report was deleted before it was sent.
+      // The report with which this one is counted was deleted before it was sent.
       case nil: try database.countUpload(report.id, with: nil)
       case let other? where other.upload.isUploaded:
         try database.skipUpload(report.id, because: "counted with the upload of \(id)")

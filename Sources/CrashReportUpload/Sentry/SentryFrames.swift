@@ -45,7 +45,7 @@ struct SentryFrames {
     var calls = thread.frames
     var omitted = thread.trace.omittedCount > 0 ? thread.trace.omittedAfter : nil
     if let task = thread.task, !task.frames.isEmpty {
-      // The waiting functions are inserted after the function that they await, and before the functions of the
+      // The task's suspended functions are inserted after the function that they await, and before the functions of the
       // executor.
       let callee = min((task.calls.calleeIndex ?? calls.count - 1) + 1, calls.count)
       calls.insert(contentsOf: task.frames, at: max(callee, 0))
@@ -91,7 +91,7 @@ struct SentryFrames {
     ]
   }
 
-  /// The frame that stands for left-out calls, because servers would discard a remark in any other part of a stack.
+  /// The frame that replaces left-out calls; servers would discard a remark in any other part of a stack.
   private static func gap(_ count: Int) -> SentryValue {
     ["function": .text("(\(count) calls are left out)"), "in_app": false]
   }

@@ -49,7 +49,7 @@ struct SentryBreadcrumbs {
 
   /// The newest breadcrumbs, oldest first; nil if there are none.
   ///
-  /// Breadcrumbs of the crashing thread's context, task or thread have the category "work".
+  /// Breadcrumbs of the crashing thread, of its task or of its `withContext` call have the category "work".
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =

@@ -49,7 +49,7 @@ struct CommandOption: Sendable {
   }
 }
 
-/// Options that several subcommands have.
+/// Options, most of which several subcommands have.
 extension CommandOption {
   static let database = CommandOption(
     "-d, --database", value: "DIR", completing: .directory,

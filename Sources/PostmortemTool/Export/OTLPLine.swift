@@ -122,7 +122,7 @@ enum OTLPLine {
       json.add(key)
       switch value {
       case .integer(let number):
-        // The JSON encoding of OTLP represents 64-bit numbers as texts.
+        // The JSON encoding of OTLP represents 64-bit integers as strings.
         json.add(verbatim: #","value":{"intValue":""#)
         json.add(verbatim: String(number))
         json.add(verbatim: #""}}"#)

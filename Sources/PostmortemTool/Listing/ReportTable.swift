@@ -164,7 +164,7 @@ struct ReportTable {
   }
 }
 
-/// The words for a crash on one line.
+/// Describes a crash on one line.
 enum CrashWords {
   /// The message or, without one, the signal and the cause; for a run that left no dump, how it ended.
   static func text(of facts: ReportFacts?) -> String {

@@ -10,7 +10,8 @@ internal import PendingDumps
 struct SignalRoom: ~Copyable {
   /// How certain it is that a thread has room.
   ///
-  /// For a running thread it is not certain, because the kernel does not show that thread's stack pointer.
+  /// It is not certain for a running thread without an alternate stack of the handler, because the kernel does not show
+  /// the stack pointer of a running thread.
   enum Certainty: Comparable {
     case known
     case likely
