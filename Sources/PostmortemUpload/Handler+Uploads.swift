@@ -9,7 +9,7 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - url: the collector's URL, http or https.
-  ///   - options: additional fields, privacy, headers and timing.
+  ///   - options: additional contents of each upload, and the pace of uploads.
   ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened.
@@ -33,7 +33,7 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: fields (which become tags), privacy, headers and timing.
+  ///   - options: additional contents of each upload, and the pace of uploads; the fields become tags.
   ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened.

@@ -5,8 +5,8 @@ internal import PendingDumps
 /// Checks whether a thread of another process has room for a signal frame.
 ///
 /// If a thread without room gets a signal, the kernel ends the process by SIGSEGV. The check uses the rules that the
-/// handler applies to its own threads (`ThreadRoom`). The alternate stacks that threads have recorded are read from
-/// the process's memory. The stack pointer of a thread in a system call is read from /proc.
+/// handler applies to the threads of its own process (`ThreadRoom`). It reads the alternate stacks that the threads
+/// have recorded from the process's memory, and the stack pointer of a thread in a system call from /proc.
 struct SignalRoom: ~Copyable {
   /// How certain it is that a thread has room.
   ///
