@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// Prints reports as a table for a terminal, one line each.
+/// Formats reports, groups of reports and processed dumps as tables for a terminal.
 struct ReportTable {
   enum Style: String {
     case strong = "1"

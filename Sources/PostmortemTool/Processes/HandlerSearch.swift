@@ -4,7 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import PendingDumps
 
-/// The processes of this machine that have a crash handler and that this user may examine.
+/// Finds processes of this machine by their crash handler or by their name.
 enum HandlerSearch {
   /// A process with a crash handler, as `doctor` lists it.
   struct Found: Codable {

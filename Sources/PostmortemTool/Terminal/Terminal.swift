@@ -52,7 +52,7 @@ enum Terminal {
     let pipe = Pipe()
     let environment = ProcessInfo.processInfo.environment
     pager.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // less quits if the text fits on one screen, and passes colors on to the terminal.
+    // With these options, less quits if the text fits on one screen, and passes colors on to the terminal.
     pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
     pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
     pager.standardInput = pipe
