@@ -5,8 +5,9 @@ internal import PendingDumps
 /// Checks whether a thread of another process has room for a signal frame.
 ///
 /// If a thread without room gets a signal, the kernel ends the process by SIGSEGV. The check uses the rules that the
-/// handler applies to the threads of its own process (`ThreadRoom`). It reads the alternate stacks that the threads
-/// have recorded from the process's memory, and the stack pointer of a thread in a system call from /proc.
+/// handler applies to the threads of its own process (`ThreadRoom`). It reads the process's memory to find
+/// the alternate stacks that the threads have recorded, and /proc to find the stack pointer of a thread in a system
+/// call.
 struct SignalRoom: ~Copyable {
   /// How certain it is that a thread has room.
   ///
