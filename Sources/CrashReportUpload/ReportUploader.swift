@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Nothing is sent before uploads are enabled in the database's settings (`CrashReportDatabase.setUploadsEnabled`),
 /// except for reports that `requestUpload` has requested. For each database, only one uploader in all processes sends
-/// at a time; when that uploader ends, another takes over.
+/// at a time; the others try again a few seconds later.
 ///
 /// With structured concurrency, for example in a service group, call `run()`. Otherwise, call `start()`, which uploads
 /// in the background.
@@ -170,7 +170,7 @@ private final class EventListeners: Sendable {
 }
 
 extension UploadTarget {
-  /// Creates the server that accepts Crashpad's form.
+  /// Creates a target for a server that accepts Crashpad's form.
   package init(url: String, options: UploadOptions) throws(UploadError) {
     try self.init(url, FormServer(), SampledUploads(sampling: options.sampling), options)
   }

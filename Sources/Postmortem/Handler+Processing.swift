@@ -7,8 +7,8 @@ extension Handler {
   /// Converts dumps from earlier runs of this program to reports.
   ///
   /// The call takes tens of milliseconds for each dump. Any number of threads and processes may make this call at the
-  /// same time; each dump still gets only one report. The call converts all dumps of this program first, and then at
-  /// most 20 dumps that other programs left in the same database. It uploads nothing.
+  /// same time; only one of them converts each dump. The call first converts the dumps of this program, and then at
+  /// most 20 dumps that other programs left in the same database. The call uploads nothing.
   ///
   /// - Parameters:
   ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
@@ -16,10 +16,11 @@ extension Handler {
   ///     read from the crashed build's files, if these still exist. This takes at most about 2 seconds per dump, and 4
   ///     seconds per call.
   ///   - userStreams: objects that add their own minidump streams to every report.
-  ///   - pruning: the limits for the database. After the conversion, the call deletes reports that exceed these
-  ///     limits, including reports of other programs and reports that were not uploaded.
-  /// - Returns: a result for each dump, which can be printed as one line. A dump that could not be converted does not
-  ///   make the call fail; the next call tries to convert it again.
+  ///   - pruning: the limits for the database. If there were dumps to convert, the call deletes the reports that exceed
+  ///     these limits, including reports of other programs and reports that were not uploaded.
+  /// - Returns: a result for each dump, which can be printed as one line. If a dump cannot be converted, the call does
+  ///   not throw, and the next call tries to convert the dump again. The third failure moves the dump to the quarantine
+  ///   directory.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
   ///
   /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
@@ -35,7 +36,8 @@ extension Handler {
 
   /// Does the same as the synchronous method, but on a new thread.
   ///
-  /// The work waits for the disk, and would block a thread of Swift concurrency. The work runs to its end even if the calling task is canceled.
+  /// On a thread of Swift concurrency, the conversion would delay other tasks while it waits for the disk. Canceling
+  /// the calling task does not stop the conversion.
   @discardableResult
   public func processIntermediateDumps(
     annotations: [String: String] = [:], storingSymbols: Bool = true,

@@ -4,8 +4,8 @@ internal import Stackwalk
 /// Finds the source files that a report's debug information names.
 ///
 /// For each path, the finder uses the longest suffix that exists in one of `directories`. So the sources may be in a
-/// directory other than the one in which the program was compiled. The finder never reads files outside `directories`,
-/// because the paths in a report cannot be trusted.
+/// directory other than the one in which the program was compiled. The finder ignores paths with `..`, because the
+/// paths in a report cannot be trusted.
 struct SourceFinder {
   /// The directories to search, which must exist.
   let directories: [String]

@@ -21,8 +21,8 @@ final class SymbolCacheDirectory: SymbolStore {
   ///   - environment: the environment, whose `XDG_CACHE_HOME` is the parent directory; without this variable, the
   ///     parent directory is `.cache` in `HOME`.
   ///   - maximumSize: the maximum number of bytes of all files.
-  /// - Returns: nil if the cache is turned off or cannot be created, if other users have access to it, or if this
-  ///   program is set-user-ID or set-group-ID.
+  /// - Returns: nil if the cache is turned off or cannot be created, if the directory or its parent does not meet the
+  ///   conditions above, or if this program is set-user-ID or set-group-ID.
   init?(
     environment: [String: String] = ProcessInfo.processInfo.environment,
     maximumSize: Int64 = 64 << 20

@@ -4,12 +4,12 @@ public import CrashReportUpload
 extension Handler {
   /// Uploads the pending reports of the handler's database, now and each time that a report is added.
   ///
-  /// Nothing is sent before uploads are enabled in the database's settings. For structured concurrency, use
-  /// `ReportUploader.run()` instead.
+  /// Until uploads are enabled in the database's settings, only reports that `requestUpload` has requested are sent.
+  /// For structured concurrency, use `ReportUploader.run()` instead.
   ///
   /// - Parameters:
   ///   - url: the collector's URL, http or https.
-  ///   - options: additional fields, privacy, headers and timing.
+  ///   - options: additional contents of each upload, and the pace of uploads.
   ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened.
@@ -27,12 +27,13 @@ extension Handler {
   /// Uploads the pending reports of the handler's database to Sentry, or to a server with the same protocol, now and
   /// each time that a report is added.
   ///
-  /// Nothing is sent before uploads are enabled in the database's settings. Each report is sent as an envelope with
-  /// an event and the minidump as an attachment. The event has a message, stacks, tags and breadcrumbs.
+  /// Until uploads are enabled in the database's settings, only reports that `requestUpload` has requested are sent.
+  /// Each report is sent as an envelope with an event and the minidump as an attachment. The event has a message,
+  /// stacks, tags and breadcrumbs.
   ///
   /// - Parameters:
   ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: fields (which become tags), privacy, headers and timing.
+  ///   - options: additional contents of each upload, and the pace of uploads; the fields become tags.
   ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened.

@@ -14,7 +14,7 @@ protocol UploadContent: Sendable {
   var isCompressed: Bool { get }
   /// The maximum number of bytes of a request; a larger request is created again without some parts.
   var largestRequest: Int64? { get }
-  /// The content without one more file; nil if no file can be left out any more.
+  /// The content with one more file left out; nil if no file can be left out.
   var smaller: Self? { get }
 
   /// Passes the body's bytes to `write` in order.

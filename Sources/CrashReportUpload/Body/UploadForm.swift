@@ -9,7 +9,7 @@ internal import IntermediateDump
 /// `handler/minidump_to_upload_parameters.cc`, `handler/crash_report_upload_thread.cc`; Breakpad
 /// `client/linux/sender/google_crash_report_sender.cc`.
 struct UploadForm: UploadContent {
-  /// The name of the minidump's part, which every server expects.
+  /// The name of the minidump's part in the forms of Crashpad and Breakpad.
   private static let minidumpPart = "upload_file_minidump"
 
   private enum Content: Sendable {
@@ -44,10 +44,10 @@ struct UploadForm: UploadContent {
 
   /// Creates the form of a report, and opens its files.
   ///
-  /// The form begins with the fields: the annotations, including `prod`, `ver` and `guid`, and the facts of the
-  /// crash, by name. Attachments follow, and the minidump is last.
+  /// The form begins with the fields, sorted by name: the annotations, including `prod`, `ver` and `guid`, the fields
+  /// of `UploadOptions`, and the facts of the crash. Attachments follow, and the minidump is last.
   init(_ contents: ReportContents) {
-    // An annotation replaces a field of the same name.
+    // An annotation or a field of `UploadOptions` replaces a fact of the same name.
     fields = contents.fields.merging(contents.factFields) { told, _ in told }
     reportID = contents.reportID
     for (name, file) in contents.attachments {

@@ -1,13 +1,13 @@
 /// The reports that one upload represents.
 ///
-/// Before the upload begins, the reports are chosen, and each report gets a note that it is counted with this upload.
-/// So an upload that is repeated because its answer was lost has the same ID and count, and a killed uploader loses
-/// no report.
+/// Before an upload that is only a count begins, `SampledUploads` chooses the reports, and stores with each report that
+/// it is counted with this upload. So an upload that is repeated because its answer was lost has the same ID and count,
+/// and a killed uploader loses no report.
 struct UploadGroup: Sendable, Equatable {
   /// The maximum number of reports in a group; further reports wait for the next upload of the signature.
   static let maximumCount = 10_000
 
-  /// The signature of the reports; nil if the index does not contain it.
+  /// The signature of the reports; nil if `ReportIndex` has none for them.
   let signature: String?
   /// The number of reports, at least 1.
   let count: Int

@@ -14,8 +14,11 @@ public struct UploadCandidate: Sendable {
   public let report: StoredReport
   /// The number of this attempt, from 1.
   public let attempt: Int
-  /// The fields by name: annotations, `prod`, `ver`, `guid`, those of `UploadOptions.fields`, and facts that this
-  /// package derives from the report, such as `report_signature`.
+  /// The fields by name: annotations, `prod`, `ver`, `guid`, those of `UploadOptions.fields`, and `left_out` if parts
+  /// of the report are left out.
+  ///
+  /// Except for Sentry, the fields also contain facts that this package derives from the report, such as
+  /// `report_signature`.
   ///
   /// `report_id` and the fields about sampling, such as `report_count`, are sent in addition.
   public let fields: [String: String]

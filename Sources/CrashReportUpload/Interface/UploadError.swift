@@ -2,7 +2,7 @@ internal import CrashReportDatabase
 
 /// The reason why uploads could not be started or carried out.
 ///
-/// A failed upload is not an error: an `UploadEvent` reports it, and the upload is tried again.
+/// A failed upload is not an error: an `UploadEvent` reports it.
 public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; later versions may add kinds.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -12,7 +12,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let invalidURL = Code(description: "invalid URL")
     /// The text is not a DSN of a Sentry project.
     public static let invalidDSN = Code(description: "invalid DSN")
-    /// The name or value of a header or a field cannot be sent.
+    /// The name or value of a header cannot be sent, or the uploader itself sets this header.
     public static let invalidHeader = Code(description: "invalid header")
     /// The database cannot be used.
     public static let databaseUnusable = Code(description: "the database cannot be used")

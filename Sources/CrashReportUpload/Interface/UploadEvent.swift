@@ -15,13 +15,17 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     public static let progressed = Kind(rawValue: "progressed")
     /// The server has the report; `serverID` is its ID for the report.
     public static let uploaded = Kind(rawValue: "uploaded")
-    /// The upload failed, or the review postponed it, for a `reason`; it is not tried again before `nextAttemptTime`.
+    /// The upload failed, or the review postponed it; `reason` says why.
+    ///
+    /// The uploader does not try again before `nextAttemptTime`.
     public static let delayed = Kind(rawValue: "delayed")
-    /// The server refused the report, or the review held it back, for a `reason`; the upload is not tried again
-    /// without `requestUpload`.
+    /// The server refused the report, or the review held it back; `reason` says why.
+    ///
+    /// The uploader does not try again without `requestUpload`.
     public static let skipped = Kind(rawValue: "skipped")
-    /// The database, or the files of one report, could not be read or written for a `reason`; the uploader tries
-    /// again.
+    /// The database, or the files of one report, could not be read or written; `reason` says why.
+    ///
+    /// The uploader tries again.
     public static let failed = Kind(rawValue: "failed")
   }
 
@@ -37,7 +41,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   /// The server's ID for the report; empty if the server returned none.
   public private(set) var serverID: String?
   public private(set) var nextAttemptTime: Timestamp?
-  /// The reason, in words for people.
+  /// The reason, as text for people.
   public private(set) var reason: String?
 
   package static func began(_ id: ReportID, attempt: Int, bytes: Int64) -> UploadEvent {

@@ -16,7 +16,7 @@ public struct UploadOptions: Sendable, Equatable {
   ///
   /// The other reports wait for their turn; no report is dropped. `postmortem upload` does not wait.
   public var interval = Duration.seconds(60)
-  /// The longest wait between the creation of a report and its first upload; in whole seconds.
+  /// The maximum time by which the first upload of a report is postponed; in whole seconds.
   ///
   /// A report waits for a part of this time that depends on the report's ID. So the hosts of a fleet that fail at the
   /// same moment do not send at the same moment. The wait begins when the report is created, so a restart of the

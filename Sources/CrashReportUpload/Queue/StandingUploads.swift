@@ -6,7 +6,7 @@ package struct StandingUploads: Sendable {
   let engine: UploadEngine
   /// The number of uploads that have failed in a row.
   private var failures = 0
-  /// The time before which the server accepts no reports, in seconds since 1970.
+  /// The time before which no report is sent, in seconds since 1970.
   private var heldUntil: Int64 = 0
   /// The reports whose files could not be read, and for which an event was already sent.
   private var passedOver: Set<ReportID> = []
@@ -15,7 +15,7 @@ package struct StandingUploads: Sendable {
   private static let failuresThatHold = 3
   /// The maximum number of seconds between two checks.
   ///
-  /// Checks are also needed without a file-system event, because some changes cause none.
+  /// Checks are also needed without a file-system event, for example if no watcher could be created.
   static let patience: Int64 = 60
   /// The number of seconds between two checks while another process uploads.
   private static let turn: Int64 = 5

@@ -10,7 +10,7 @@ protocol UploadGrouping: Sendable {
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup?
 
-  /// Completes reports that were counted with the upload of another report, according to the outcome of that upload.
+  /// Records the outcome of each upload for the reports that were counted with it.
   ///
   /// Only the holder of the uploader's claim may call this function.
   func settleCountedReports(in database: CrashReportDatabase) throws(CrashReportDatabaseError)

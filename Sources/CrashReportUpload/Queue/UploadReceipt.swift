@@ -19,8 +19,8 @@ enum UploadReceipt: Sendable, Equatable {
 
   /// Reads the answer to a form.
   ///
-  /// A receipt is the report's ID as one word (from Crashpad's and Breakpad's servers), JSON (from the servers of
-  /// Backtrace and others), or an empty body.
+  /// A receipt is the report's ID as one word (from Crashpad's and Breakpad's servers), a line `CrashID=ID` (from
+  /// Socorro), JSON (from the servers of Backtrace and others), or an empty body.
   ///
   /// Source: Crashpad `handler/crash_report_upload_thread.cc`, UploadReport; Socorro's Antenna,
   /// `breakpad_resource.py`.
@@ -91,7 +91,7 @@ enum UploadReceipt: Sendable, Equatable {
     "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
   ]
 
-  /// True for a body that begins with markup; no receipt, and no error message of a crash server, begins with markup.
+  /// True for a body that begins with `<`, as HTML does; a receipt never begins with `<`.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
   /// The text of an answer, to be printed after its status; empty if the answer has no text.
@@ -170,7 +170,7 @@ private struct JSONAnswer {
     init?(intValue: Int) { nil }
   }
 
-  /// The members by name, in lower case and without separators between words; nil if the JSON is not an object.
+  /// The members by name, with the names in lower case and without `_` and `-`; nil if the JSON is not an object.
   private let members: [String: Value]?
   /// The text, if the JSON is only a string; otherwise nil.
   private let scalar: String?
@@ -182,7 +182,7 @@ private struct JSONAnswer {
       let named = members.map { name, value in
         (name.lowercased().filter { $0 != "_" && $0 != "-" }, value)
       }
-      // If two names differ only in separators, one of the two values is used.
+      // If two names become equal, one of the two values is used.
       self.members = Dictionary(named) { first, _ in first }
       scalar = nil
     } else if let value = try? JSONDecoder().decode(Value.self, from: bytes) {

@@ -8,10 +8,10 @@ package import IntermediateDump
 /// - Parameters:
 ///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
 ///     enabled, otherwise only the requested ones.
-///   - emit: receives each event. If the file of a report cannot be read, the report is skipped, and the event is a
-///     failure.
-/// - Returns: the number of selected reports that the server still does not have. If `ids` is nil, a report whose files
-///   cannot be read is not selected.
+///   - emit: receives each event. If the metadata or the minidump of a pending report cannot be read, the report is
+///     skipped, and the event is a failure.
+/// - Returns: the number of reports that the server still does not have. Reports that were skipped before the first
+///   upload are not counted.
 /// - Throws: `UploadError` if the database cannot be used, if one of `ids` cannot be uploaded, or if another uploader
 ///   is running.
 package func uploadReports(

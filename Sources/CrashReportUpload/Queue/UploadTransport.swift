@@ -50,12 +50,12 @@ package protocol UploadTransport: Sendable {
   ) async throws(UploadError) -> UploadResponse
 }
 
-/// Sends requests with libcurl, which is loaded when the first request is made.
+/// Sends requests with libcurl, which the first request loads unless the program has already loaded it.
 ///
 /// Each request has a separate thread. The thread uses libcurl's easy interface through its multi interface, and sleeps
 /// until there is work, a time limit is reached, or the transfer is canceled. The certificates of servers are checked
-/// against those of the system. The proxy comes from `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in the
-/// environment.
+/// against the system's root certificates. The environment variables `http_proxy`, `https_proxy`, `all_proxy` and
+/// `no_proxy` choose the proxy.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
 package struct LibcurlTransport: UploadTransport {

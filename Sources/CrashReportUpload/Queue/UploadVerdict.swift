@@ -8,8 +8,8 @@ enum UploadVerdict: Sendable, Equatable {
   ///
   /// `holdsAll` is true if the server refuses the sender and not the report, so that all reports must wait.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
-  /// The upload should be tried again without some parts, after some seconds, or immediately if the server names no
-  /// time.
+  /// The upload should be tried again without some parts, after the number of seconds that the server names, or
+  /// immediately if it names none.
   case tooLarge(after: Int64?, reason: String)
   case skip(reason: String)
 
@@ -85,7 +85,7 @@ enum UploadVerdict: Sendable, Equatable {
     guard let date = format.date(from: text) else { return nil }
     let time = Int64(exactly: date.timeIntervalSince1970.rounded()) ?? now
     let delay = max(0, time.clampedSubtracting(now))
-    // A longer delay means that the clock of the server or of this machine is not set.
+    // A date more than a year ahead means that the clock of the server or of this machine is wrong.
     return delay > longestDate ? nil : min(delay, longestDelay)
   }
 }
@@ -99,7 +99,7 @@ enum UploadBackoff {
   /// The wait in seconds after a number of failures; up to half of the full delay is subtracted at random.
   ///
   /// - Parameter random: a number from 0 to 1, which keeps clients that failed at the same moment from trying
-  ///   together.
+  ///   again at the same moment.
   static func delay(failures: Int, random: Double) -> Int64 {
     let doublings = min(max(failures, 1) - 1, 16)
     let full = min(shortest << Int64(doublings), longest)

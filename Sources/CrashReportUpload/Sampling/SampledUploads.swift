@@ -38,7 +38,7 @@ struct SampledUploads: UploadGrouping {
     let same = reports.filter { $0.id != report.id && index.facts(of: $0)?.signature == signature }
     let start = now.clampedSubtracting(sampling.window.wholeSeconds)
     // Complete uploads that were started but have not succeeded yet count too. Otherwise, a server that refuses uploads
-    // for a while would later get more complete uploads.
+    // for a while would later get more complete uploads than the limit.
     let whole = same.filter { other in
       guard other.upload.countedWith == nil, let last = other.upload.lastAttemptTime else {
         return false
@@ -58,8 +58,8 @@ struct SampledUploads: UploadGrouping {
       $0.state == .pending && $0.upload.countedWith == nil && $0.upload.attempts == 0
         && !$0.upload.isRequested
     }.prefix(UploadGroup.maximumCount - 1)
-    // The note of the report that is sent is written first. Otherwise, the other reports could be counted with a
-    // report that is not sent.
+    // The note of the report that is sent is written first. If this process ended before it had written that note, a
+    // later upload could count this report too. The members would then be counted with a report that is not sent.
     try database.countUpload(report.id, with: report.id)
     for member in members { try database.countUpload(member.id, with: report.id) }
     return UploadGroup(
@@ -77,7 +77,7 @@ struct SampledUploads: UploadGrouping {
       // pending.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
-      // The report was deleted before it was sent.
+      // The report with which this one is counted was deleted before it was sent.
       case nil: try database.countUpload(report.id, with: nil)
       case let other? where other.upload.isUploaded:
         try database.skipUpload(report.id, because: "counted with the upload of \(id)")

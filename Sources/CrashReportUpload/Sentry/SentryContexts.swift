@@ -2,7 +2,7 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The circumstances of a crash: system, machine, program, memory.
+/// The contexts of an event, for example the system, the machine, the program and its memory.
 ///
 /// Source: develop.sentry.dev, "Contexts Interface".
 struct SentryContexts {
@@ -79,8 +79,8 @@ struct SentryContexts {
     ]
   }
 
-  /// The contexts of the crashing thread's work, outermost first; if a name occurs twice, the innermost context is
-  /// used.
+  /// The values that `withContext` had set on the crashing thread, outermost first; if a name occurs twice, the
+  /// innermost value is used.
   private var work: SentryValue? {
     let contexts = report.threads.first { $0.crashed }?.contexts ?? []
     var names: [String] = []

@@ -15,7 +15,7 @@ struct SentryEvent: Sendable {
   let report: CrashReport
   /// The ID of the stored report, which is also the ID in the minidump.
   let reportID: ReportID
-  /// The fields that a form would have; an event has them as tags.
+  /// The annotations of the report and the fields of `UploadOptions`; the event has them as tags.
   var fields: [String: String]
   /// The group of reports that the event represents; nil if it represents only `report`.
   var group: UploadGroup?

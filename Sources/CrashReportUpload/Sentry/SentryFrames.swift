@@ -20,7 +20,7 @@ struct SentryFrames {
 
   // MARK: - Threads
 
-  /// All threads, without the stack of the crashed thread, which is in the exception.
+  /// The threads, up to the limit; the stack of the crashed thread is in the exception instead.
   var threads: [SentryValue] {
     let main = report.snapshot.process.processID
     return report.threads.prefix(cuts.threads).map { thread in
@@ -45,7 +45,7 @@ struct SentryFrames {
     var calls = thread.frames
     var omitted = thread.trace.omittedCount > 0 ? thread.trace.omittedAfter : nil
     if let task = thread.task, !task.frames.isEmpty {
-      // The waiting functions are inserted after the function that they await, and before the functions of the
+      // The task's suspended functions are inserted after the function that they await, and before the functions of the
       // executor.
       let callee = min((task.calls.calleeIndex ?? calls.count - 1) + 1, calls.count)
       calls.insert(contentsOf: task.frames, at: max(callee, 0))
@@ -61,8 +61,8 @@ struct SentryFrames {
   ///
   /// - Parameters:
   ///   - calls: the calls, innermost first.
-  ///   - omitted: the index of the first call after the calls that the report left out, and the number of those
-  ///     calls.
+  ///   - omitted: the index of the first call after the calls that the report left out, and the number of calls that
+  ///     were left out.
   func stacktrace(
     _ calls: [StackFrame], omitted: (index: Int, count: Int)? = nil, limit: Int? = nil,
     registers: CPUContext? = nil
@@ -91,7 +91,7 @@ struct SentryFrames {
     ]
   }
 
-  /// The frame that stands for left-out calls, because servers would discard a remark in any other part of a stack.
+  /// The frame that replaces left-out calls; servers would discard a remark in any other part of a stack.
   private static func gap(_ count: Int) -> SentryValue {
     ["function": .text("(\(count) calls are left out)"), "in_app": false]
   }
@@ -138,8 +138,8 @@ struct SentryFrames {
 
   // MARK: - Images
 
-  /// The images in the order of their addresses; if the event would be too large, only the images of the frames that
-  /// are kept.
+  /// The images in the order of their addresses; if the event would be too large, only the images of the frames of the
+  /// threads that are kept.
   var images: [SentryValue] {
     var used: Set<Int> = []
     for thread in report.threads.prefix(cuts.threads) {

@@ -36,7 +36,7 @@ struct SentryKind {
 
   private var text: String? { report.message ?? report.explanation }
 
-  /// The exceptions of the event; servers treat the last one as the cause of the event.
+  /// The exceptions of the event; servers show the last one in the event's title.
   func exceptions(_ frames: SentryFrames) -> [SentryValue] {
     var values: [SentryValue] = []
     if let thrown = report.thrown {

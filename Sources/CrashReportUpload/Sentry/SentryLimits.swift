@@ -42,7 +42,7 @@ enum SentryLimits {
     return String(result)
   }
 
-  /// The name of a release or an environment without forbidden characters; nil if no characters are left.
+  /// The name of a release or an environment without forbidden characters; nil if it is empty or reserved.
   ///
   /// Source: develop.sentry.dev, "Releases"; Relay `relay-event-schema`, validation of releases.
   static func word(_ text: String, _ limit: Int) -> String? {
@@ -54,7 +54,7 @@ enum SentryLimits {
     return word.isEmpty || [".", "..", "latest", "none"].contains(word.lowercased()) ? nil : word
   }
 
-  /// The name of a tag, without forbidden characters.
+  /// The name of a tag, cut to the limit, and with `_` instead of forbidden characters.
   static func tagName(_ name: String) -> String {
     String(
       name.utf8.prefix(tag).map { byte -> Character in

@@ -18,7 +18,8 @@ struct SentryServer: UploadServer {
     try SentryEnvelope(
       try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
       to: dsn, options,
-      // The smallest upload has no attachments. Others have none while the server's rate limit for attachments holds.
+      // The smallest upload has no attachments, and no upload has attachments while the server's rate limit for
+      // attachments applies.
       withoutAttachments: reduction == .smallest
         || rateLimits.wait(for: .attachment, now: now) != nil)
   }
@@ -51,7 +52,7 @@ extension UploadVerdict {
 }
 
 extension UploadTarget {
-  /// Creates the server for Sentry's protocol.
+  /// Creates a target for Sentry, or for a server with the same protocol.
   package init(dsn: String, options: UploadOptions) throws(UploadError) {
     let dsn = try SentryDSN(dsn)
     try self.init(

@@ -2,12 +2,13 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The tags of an event: the fields that a form would have, and this package's facts about the crash.
+/// The tags of an event: the event's fields, and this package's facts about the crash.
 struct SentryTags {
   let event: SentryEvent
 
-  /// This package's tags come before the program's tags, which are sorted by name, because the last tags may be left
-  /// out.
+  /// This package's tags come first, because the last tags may be left out.
+  ///
+  /// The program's tags follow, sorted by name.
   func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
     let report = event.report
     let snapshot = report.snapshot
@@ -50,7 +51,7 @@ struct SentryBreadcrumbs {
 
   /// The newest breadcrumbs, oldest first; nil if there are none.
   ///
-  /// Breadcrumbs of the crashing work have the category "work".
+  /// Breadcrumbs of the crashing thread, of its task or of its `withContext` call have the category "work".
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =

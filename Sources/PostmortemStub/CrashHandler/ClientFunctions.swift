@@ -1,5 +1,4 @@
-// A program uses these functions to add data to its reports. On this system, there are no reports, so these functions
-// have no effect.
+// On this system, there are no reports, so these functions have no effect. Only `withContext` runs its operation.
 
 public import IntermediateDump
 

@@ -24,7 +24,7 @@ extension Handler {
     throw .unsupportedHere
   }
 
-  /// The status, whose only finding says that there is no handler.
+  /// The status, whose only finding says that crash handling is not supported.
   public var status: HandlerStatus {
     HandlerStatus(findings: [
       HandlerStatus.Finding(.notStarted, "crash handling is not supported here")

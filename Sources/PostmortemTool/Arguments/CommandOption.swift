@@ -13,7 +13,7 @@ struct CommandOption: Sendable {
     case subcommand
   }
 
-  /// The names with their dashes, the short one first; code refers to the option by the last name.
+  /// The names with their dashes, short names first; code refers to the option by the last name.
   let names: [String]
   /// The placeholder for the value in help; nil for a flag.
   let value: String?
@@ -49,7 +49,7 @@ struct CommandOption: Sendable {
   }
 }
 
-/// Options that several subcommands have.
+/// Options, most of which several subcommands have.
 extension CommandOption {
   static let database = CommandOption(
     "-d, --database", value: "DIR", completing: .directory,

@@ -60,7 +60,7 @@ enum ReportDatabase {
 
   /// The database that a command line names.
   ///
-  /// - Throws: `ToolError` if the path is not a directory.
+  /// - Throws: `ToolError` if the path is not a directory that this user can read.
   static func place(_ path: String) throws(ToolError) -> String {
     try InputFile.requireDirectory(path)
     return DatabaseDirectory.place(path)
@@ -73,7 +73,8 @@ enum ReportDatabase {
   ///
   /// - Parameter creating: true if the user asked for a new database. The last directory of the path is then created,
   ///   accessible only by this user.
-  /// - Throws: `ToolError` if `creating` is false and the directory has neither dumps nor reports.
+  /// - Throws: `ToolError` if the directory cannot be created or read, or if `creating` is false and the directory has
+  ///   neither dumps nor reports.
   static func place(_ path: String, creating: Bool) throws(ToolError) -> String {
     if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
       throw ToolError(path: path, "cannot be made: \(ToolError.text(errno))")

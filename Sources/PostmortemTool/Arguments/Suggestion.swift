@@ -38,7 +38,8 @@ enum Suggestion {
     "--html": "postmortem show --html, or postmortem dashboard",
   ]
 
-  /// A question that names the option that the user probably meant, or the subcommand that has such an option.
+  /// A hint that names the option that the user probably meant, or the subcommand that has such an option; nil if there
+  /// is no suggestion.
   static func option(_ word: String, among known: [String]) -> String? {
     if let meant = options[word]?.first(where: known.contains) {
       return "; did you mean '\(meant)'?"

@@ -65,7 +65,7 @@ extension UploadOptions {
   }
 }
 
-/// Reads HTTP headers and secrets from files, because such values must not be among a process's arguments.
+/// Reads HTTP headers and secrets from files, because other users can read the arguments of a process.
 enum UploadFiles {
   /// Reads HTTP headers, with one `Name: value` per line.
   static func headers(of path: String) throws(ToolError) -> [String: String] {

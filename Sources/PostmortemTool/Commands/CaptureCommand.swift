@@ -83,8 +83,8 @@ enum CaptureCommand: Subcommand {
 
 /// Waits for a moment at which a process is not writing a dump.
 ///
-/// While a process writes a dump, it ignores requests, the writing thread blocks most signals, and the dump's file
-/// looks like the handler's own file.
+/// While a process writes a dump, it ignores requests, the writing thread blocks most signals, and the file of that
+/// dump can be mistaken for the locked file of the handler.
 private struct QuietMoment {
   private static let attempts = 4
   private let processID: Int32

@@ -58,8 +58,8 @@ enum ExportCommand: Subcommand {
 
 /// Writes the export to standard output in large pieces.
 ///
-/// If the reader closes the pipe before the end of the export, the command fails; commands that print text for people
-/// do not.
+/// If SIGPIPE is ignored and the reader closes the pipe before the end of the export, the command fails; commands that
+/// print text for people do not.
 struct ExportOutput {
   var json = JSONWriter()
 

@@ -65,7 +65,7 @@ enum WatchCommand: Subcommand {
     var cores = try WatchedCores(arguments)
     let uploads = try WatchUploads(path, arguments)
     defer { uploads?.stop() }
-    // The messages that were printed, so that a dump whose conversion repeatedly fails or is postponed is printed
+    // The outcomes that were printed, so that a dump whose conversion repeatedly fails or is postponed is printed
     // only once.
     var told: Set<String> = []
     var leftSince: [ReportID: ContinuousClock.Instant] = [:]

@@ -108,7 +108,7 @@ enum Completer {
     }
   }
 
-  /// The reports of the database that the words name, newest first; only the index is read.
+  /// The reports of the database that the words name, newest first; their facts come only from the index.
   private static func listed(_ words: [String]) -> [ListedReport] {
     var path = ReportDatabase.ofEnvironment
     for (number, word) in words.dropLast().enumerated() {

@@ -1,8 +1,9 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The compressions of core files, named after the programs that decompress them; systemd-coredump uses the first
-/// one.
+/// The compressions of core files, named after the programs that decompress them.
+///
+/// systemd-coredump uses zstd by default.
 enum Compression: String, CaseIterable {
   case zstd, lz4, xz, gzip
 

@@ -56,7 +56,7 @@ struct ExportedReport {
 
   /// The values of the oldest unit of work in flight, one for each name.
   ///
-  /// The unit's contexts can be inside each other and have values with the same name; the innermost is used.
+  /// The unit's contexts can be nested and have values with the same name; the innermost value is used.
   var inFlightValues: [ReportDetails.Tag] {
     var names: Set<String> = []
     return details.inFlightValues.reversed().filter { names.insert($0.name).inserted }.reversed()

@@ -101,8 +101,8 @@ enum OTLPLine {
     return attributes
   }
 
-  /// The type of the error that the program gave; otherwise the signal, the cause or the kind of report, whichever is
-  /// known first.
+  /// The first of these that is known: the type of the error that the program gave, the signal, the cause, and the kind
+  /// of report.
   private static func type(of report: ExportedReport) -> String {
     report.details[text: .requestErrorType] ?? report.signal ?? report.facts.cause ?? report.kind
   }
@@ -122,7 +122,7 @@ enum OTLPLine {
       json.add(key)
       switch value {
       case .integer(let number):
-        // The JSON encoding of OTLP represents 64-bit numbers as texts.
+        // The JSON encoding of OTLP represents 64-bit integers as strings.
         json.add(verbatim: #","value":{"intValue":""#)
         json.add(verbatim: String(number))
         json.add(verbatim: #""}}"#)

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// A walk through the reports of some databases.
 ///
-/// The walk visits each ID once, in arbitrary order, with one report in memory at a time.
+/// The walk visits each ID once, in arbitrary order, and does not keep all reports in memory.
 ///
 /// The facts come from the index. If the index lacks a report's facts or details, the report is read in a separate
 /// process, and its facts are added to the index. The walk needs about 85 bytes of memory for each report: for the

@@ -14,7 +14,7 @@ struct DatabaseRest {
     quarantined = Self.quarantined(in: path).count
   }
 
-  /// The names of the dumps in quarantine, whose last allowed conversion failed.
+  /// The names of the dumps in quarantine, without the files that accompany them.
   static func quarantined(in path: String) -> [String] {
     InputFile.names(in: path + "/" + PendingDumpName.quarantineDirectory).filter {
       !$0.hasSuffix(".reason") && !$0.hasSuffix(".run") && !$0.hasSuffix(".tmp")

@@ -14,7 +14,7 @@ struct ListedReport {
   /// The file name of the program; nil if it is not known or was not requested.
   var executable: String?
 
-  /// - Parameter keepsDetails: false to keep, of the details, only the process ID and the executable.
+  /// - Parameter keepsDetails: false to drop the details, except the process ID and the executable.
   init(stored: StoredReport, facts: ReportFacts?, keepsDetails: Bool = true) {
     self.stored = stored
     self.facts = facts

@@ -19,7 +19,7 @@ extension ReportTable {
     text(
       of: dumps.map { dump in
         let facts = ReportFacts(of: dump.summary)
-        // For a run without a dump, the text of the line is the verdict.
+        // For a run without a dump, the line shows how the run ended.
         let isEnd = dump.outcome.kind == .ended
         return [
           String(dump.reportID.description.prefix(8)), facts.program?.escapedForMessage ?? "-",

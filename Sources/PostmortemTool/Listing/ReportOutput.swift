@@ -74,7 +74,7 @@ struct ReportEntry: Codable {
   let id: String
   let state: String
   let creationTime: Timestamp
-  /// The report's size in bytes.
+  /// The size of the report's minidump in bytes.
   let size: Int64
   let path: String
   /// The time of the crash.

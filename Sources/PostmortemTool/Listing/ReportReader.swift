@@ -10,7 +10,7 @@ internal import Stackwalk
 /// Reads reports one after the other in a separate process, so that a report that crashes its reader does not affect
 /// the others.
 ///
-/// The package's own readers never trap, whatever the bytes are. But other code is involved, too: a demangler reads
+/// The package's own readers must not trap, whatever the bytes are. But other code is involved, too: a demangler reads
 /// names from the report, and the system opens the files of the report's modules. A report can also need more memory
 /// than the machine has. The separate process is started for the first report, and again after a report has ended it.
 /// The process ends when this object is released.

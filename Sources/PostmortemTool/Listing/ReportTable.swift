@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// Prints reports as a table for a terminal, one line each.
+/// Formats reports, groups of reports and processed dumps as tables for a terminal.
 struct ReportTable {
   enum Style: String {
     case strong = "1"
@@ -164,7 +164,7 @@ struct ReportTable {
   }
 }
 
-/// The words for a crash on one line.
+/// Describes a crash on one line.
 enum CrashWords {
   /// The message or, without one, the signal and the cause; for a run that left no dump, how it ended.
   static func text(of facts: ReportFacts?) -> String {

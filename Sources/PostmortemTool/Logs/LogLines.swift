@@ -75,7 +75,7 @@ struct LogLines {
     return lines(in: object, named: "", form)
   }
 
-  /// Facts about the log line whose JSON contains a text.
+  /// What `lines(in:named:_:)` needs to know about the log line that contains the JSON.
   private struct Form {
     let source: String
     let front: [UInt8]

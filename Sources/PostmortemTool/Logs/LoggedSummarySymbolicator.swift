@@ -146,7 +146,8 @@ extension LoggedSummary {
     }
     exception.fatalMessage = messages.isEmpty ? nil : messages.joined(separator: "\n")
     exception.abortMessage = abortMessage
-    // The summary does not say who sent the signal, but abort() is on the stack.
+    // The summary does not say who sent the signal. A message, or abort() on the stack, shows that the process itself
+    // called abort().
     let hasAborted =
       exception.fatalMessage != nil || abortMessage != nil
       || trace.frames.contains { $0.symbol?.linkageName == "abort" }

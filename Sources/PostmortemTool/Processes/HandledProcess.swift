@@ -6,7 +6,7 @@ internal import PendingDumps
 
 /// A running process and its crash handler, as `/proc` shows them.
 struct HandledProcess {
-  /// The locked file that a process holds open.
+  /// The file for the next dump, which a process with a handler holds open, and whose name marks it as locked.
   struct LockedFile {
     let path: String
     let name: PendingDumpName
@@ -35,8 +35,8 @@ struct HandledProcess {
   let holdsDirectory: Bool
   /// The run record; nil if it cannot be read.
   let record: RunRecord?
-  /// A converter's verdict on the owner of the locked file; nil if there is no locked file, or if its directory
-  /// cannot be opened.
+  /// Whether a converter would treat the owner of the locked file as dead; nil if there is no locked file, or if its
+  /// directory cannot be opened.
   let verdict: OwnerVerdict?
   /// The directory in `/proc` from which the process's state is read.
   private let place: String
@@ -94,7 +94,8 @@ struct HandledProcess {
     }
   }
 
-  /// A converter's verdict on the owner of a locked file in a directory.
+  /// Whether a converter would treat the owner of a locked file in a directory as dead; nil if the directory cannot be
+  /// opened.
   static func verdict(
     on name: PendingDumpName, _ record: RunRecord?, in path: String
   ) -> OwnerVerdict? {

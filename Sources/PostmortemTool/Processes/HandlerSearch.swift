@@ -4,7 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import PendingDumps
 
-/// The processes of this machine that have a crash handler and that this user may examine.
+/// Finds processes of this machine by their crash handler or by their name.
 enum HandlerSearch {
   /// A process with a crash handler, as `doctor` lists it.
   struct Found: Codable {
@@ -34,7 +34,7 @@ enum HandlerSearch {
     }
   }
 
-  /// The processes whose executable or command has the given name; if some of them have a handler, only those.
+  /// The processes whose executable or `comm` has the given name; if some of them have a handler, only those.
   static func processes(named name: String) -> [Int32] {
     let named = processIDs.filter { processID in
       if processID == getpid() { return false }

@@ -5,12 +5,14 @@ internal import PendingDumps
 /// Checks whether a thread of another process has room for a signal frame.
 ///
 /// If a thread without room gets a signal, the kernel ends the process by SIGSEGV. The check uses the rules that the
-/// handler applies to its own threads (`ThreadRoom`). The alternate stacks that threads have recorded are read from
-/// the process's memory. The stack pointer of a thread in a system call is read from /proc.
+/// handler applies to the threads of its own process (`ThreadRoom`). It reads the process's memory to find
+/// the alternate stacks that the threads have recorded, and /proc to find the stack pointer of a thread in a system
+/// call.
 struct SignalRoom: ~Copyable {
   /// How certain it is that a thread has room.
   ///
-  /// For a running thread it is not certain, because the kernel does not show that thread's stack pointer.
+  /// It is not certain for a running thread without an alternate stack of the handler, because the kernel does not show
+  /// the stack pointer of a running thread.
   enum Certainty: Comparable {
     case known
     case likely
@@ -22,7 +24,7 @@ struct SignalRoom: ~Copyable {
     let isHandlers: Bool
   }
 
-  // These values are also in pm_told_stacks.h and in the description of the run record.
+  // pm_told_stacks.h defines the same values.
   private static let entryCount = 8192
   private static let entrySize = 24
   private static let smallStack: UInt64 = 28 << 10

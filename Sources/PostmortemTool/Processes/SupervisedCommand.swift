@@ -6,7 +6,7 @@ internal import PendingDumps
 
 /// Runs a program as a child of this process, which passes signals on to the program and then ends in the same way.
 ///
-/// The program has the same terminal, descriptors, environment and process group as this process, and gets the
+/// The program has the same terminal, descriptors, environment and process group as this process, and gets most
 /// signals that are sent to this process.
 enum SupervisedCommand {
   /// Signals that are not passed on: faults, which are this process's own; SIGPIPE, which this process causes itself;

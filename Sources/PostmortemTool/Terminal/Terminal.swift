@@ -18,7 +18,7 @@ enum Terminal {
     write(text, to: 2)
   }
 
-  /// Writes text to a descriptor; stops if the reader has closed the pipe.
+  /// Writes text to a descriptor; stops if a write fails.
   ///
   /// - Returns: true if all of the text was written.
   @discardableResult
@@ -26,7 +26,9 @@ enum Terminal {
     write(Array(text.utf8)[...], to: descriptor)
   }
 
-  /// Writes bytes to a descriptor; stops if the reader has closed the pipe.
+  /// Writes bytes to a descriptor; stops if a write fails.
+  ///
+  /// - Returns: true if all of the bytes were written.
   static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
     var bytes = bytes
     while !bytes.isEmpty {
@@ -50,7 +52,7 @@ enum Terminal {
     let pipe = Pipe()
     let environment = ProcessInfo.processInfo.environment
     pager.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // less quits if the text fits on one screen, and passes colors on to the terminal.
+    // With these options, less quits if the text fits on one screen, and passes colors on to the terminal.
     pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
     pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
     pager.standardInput = pipe
