@@ -28,15 +28,15 @@ struct entry_stack {
   uint64_t called;
 };
 
-// The arguments of one handler call; one of the two handlers is NULL. The fields are set one by one, because in debug
-// builds clang would call memset for an initializer, before anything else.
+// The arguments of one handler call; one of the two handlers is NULL. All fields have 8 bytes, so that there is no
+// padding: in debug builds, clang would call memset for the padding, before anything else.
 struct entry {
   pm_crash_handler crash_handler;
   pm_signal_handler handler;
   void *information;
   void *context;
   uint64_t entry_stack_pointer;
-  int signal;
+  int64_t signal;
 } __attribute__((aligned(16)));
 
 #define PM_LOST_CODE_FAULTS 64

@@ -675,7 +675,7 @@ extension IntermediateDumpKey {
       crash; at most 512 bytes.
       """)
     case .timeZone: .text("""
-      In `system`: TZ at launch or, if TZ is not set, the target of `/etc/localtime` at the crash; at \
+      In `system`, at launch: TZ or, if TZ is not set, the target of `/etc/localtime`; at \
       most 256 bytes.
       """)
     case .workingDirectory: .text("In `process`: `/proc/thread-self/cwd` at the crash.").shown(in: .process, as: "workingDirectory")

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -206,6 +207,19 @@ static void pass_on_then_leave(int number, siginfo_t *information, void *context
   // There is no handler to call, and this handler does not restore the default action.
   if (before_later[number].sa_handler != SIG_DFL) pass_on(number, information, context);
   siglongjmp(way_out[0], 1);
+}
+
+// The kernel's mask, because this package's pthread_sigmask returns the mask that the thread has asked for.
+static uint64_t kernel_mask(void) {
+  uint64_t mask = 0;
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof mask);
+  return mask;
+}
+
+static void pass_on_and_compare(int number, siginfo_t *information, void *context) {
+  uint64_t mask = kernel_mask();
+  pass_on(number, information, context);
+  say(kernel_mask() == mask ? "mask kept\n" : "mask changed\n");
 }
 
 static void install_later(int signal, void (*handler)(int, siginfo_t *, void *)) {
@@ -481,6 +495,11 @@ static void run_later_sent(void) {
   crash_sent(SIGSEGV);
   say("went on\n");
 }
+static void run_first_chance_in_later(void) {
+  install_later(SIGSEGV, pass_on_and_compare);
+  run_fix();
+}
+
 static void leave_later(int signal, void (*crash)(void)) {
   stack_t stack, after;
   // The kernel writes only 8 of the 128 bytes.
@@ -572,6 +591,7 @@ static const struct scene {
     {"child", nothing, run_child},
     {"first-chance", nothing, run_fix},
     {"first-chance-then-fault", nothing, run_fault},
+    {"first-chance-in-later-handler", nothing, run_first_chance_in_later},
     {"first-chance-mends-read", nothing, run_mended_read},
     {"first-chance-mends-write", nothing, run_mended_write},
 };

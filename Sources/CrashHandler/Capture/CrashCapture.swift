@@ -12,7 +12,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
 extension Capture {
   fileprivate func captureCrash() {
     session.begin()
-    shared.timesReturned = 0
+    shared.timesReraised = 0
     setFaultStack()
     let limit = installed.timeLimit
     let wantsSummary = SignalMask.has(

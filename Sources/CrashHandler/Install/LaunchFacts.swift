@@ -159,24 +159,29 @@ struct LaunchFacts {
   var surroundings: Installed.KnownSurroundings {
     let path = cgroup.memory.path ?? "/"
     return Installed.KnownSurroundings(
-      isHidden: isHidden, hasTimeZone: Self.timeZone != nil,
-      mayBeContainer: capturesSurroundings && path == "/")
+      isHidden: isHidden, mayBeContainer: capturesSurroundings && path == "/")
   }
 
   private var isHidden: Bool { !capturesSurroundings || privacy > .full }
 
-  /// The value of the environment variable TZ; nil if it is not set, or must not be trusted.
+  /// The value of the environment variable TZ, or else the target of `/etc/localtime`; nil if there is neither.
   ///
   /// In a program with more permissions than its caller, the variable is not trusted, because the caller may have set
-  /// it.
+  /// it. The link is read at launch and not in a crash, because its file system may not respond then.
   ///
-  /// Source: tzset(3).
+  /// Source: tzset(3), localtime(5).
   private static var timeZone: String? {
-    guard pm_is_secure() == 0, let text = unsafe getenv("TZ") else { return nil }
-    var name = unsafe String(cString: text)
+    var name: String
+    if pm_is_secure() == 0, let text = unsafe getenv("TZ") {
+      // An empty value of TZ means UTC.
+      name = unsafe text.pointee == 0 ? "UTC" : String(cString: text)
+    } else if let target = SystemFile.target("/etc/localtime") {
+      name = target
+    } else {
+      return nil
+    }
     while name.utf8.count > 256 { name.removeLast() }
-    // An empty value of TZ means UTC.
-    return name.isEmpty ? "UTC" : name
+    return name
   }
 
   private static func kernel() -> (

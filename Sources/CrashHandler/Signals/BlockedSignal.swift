@@ -14,7 +14,7 @@ extension Capture {
   /// Blocks the signal and sends it again; returns false if the signal is a crash or the thread did not ask to block
   /// it.
   @_noLocks
-  func returnToKernel(_ signal: DeliveredSignal) -> Bool {
+  func requeueIfBlocked(_ signal: DeliveredSignal) -> Bool {
     let number = signal.number
     guard signal.isAsynchronous, let information = signal.information, let context = signal.context,
       isAskedToBeBlocked(number, context), !mayBeAborting(signal)

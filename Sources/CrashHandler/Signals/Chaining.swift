@@ -20,9 +20,9 @@ extension Capture {
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
     // If the fault occurs again although the default action should have ended the process, a seccomp filter has
     // refused the call of rt_sigaction that restores that action. `restoreAndReraise` detects this from
-    // `timesReturned`.
+    // `timesReraised`.
     if case .delegated = exception.outcome {
-      shared.timesReturned = exception.isRepetition ? shared.timesReturned &+ 1 : 0
+      shared.timesReraised = exception.isRepetition ? shared.timesReraised &+ 1 : 0
     }
     // From here on, a crash signal that another process sends stays pending in the kernel, because it is blocked.
     blockFaultsAndWatchdog()

@@ -55,11 +55,11 @@ extension Capture {
       // If the fault has occurred three more times, a seccomp filter seems to forbid rt_sigaction. So this function
       // blocks the signal, because the kernel takes the default action for a fault whose signal is blocked. Source:
       // Linux kernel/signal.c, force_sig_info_to_task.
-      if shared.timesReturned > 2 { signal.context?.signalMask |= SignalMask.bit(number) }
+      if shared.timesReraised > 2 { signal.context?.signalMask |= SignalMask.bit(number) }
       return
     }
     // If the signal was queued more than eight times without ending the process, the process exits here.
-    if shared.timesReturned > 8 { _ = pm_exit_group(128 &+ number) }
+    if shared.timesReraised > 8 { _ = pm_exit_group(128 &+ number) }
     if mustEndFirstProcess(by: signal) {
       if rewindToSignal(signal) { return }
       _ = pm_exit_group(128 &+ number)
@@ -80,6 +80,22 @@ extension Capture {
     if pm_tgkill(process, thread, number) == 0 { return }
     if pm_kill(process, number) == 0 { return }
     _ = pm_exit_group(128 &+ number)
+  }
+
+  /// Ends the process with the signal of its crash.
+  @_noLocks
+  func forceEnd() {
+    let signal = session.exception.signal.number
+    SignalAction.set(signal, pm_signal_action())
+    SignalMask.unblock(SignalMask.bit(signal))
+    if mayMake(CallBit.threads) {
+      _ = pm_tgkill(shared.process.id, pm_gettid(), signal)
+    } else {
+      _ = pm_kill(shared.process.id, signal)
+    }
+    // This line is reached in the first process of a PID namespace, where the kernel discards the signal, and in a
+    // process whose seccomp filter refuses one of the calls above.
+    _ = pm_exit_group(128 &+ signal)
   }
 
   /// Restores the action that a signal had before this package's handler was installed.

@@ -23,13 +23,16 @@ func pm_handle_crash(
     capture.restoreAndReraise(call.signal)
     return
   }
-  if call.isFromKernel, capture.returnToKernel(call.signal) { return }
+  if call.isFromKernel, capture.requeueIfBlocked(call.signal) { return }
   if capture.recoverLiveDump(from: call.signal) { return }
   if capture.isCapturing {
     capture.recoverCapture(from: call)
     return
   }
-  if capture.offerFirstChance(to: call.signal) { return }
+  if capture.offerFirstChance(to: call) { return }
+  // A handler that called this handler may have blocked the signals of faults. A fault during the dump would then end
+  // the process.
+  SignalMask.unblock(capture.installed.signals.faults)
   guard capture.waitToCapture(call.signal) else {
     capture.restoreAndReraise(call.signal)
     return
@@ -50,6 +53,9 @@ func pm_handle_crash(
 
 extension Capture {
   /// Takes the dump on the handler's large stack.
+  ///
+  /// Until `captureCrash` sets the alternate stack for faults in the handler, faults are blocked: the frame of another
+  /// signal would overwrite the frame of the crash.
   fileprivate func takeDump() {
     blockFaultsAndWatchdog()
     unsafe pm_call_on_stack(session.stackTop, pm_capture_crash, argument)

@@ -11,17 +11,18 @@ extension Capture {
   /// run. That signal may be a fault in the callback itself, which would then be called for its own faults until the
   /// stack is full.
   @_noLocks
-  func offerFirstChance(to signal: DeliveredSignal) -> Bool {
-    if let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler() {
-      // The callback can take a long time, so the stop signals are not blocked while it runs.
-      SignalMask.set(context.signalMask | ~installed.signals.open)
-      let isTaken = unsafe pm_call_first_chance_handler(
-        signal.number, signal.information?.address, context.address)
-      if isTaken { return true }
-      // All signals except faults are blocked again for the capture.
-      SignalMask.set(~installed.signals.faults)
-    }
-    SignalMask.unblock(installed.signals.faults)
-    return false
+  func offerFirstChance(to call: HandlerCall) -> Bool {
+    let signal = call.signal
+    guard let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler()
+    else { return false }
+    // The callback can take a long time, so the stop signals are not blocked while it runs.
+    SignalMask.set(context.signalMask | ~installed.signals.open)
+    let isTaken = unsafe pm_call_first_chance_handler(
+      signal.number, signal.information?.address, context.address)
+    // After this handler, the kernel restores the thread's mask. A handler that called this handler gets its mask back
+    // here. For the capture, all signals except faults are blocked again.
+    if isTaken, call.isFromKernel { return true }
+    SignalMask.set(isTaken ? call.mask : ~installed.signals.faults)
+    return isTaken
   }
 }

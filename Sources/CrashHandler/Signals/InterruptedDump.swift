@@ -46,7 +46,9 @@ extension Capture {
     shared.capturingThread.store(0)
   }
 
-  /// True if the calling thread captures a crash.
+  /// True if the calling thread is the capturing thread, or its crash is being handled further after the capture.
+  ///
+  /// A thread that takes a dump without a crash is handled by `recoverLiveDump` first.
   var isCapturing: Bool {
     @_noLocks get { shared.capturingThread.value == UInt32(bitPattern: pm_gettid()) }
   }
@@ -58,7 +60,7 @@ extension Capture {
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal
-    if isForeign(signal) {
+    if mustPostpone(signal) {
       if let information = signal.information { shared.postponed.keep(information) }
       return
     }
@@ -67,26 +69,26 @@ extension Capture {
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
     SignalMask.unblock(installed.signals.capture)
     if session.recoveryPoints.recover(signal) { return }
-    // If no recovery point is armed, a fault occurred before the first section or after the last, or the crash has
-    // occurred again. Nothing more can be written. A fault with another signal number is only a consequence of the
-    // crash, so the crash's signal must end the process.
+    // If no recovery point is armed, a fault occurred before or after `writeDump`, or the crash has occurred again.
+    // Nothing more can be written. A fault with another signal number is only a consequence of the crash, so the
+    // crash's signal must end the process.
     let crash = session.exception.signal.number
     if session.exception.outcome.isEnd, crash != 0, signal.number != crash, !signal.isAsynchronous {
       forceEnd()
     }
-    shared.timesReturned &+= 1
+    shared.timesReraised &+= 1
     endProcess(by: call)
   }
 
-  /// True for a signal that another process or the kernel has sent to the capturing thread.
+  /// True for a signal from another process or the kernel, which must not end the process.
   ///
   /// The signal can arrive before the dump, while the dump is written, while Swift's backtracer runs, and while the
   /// process ends.
   ///
-  /// The signal must not end the process, because the report would not name it. While the process is ending, a signal
+  /// The reason is that the report would not name the signal. While the process is ending, a signal
   /// with the crash's number may be the crash itself, because `restoreAndReraise` queues the crash's signal with its
   /// original sender.
-  private func isForeign(_ signal: DeliveredSignal) -> Bool {
+  private func mustPostpone(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
     return !isEnding || signal.number != session.exception.signal.number
   }

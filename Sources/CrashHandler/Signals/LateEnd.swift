@@ -25,20 +25,4 @@ extension Capture {
     // One second is long enough for one instruction, even on a loaded machine.
     armTimerOnce(milliseconds: 1000)
   }
-
-  /// Ends the process with the signal of its crash.
-  @_noLocks
-  func forceEnd() {
-    let signal = session.exception.signal.number
-    SignalAction.set(signal, pm_signal_action())
-    SignalMask.unblock(SignalMask.bit(signal))
-    if mayMake(CallBit.threads) {
-      _ = pm_tgkill(shared.process.id, pm_gettid(), signal)
-    } else {
-      _ = pm_kill(shared.process.id, signal)
-    }
-    // This line is reached in the first process of a PID namespace, where the kernel discards the signal, and in a
-    // process whose seccomp filter refuses one of the calls above.
-    _ = pm_exit_group(128 &+ signal)
-  }
 }

@@ -128,6 +128,7 @@ func pm_continue_run() {
   else { return }
   let writing = OwnWriting(raisesLimit: true, blocking: ~capture.installed.signals.open)
   let standard = StandardDescriptors()
+  // The child notes its end only if its parent did.
   capture.session.runRecord.isFollowed = capture.installed.encoded.course.count > 0
   if !capture.prepareDumpFile() { capture.session.runRecord.isFollowed = false }
   standard.giveBack()

@@ -49,7 +49,7 @@ extension Capture {
   /// If the process then does not end, this function prepares the handler for the next crash.
   @_noLocks
   func runBacktracer(_ signal: DeliveredSignal) {
-    shared.ending.store(Shared.Ending.afterBacktrace)
+    shared.ending.store(Shared.Ending.backtracing)
     callStandIns()
     let ours = signalsWithOurHandler()
     callPreviousHandler(signal)

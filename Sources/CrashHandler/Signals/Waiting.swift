@@ -36,8 +36,8 @@ extension Capture {
         if isKnown, shared.stops.parking.value != 0 { shared.stops.noteStop() }
         bound.begin()
       }
-      if shared.ending.value == Shared.Ending.afterBacktrace {
-        standIn(signal.context, while: shared.ending, is: Shared.Ending.afterBacktrace)
+      if shared.ending.value == Shared.Ending.backtracing {
+        standIn(signal.context, while: shared.ending, is: Shared.Ending.backtracing)
         continue
       }
       while shared.turn.value == turn && !bound.isOver {

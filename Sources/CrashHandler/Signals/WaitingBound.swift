@@ -22,8 +22,9 @@ struct WaitingBound {
 
   private let capture: Capture
   private(set) var isBegun = false
-  private var ending: UInt32 = 0
-  private var ticksLeft: UInt32 = 0
+  /// The values of `shared.ending` and `shared.ticksLeft` when the count began.
+  private var lastEnding: UInt32 = 0
+  private var lastTicksLeft: UInt32 = 0
   private var count = 0
   private var start: UInt64 = 0
 
@@ -35,14 +36,14 @@ struct WaitingBound {
   /// True if the thread has waited for the maximum time, Swift's backtracer does not run, and the process has not begun
   /// to end.
   var isOver: Bool {
-    @_noLocks get { isBegun && ending == 0 && isLate }
+    @_noLocks get { isBegun && lastEnding == 0 && isLate }
   }
 
   @_noLocks
   mutating func begin() {
     isBegun = true
-    ending = capture.shared.ending.value
-    ticksLeft = capture.shared.ticksLeft.value
+    lastEnding = capture.shared.ending.value
+    lastTicksLeft = capture.shared.ticksLeft.value
     count = 0
     start = capture.clock
   }
@@ -53,9 +54,9 @@ struct WaitingBound {
   @_noLocks
   mutating func add() {
     count &+= 1
-    let isChanged = capture.shared.ticksLeft.value != ticksLeft
-    if isChanged || capture.shared.ending.value != ending { return begin() }
-    if ending == Shared.Ending.now, isLate { capture.forceEnd() }
+    let isChanged = capture.shared.ticksLeft.value != lastTicksLeft
+    if isChanged || capture.shared.ending.value != lastEnding { return begin() }
+    if lastEnding == Shared.Ending.now, isLate { capture.forceEnd() }
   }
 
   /// True if both the number of waits and the clock have reached the maximum.

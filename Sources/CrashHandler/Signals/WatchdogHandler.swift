@@ -34,7 +34,7 @@ func pm_handle_watchdog(
   if capture.isEnding {
     // While the process is ending, ticks from other timers, and late ticks for the dump's time limit, are ignored.
     guard information.timer == capture.session.time.timer,
-      capture.session.time.left.hasPassed(capture.clock)
+      capture.session.time.remaining.hasPassed(capture.clock)
     else { return }
     return capture.forceEnd()
   }
@@ -43,14 +43,14 @@ func pm_handle_watchdog(
     return
   }
   guard information.timer == subject.session.time.timer else { return }
-  let isOver = subject.session.time.left.isOver(atTick: subject.clock)
+  let isOver = subject.session.time.remaining.isOver(atTick: subject.clock)
   capture.shared.ticksLeft.store(
-    UInt32(truncatingIfNeeded: subject.session.time.left.ticksLeft))
+    UInt32(truncatingIfNeeded: subject.session.time.remaining.ticksLeft))
   guard isOver else { return }
   switch subject.session.time.phase {
   case .sections:
     subject.session.time.phase = .cut
-    subject.session.time.left.begin(
+    subject.session.time.remaining.begin(
       milliseconds: subject.session.time.division.finish, at: subject.clock)
     subject.session.recoveryPoints.breakOffSection(tick)
   case .cut, .finish, .over:

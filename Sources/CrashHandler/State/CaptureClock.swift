@@ -17,7 +17,7 @@ struct CaptureClock {
   var phase = Phase.sections
   var division = CaptureTime(limit: 0)
   /// The remaining time, and whether the timer runs.
-  var left = WatchdogTime()
+  var remaining = WatchdogTime()
   var isTicking = false
   /// True while the watchdog's signal is blocked because a sender other than the timer sent it; the next section
   /// unblocks it.

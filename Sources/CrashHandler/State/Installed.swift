@@ -97,8 +97,6 @@ struct Installed: ~Copyable {
     /// Whether facts that may identify a person are left out, because of `HandlerOptions.capturesSurroundings` or
     /// `HandlerOptions.privacy`.
     let isHidden: Bool
-    /// True if the tokens that were encoded at launch contain TZ.
-    let hasTimeZone: Bool
     /// True if a dump may show whether the process is in a container, and the cgroup does not already show that.
     let mayBeContainer: Bool
   }

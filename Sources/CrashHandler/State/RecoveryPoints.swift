@@ -11,7 +11,7 @@ struct RecoveryPoints {
   var section: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points } }
   /// The recovery point that is armed during one guarded copy in a section.
   var copy: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 1 } }
-  /// The recovery point that is armed from the first section to the last.
+  /// The recovery point that is armed while the dump (`pm_write_dump`) or the summary is written.
   var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }
 
   /// Makes the thread continue at the innermost armed recovery point after a fault; returns false if none is armed.

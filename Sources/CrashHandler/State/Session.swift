@@ -38,7 +38,7 @@ struct Session: ~Copyable {
   var resident: ResidentPages
 
   /// True for a crash that ends the process without calling a previous handler.
-  var isEnd: Bool {
+  var endsWithoutHandler: Bool {
     @_noLocks get { request.isCrash && exception.outcome.isEnd && !exception.isBacktraced }
   }
 

@@ -60,7 +60,7 @@ struct Shared: ~Copyable {
   /// run again.
   ///
   /// Each dump of a crash resets this number to 0.
-  var timesReturned: UInt32 = 0
+  var timesReraised: UInt32 = 0
   /// The thread on which abort() may have raised SIGABRT in the first process of a PID namespace; otherwise 0
   /// (`noteAbort`).
   var abortingThread: Int32 = 0
@@ -105,7 +105,7 @@ struct Shared: ~Copyable {
     /// The handler has finished, and the kernel ends the process.
     static var now: UInt32 { @_noLocks get { 1 } }
     /// Swift's backtracer runs; after it returns, the process ends, or the handler is prepared for the next crash.
-    static var afterBacktrace: UInt32 { @_noLocks get { 2 } }
+    static var backtracing: UInt32 { @_noLocks get { 2 } }
   }
 
   // The values of `copyMark`. While a thread adapts this state to a forked child, the mark is the thread's ID

@@ -209,7 +209,8 @@ struct ThreadStopper {
     guard record.fields.knowsAllSignals else { return 0 }
     let realTime = capture.installed.signals.stop
     if realTime != 0, !SignalMask.has(record.fields.blockedSignals, realTime) { return realTime }
-    return capture.session.isEnd && !SignalMask.has(record.fields.blockedSignals, SIGSETXID)
+    return capture.session.endsWithoutHandler
+      && !SignalMask.has(record.fields.blockedSignals, SIGSETXID)
       && capture.shared.stops.library.take(SIGSETXID, for: capture.installed.signals)
       ? SIGSETXID : 0
   }

@@ -33,7 +33,7 @@ extension Capture {
   @_noLocks
   func armTimer(milliseconds: Int) {
     guard session.hasFaultStack else { return }
-    session.time.left.begin(milliseconds: milliseconds, at: clock)
+    session.time.remaining.begin(milliseconds: milliseconds, at: clock)
     if session.time.isTicking { return }
     session.time.isTicking = WatchdogTimer.set(
       session.time.timer, milliseconds: WatchdogTime.tick, interval: WatchdogTime.tick)
@@ -49,7 +49,7 @@ extension Capture {
   @_noLocks
   func armTimerOnce(milliseconds: Int) {
     guard session.hasFaultStack else { return }
-    session.time.left.begin(milliseconds: milliseconds, at: clock)
+    session.time.remaining.begin(milliseconds: milliseconds, at: clock)
     session.time.isTicking = false
     _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
   }

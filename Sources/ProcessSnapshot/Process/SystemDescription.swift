@@ -36,7 +36,7 @@ public struct SystemDescription: Sendable, Equatable {
   public var swiftVersion: String?
   /// The output of `uname -n` at launch.
   public var hostName: String?
-  /// The environment variable TZ at launch or, if it was not set, the target of `/etc/localtime` at the crash.
+  /// The environment variable TZ at launch or, if it was not set, the target of `/etc/localtime` at launch.
   public var timeZone: String?
   /// The path, outside the container, of a file that the container runtime has mounted; nil unless the cgroup's path is
   /// `/` or not known.

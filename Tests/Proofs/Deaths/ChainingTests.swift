@@ -179,6 +179,16 @@ import Testing
     #expect(left.snapshots.map { $0.exception?.address } == [0])
   }
 
+  @Test(arguments: BuildConfiguration.dynamic)
+  func aLaterHandlerHasItsMaskAgainAfterTheFirstChanceHandler(_ configuration: BuildConfiguration)
+    async throws
+  {
+    let victim = try await Victim(configuration)
+    let play = try await Play("first-chance-in-later-handler", by: victim, withoutUs: false)
+    #expect(play.handled.standardOutput == "mask kept\nmask kept\n2 calls\n")
+    #expect(play.lines == [])
+  }
+
   /// Another thread may map the page in the meantime: then the fault is not repeated, and all other threads stay
   /// stopped.
   @Test(

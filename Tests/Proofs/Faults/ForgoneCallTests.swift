@@ -26,7 +26,8 @@ import Testing
         ])),
       Group(name: "proc", calls: proc),
       Group(
-        name: "threads", calls: ["tgkill", "sigaltstack", "timer_create", "timer_settime"]),
+        name: "threads",
+        calls: ["tgkill", "sigaltstack", "timer_create", "timer_settime", "timer_delete"]),
       Group(name: "memory", calls: ["process_vm_readv"]),
     ]
   }

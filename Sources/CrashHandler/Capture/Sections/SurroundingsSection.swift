@@ -1,11 +1,10 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes where the process runs (container, time zone, working directory), and its open descriptors.
+/// Writes where the process runs (container, working directory), and its open descriptors.
 ///
-/// Apart from the link `/etc/localtime`, the section reads only names that the kernel itself has in memory, never the
-/// attributes of a file. Otherwise, a file system that does not respond, such as NFS without its server, would delay
-/// the end of the process.
+/// The section reads only names that the kernel itself has in memory, never the attributes of a file. Otherwise, a file
+/// system that does not respond, such as NFS without its server, would delay the end of the process.
 ///
 /// RUNS-DURING-CRASH. Source: proc(5), /proc/pid/fd, cwd, mountinfo.
 @c(pm_write_surroundings) @_noLocks
@@ -45,16 +44,9 @@ extension Capture {
   // MARK: - The system
 
   fileprivate func writeMachine() {
-    let (scratch, known) = (session.scratch, installed.surroundings)
-    guard !proc.isMissing else { return }
+    guard installed.surroundings.mayBeContainer, !proc.isMissing else { return }
     writer.startMap(.system)
-    if !known.hasTimeZone, !known.isHidden {
-      let target = unsafe proc.link(ProcReader.characters("/etc/localtime"), in: scratch)
-      if target.count > 0 {
-        writer.property(.timeZone, target.prefixOfCharacters(256))
-      }
-    }
-    if known.mayBeContainer { writeContainerMount() }
+    writeContainerMount()
     writer.end()
   }
 
