@@ -245,8 +245,8 @@ struct DumpConversion: ~Copyable {
   /// Summarizes a stored report; if `isAnalysed` is true, also analyzes it and adds it to the index.
   ///
   /// - Parameters:
-  ///   - source: the symbol files that the report's names came from. The stack walk uses the same files, so that it
-  ///     finds the same stack. Without the unwind tables in these files, the walk would end earlier.
+  ///   - source: the symbol files from which the names in the report came. The stack walk for the summary uses the
+  ///     unwind tables in these files too, without which it would find fewer frames.
   func summarize(
     _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, source: SymbolSource?
   ) -> ProcessedDump.Summary {

@@ -119,8 +119,8 @@ extension Directory {
 
   /// The metadata of a report; nil if there is none or it is damaged.
   ///
-  /// - Throws: also for a file of another kind and for a file that this user may not read, because such a file may
-  ///   say that the server has the report.
+  /// - Throws: also if the metadata file is not a regular file, or if this user may not read it. If nil were returned,
+  ///   the report might be sent again, although the file may record that the server has it.
   private func knownMetadata(of id: ReportID) throws(CrashReportDatabaseError) -> ReportMetadata? {
     if let metadata = try metadata(of: id) { return metadata }
     let name = StoredReport.metadataName(id)

@@ -1,6 +1,6 @@
-// The system calls that crash code makes, with one function for each. Unless stated otherwise, a function returns the
-// kernel's result: a value that is not negative, or -errno. No function changes errno, takes a lock or is a
-// cancellation point.
+// Functions for the system calls that crash code makes; a call with several uses has several functions. Unless stated
+// otherwise, a function returns the kernel's result: a value that is not negative, or -errno. No function changes errno,
+// takes a lock or is a cancellation point.
 //
 // This header includes no header that defines a system struct. Otherwise both this module and Glibc would define
 // structs such as struct stat, and the compiler could reject their members in a program that imports only Glibc.
@@ -149,7 +149,8 @@ struct pm_file_status {
   uint64_t inode;
   uint64_t links;
 };
-// struct stat: st_dev 0 (8), st_ino 8 (8); st_nlink 16 (8) on x86_64, 20 (4) on arm64.
+// The offsets (and sizes) of fields in struct stat: st_dev 0 (8), st_ino 8 (8); st_nlink 16 (8) on x86_64, 20 (4) on
+// arm64.
 PM_INLINE void pm_read_status(const uint64_t *raw, struct pm_file_status *status) {
   status->device = raw[0];
   status->inode = raw[1];

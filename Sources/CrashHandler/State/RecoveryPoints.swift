@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Where the handler continues after a fault inside the handler, or after a system call that hangs.
+/// Where the handler continues after a fault inside the handler, or when a section or the dump takes too long.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread, and on a thread that takes a dump of a process that has not crashed.
 @safe

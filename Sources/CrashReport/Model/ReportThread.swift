@@ -21,7 +21,7 @@ extension CrashReport {
 
   /// A task of Swift concurrency, and the suspended asynchronous functions in it.
   package struct Task: Sendable {
-    /// The task's fields; nil if the task's memory is not in the dump.
+    /// The task's fields; nil if the dump lacks the memory of the task, or if that memory cannot be interpreted.
     package var fields: TaskSnapshot.Fields?
     /// The suspended callers, without functions that the compiler and the runtime add.
     package var calls: AsyncCalls

@@ -33,7 +33,8 @@ package struct TaskRuntime: Sendable, Equatable {
   package var taskSize: UInt64
   /// The functions with which the runtime starts a task that calls a closure.
   package var adapters: [UInt64]
-  /// The place of a task's contexts; nil if the program has begun no context.
+  /// Where a task stores its `withContext` values; nil if that is not known, for example because no task has called
+  /// `withContext` yet.
   package var contexts: ContextPlace?
 
   /// The place of the value that `withContext` stores in a task's list of task-local values.

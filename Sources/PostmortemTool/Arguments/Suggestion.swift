@@ -38,8 +38,8 @@ enum Suggestion {
     "--html": "postmortem show --html, or postmortem dashboard",
   ]
 
-  /// A hint that names the option that the user probably meant, or the subcommand that has such an option; nil if there
-  /// is no suggestion.
+  /// A hint that names the option that the user probably meant, or the subcommand that does what the option does in
+  /// other tools; nil if there is no suggestion.
   static func option(_ word: String, among known: [String]) -> String? {
     if let meant = options[word]?.first(where: known.contains) {
       return "; did you mean '\(meant)'?"
