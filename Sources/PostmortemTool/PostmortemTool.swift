@@ -118,7 +118,7 @@ struct PostmortemTool {
       variable POSTMORTEM_DATABASE, or as an argument that contains a slash.
 
         postmortem list               list the crashes
-        postmortem show               show the newest crash; also: show ID, PID or PROGRAM
+        postmortem show               show the newest crash, or an ID, PID or PROGRAM
         postmortem help SUBCOMMAND    describe a subcommand
 
       Aliases: ls (list), info (show), rm (delete). Each subcommand accepts --shared-with GROUP, for a database that \

@@ -14,18 +14,18 @@ enum ListCommand: Subcommand {
 
     On a terminal, prints a table that fits its width: the beginning of the ID, age, program, crash and location. \
     The last line counts reports, waiting dumps and uploads. To a pipe or file, prints a line for each report, with \
-    columns that two spaces separate: ID; state (new, pending or completed); time in UTC; signal; program and \
-    version; cause; location; and the state of the upload, if known: uploading; uploaded, and the server's ID; \
-    skipped, and why; the time of the next attempt, and why the last one failed. "-" means that a value is not \
-    known. More lines count the dumps that wait to be processed (see postmortem process), and those that could not \
-    be processed and are in quarantine.
+    two spaces between columns: ID; state (new, pending or completed); time in UTC; signal; program and version; \
+    cause; location; and the state of the upload, if any: uploading; uploaded, and the server's ID; skipped, and \
+    why; the time of the next attempt, and why the last one failed. "-" means that a value is not known. More lines \
+    count the dumps that wait to be processed (see postmortem process), and those that could not be processed and \
+    are in quarantine.
 
     With --group, groups the crashes of one program with one signature (Docs/Reference/Signatures.md), most frequent \
     first. Each group has its count, its first and last time, and its versions.
 
     The facts of a report are determined when it is created, and stored in the file reports.index of the database. A \
-    report that is missing there is read once, in a separate process, with names as postmortem show finds them. You \
-    can delete the file.
+    report that is missing there is read once, in a separate process, with names as postmortem show finds them. The \
+    file can be deleted.
     """
   static let options: [CommandOption] = [
     .database,

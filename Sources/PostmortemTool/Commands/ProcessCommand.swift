@@ -12,12 +12,12 @@ enum ProcessCommand: Subcommand {
 
     Prints one line for each dump. A dump that fails is kept and tried again next time. It is moved to \
     DIR/quarantine after the third failure, or on the third attempt if the attempt before ended this command. A \
-    program does the same for itself with processIntermediateDumps(); this command is for programs that do not do \
-    so, or have not done so yet. Afterwards the command deletes excess reports: see postmortem prune.
+    program does the same for itself with processIntermediateDumps(); this command is for programs that do not, or \
+    have not yet. Afterwards the command deletes excess reports: see postmortem prune.
 
-    A dump that may be in use is left for a later call, and its line shows why and until when. Either the process \
-    that writes it is alive, or nothing shows that it has exited; or another converter is working on the dump. If \
-    root runs the command on a directory of another user, it uses that user's file permissions.
+    A dump that may be in use is left for a later call, and its line shows why and until when: the process that \
+    writes it is alive, nothing shows that the process has exited, or another converter is working on the dump. If \
+    root runs the command on a directory of another user, the command uses that user's file permissions.
     """
   static let options: [CommandOption] = [
     .database, .create,

@@ -15,7 +15,7 @@ enum SymbolsCommand: Subcommand {
       DIR/.build-id/ab/cdef....debug  symbol table and debug information, without
                                       code and data. postmortem show --symbols DIR
                                       reads it, and so do gdb (set
-                                      debug-file-directory DIR), LLDB and debuginfod.
+                                      debug-file-directory DIR), LLDB, debuginfod.
       DIR/NAME/DEBUGID/NAME.sym       Breakpad's text: functions, lines, inlined
                                       calls and call frame information. DIR is the
                                       symbol store of minidump_stackwalk and of

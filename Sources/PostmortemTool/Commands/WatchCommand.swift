@@ -26,7 +26,7 @@ enum WatchCommand: Subcommand {
     """
   static let options: [CommandOption] = [
     .database,
-    .json("print one JSON object per line, as an element of postmortem process --json"),
+    .json("print one JSON object per line, like the elements of postmortem process --json"),
     CommandOption("--count", value: "N", "exit after N reports have been created"),
     CommandOption(
       "--cores", value: "DIR", completing: .directory,
