@@ -58,7 +58,7 @@ extension CommandOption {
   static let since = CommandOption(
     "--since", value: "WHEN", completing: .words(["yesterday", "today", "1h", "7d"]),
     "leave out crashes before this time: yesterday, today, an age (90m, 7d, 1d12h, \"2 hours ago\"), or a date in "
-      + "UTC, with or without a time of day, in the format of JSON output too")
+      + "UTC, with or without a time of day. Times from JSON output are accepted")
 
   static let until = CommandOption(
     "--until", value: "WHEN", completing: .words(["yesterday", "today", "1h", "7d"]),
@@ -95,7 +95,7 @@ extension CommandOption {
 
   static let color = CommandOption(
     "--color", value: "WHEN", completing: .words(["always", "never", "auto"]),
-    "when to use color: always, never, or auto (default: auto, which is on a terminal unless NO_COLOR is set)"
+    "when to use color: always, never, or auto (the default: on a terminal, unless NO_COLOR is set)"
   )
 
   static let quiet = CommandOption("-q, --quiet", "do not print progress or remarks")

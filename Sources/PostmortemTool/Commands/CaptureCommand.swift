@@ -40,13 +40,15 @@ enum CaptureCommand: Subcommand {
     CommandOption(
       "--timeout", value: "SECONDS",
       "how long to wait for the dump (default: 10). The handler ignores a request during a crash or another dump; "
-        + "if the command detects one, it waits up to 3 seconds until that one is finished"),
+        + "the command waits up to 3 seconds for the end of one that it detects"),
     .json("print one JSON object, with what process --json prints for a dump"),
   ]
   static let operands = Operands(1...1, "PID", completing: .processID)
   static let closing = """
-    Must run as the process's user or as root. Exit status: 0 if there is a report of a complete dump; 1 if there is \
-    no report, or only one of a truncated dump; 64 usage error.
+    Run this command as the process's user or as root.
+
+    Exit status: 0 if there is a report of a complete dump; 1 if there is no report, or only one of a truncated \
+    dump; 64 for a usage error.
     """
 
   /// The maximum number of seconds that a dump takes with the default time limit.

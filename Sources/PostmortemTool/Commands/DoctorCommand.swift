@@ -30,7 +30,7 @@ enum DoctorCommand: Subcommand {
   static let operands = Operands(0...1, "PID", completing: .processID)
   static let closing = """
     Exit status: 0 if there is no problem; 1 if there is one, the process cannot be examined (with --json, standard \
-    output is empty then), or no process was found; 64 usage error.
+    output is empty then), or no process was found; 64 for a usage error.
     """
 
   /// The result of the examination as JSON.

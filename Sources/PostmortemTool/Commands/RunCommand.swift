@@ -48,7 +48,7 @@ enum RunCommand: Subcommand {
 
     Exit status: that of the program. If a signal killed the program, this command ends with the same signal \
     (without a core file of its own) or, as the first process of a container, exits with 128 plus the signal's \
-    number. 126 if the program cannot be executed; 127 if it is not found; 64 usage error. The processing of dumps \
+    number. 126 if the program cannot be executed; 127 if it is not found; 64 for a usage error. The processing of dumps \
     does not change the exit status.
     """
 

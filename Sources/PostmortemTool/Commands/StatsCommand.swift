@@ -13,9 +13,9 @@ enum StatsCommand: Subcommand {
     Counts the contents of a database, and shows its most frequent crashes.
 
     Prints the number and size of the dumps that wait to be processed (finished), of those that belong to running \
-    processes or were left by dead ones (locked), of those that are being processed or were returned (claimed), of \
-    the quarantine, and of the reports by state. Also prints the client ID, whether uploads are enabled, and the \
-    five most frequent signatures (for all of them: postmortem list --group). Changes nothing.
+    processes or were left by dead ones (locked), of those that are being processed or wait for another attempt \
+    (claimed), of the quarantine, and of the reports by state. Also prints the client ID, whether uploads are \
+    enabled, and the five most frequent signatures (for all of them: postmortem list --group). Changes nothing.
     """
   static let options: [CommandOption] = [
     .database,
