@@ -131,7 +131,7 @@ import Testing
     #expect(run.end.exitCode == 1, "\(run)")
     #expect(
       run.standardError.contains(
-        order == "exec" ? "has no crash handler" : "does not catch signal"),
+        order == "exec" ? "has no crash handler" : "no longer catches signal"),
       "\(run)")
     try victim.ask("alive")
   }
