@@ -13,11 +13,11 @@ struct PostmortemTool {
   static let groups: [(title: String, subcommands: [any Subcommand.Type])] = [
     ("Read reports", [ListCommand.self, ShowCommand.self, DebugCommand.self, StatsCommand.self]),
     (
-      "Make reports",
+      "Create reports",
       [ProcessCommand.self, WatchCommand.self, RunCommand.self, CaptureCommand.self]
     ),
-    ("Keep and send", [DeleteCommand.self, PruneCommand.self, UploadCommand.self]),
-    ("For many databases", [DashboardCommand.self, ExportCommand.self]),
+    ("Delete and upload", [DeleteCommand.self, PruneCommand.self, UploadCommand.self]),
+    ("Across databases", [DashboardCommand.self, ExportCommand.self]),
     ("Symbols and logs", [SymbolsCommand.self, SymbolicateCommand.self, InspectCommand.self]),
     (
       "Help",
@@ -54,7 +54,9 @@ struct PostmortemTool {
 
   private static func dispatch(_ words: [String]) throws {
     let (name, rest) = try leading(words)
-    guard let name else { throw ToolError.usage("no subcommand", help: help, printsHelp: true) }
+    guard let name else {
+      throw ToolError.usage("missing subcommand", help: help, printsHelp: true)
+    }
     switch name {
     case "--help", "-h": return Terminal.print(help)
     case "help":
@@ -98,7 +100,7 @@ struct PostmortemTool {
     if let found { return found }
     let known = subcommands.map { $0.name } + ["help", "--help", "--version"]
     let hint = Suggestion.subcommand(name) ?? Suggestion.text(for: name, among: known)
-    throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'\(hint)", help: help)
+    throw ToolError.usage("unknown subcommand '\(name.escapedForMessage)'\(hint)", help: help)
   }
 
   static var help: String {
@@ -108,24 +110,23 @@ struct PostmortemTool {
         + group.subcommands.map { "  \($0.name.padded(to: width))  \($0.summary)\n" }.joined()
     }
     let parts = [
-      "Shows what crashed processes left behind.\n",
+      "Creates, shows and uploads the reports of crashed processes.\n",
       "Usage: postmortem [-d DIR] SUBCOMMAND [OPTION...] [ARGUMENT...]\n",
     ]
     let end = """
-      The database is the directory that the program gives to startHandler(database:). Name it by -d DIR, by \
-      the variable POSTMORTEM_DATABASE, or as an argument with a slash in it.
+      The database is the directory that the program passes to startHandler(database:). Name it with -d DIR, with the \
+      variable POSTMORTEM_DATABASE, or as an argument that contains a slash.
 
-        postmortem list               which crashes there are
-        postmortem show               the newest crash; also: show ID, PID or PROGRAM
-        postmortem help SUBCOMMAND    all about one of them
+        postmortem list               list the crashes
+        postmortem show               show the newest crash, or an ID, PID or PROGRAM
+        postmortem help SUBCOMMAND    describe a subcommand
 
-      Other names: ls (list), info (show), rm (delete). Each subcommand takes --shared-with GROUP, for a \
-      database to which the members of that group may write (HandlerOptions.sharedGroup). With --json an \
-      error is a JSON object too, on one line of standard error, with error and exitStatus.
+      Aliases: ls (list), info (show), rm (delete). Each subcommand accepts --shared-with GROUP, for a database that \
+      the members of GROUP may write to (HandlerOptions.sharedGroup). With --json, an error is printed as a JSON \
+      object too: one line on standard error, with error and exitStatus.
 
-      Exit status: 0 done, 1 failed, 2 done except what is left for later or \
-      could not be read, 64 wrong usage; postmortem \
-      run ends as its command does.
+      Exit status: 0 success; 1 failure; 2 success, except for what was left for later or could not be read; 64 usage \
+      error. postmortem run exits as its command does.
       """
     return (parts + lines + [HelpText.paragraphs(end)]).joined(separator: "\n")
   }

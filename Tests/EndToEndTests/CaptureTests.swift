@@ -131,7 +131,7 @@ import Testing
     #expect(run.end.exitCode == 1, "\(run)")
     #expect(
       run.standardError.contains(
-        order == "exec" ? "has no crash handler" : "does not catch signal"),
+        order == "exec" ? "has no crash handler" : "no longer catches signal"),
       "\(run)")
     try victim.ask("alive")
   }
@@ -142,7 +142,7 @@ import Testing
     let waiting = try victim("waiting")
     let refused = try await tool("capture", "\(waiting.processID)", "--timeout", "1")
     #expect(refused.end.exitCode == 1, "\(refused)")
-    #expect(refused.standardError.contains("nothing was sent"), "\(refused)")
+    #expect(refused.standardError.contains("no signal was sent"), "\(refused)")
     try waiting.send("still here")
     var other: String?
     try waiting.waitForLine { line in
@@ -231,7 +231,7 @@ import Testing
       doctor = try await tool("doctor", "\(victim.processID)")
     }
     #expect(doctor.end.exitCode == 0, "\(doctor)")
-    #expect(doctor.standardOutput.contains("killed now, it would leave "), "\(doctor)")
+    #expect(doctor.standardOutput.contains("a SIGKILL now would leave "), "\(doctor)")
     #expect(doctor.standardOutput.contains("it has no heartbeats") == !hasBeats, "\(doctor)")
     victim.kill()
     let process = try await tool("process", database)

@@ -95,7 +95,7 @@ import Testing
     #expect(try run("list", "/dev/null").errors == "postmortem: /dev/null: Not a directory\n")
     #expect(
       try run("list", "/proc/self/fd").errors.contains(
-        "neither dumps nor reports; give the directory that was given to startHandler"))
+        "neither dumps nor reports; name the directory that the program passes to startHandler"))
     let since = try run("list", directory, "--since", "whenever").errors
     #expect(since.contains("--since: 'whenever' is neither an age (90m, 12h, 7d, "))
     #expect(!(try run("show", "-x", dump).errors.contains("did you mean")))
@@ -103,7 +103,7 @@ import Testing
       try run("symbolicate", "/dev/null").errors.contains("/dev/null: not a regular file"))
     #expect(
       try run("symbolicate", dump).errors.contains(
-        "\(dump): no crash summary: it has no lines 'postmortem[PID]: crash-summary'"))
+        "\(dump): no crash summary: there is no line 'postmortem[PID]: crash-summary'"))
   }
 
   /// A dump that has only its header.

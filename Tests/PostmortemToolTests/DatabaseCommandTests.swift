@@ -68,7 +68,7 @@ import Testing
     #expect(try await run("process", database).end.exitCode == 0)
     #expect(try await statistics().quarantine == StatsCommand.Amount(count: 1, bytes: 3))
     let text = try await run("list", database).standardOutput
-    #expect(text.contains("1 dump that could not be processed lies in quarantine"), "\(text)")
+    #expect(text.contains("1 dump could not be processed and is in quarantine"), "\(text)")
     #expect(text.contains(database + "/quarantine"))
   }
 
@@ -128,7 +128,7 @@ import Testing
     }
     let child = try await run("process", database, "--json")
     #expect(child.end.exitCode == 2)
-    #expect(child.standardError.contains("2 of 2 dumps are left for later"))
+    #expect(child.standardError.contains("2 of 2 dumps were left for later"))
     let entries = try JSONDecoder().decode(
       [ProcessedEntry].self, from: Data(child.standardOutput.utf8))
     #expect(entries.map(\.outcome) == ["left", "left"])
@@ -251,7 +251,8 @@ import Testing
     let early = try await show(database)
     // `show` reads the unconverted dump.
     #expect(early.end.exitCode == 0 && early.standardOutput.contains("SIGABRT"), "\(early)")
-    #expect(early.standardError.contains("not a report yet; postmortem process \(database) makes"))
+    #expect(
+      early.standardError.contains("not a report yet; postmortem process \(database) converts"))
     let processed = try await run("process", database)
     try await crash()
     _ = try await run("process", database)
@@ -280,7 +281,7 @@ import Testing
     // The word is no ID, but may name a program.
     #expect(try await show(database, "xyz").end.exitCode == 1)
     #expect(
-      try await show(ids[0]).standardError.contains("write --database DIR, or set POSTMORTEM"))
+      try await show(ids[0]).standardError.contains("use --database DIR, or set POSTMORTEM"))
     #expect(try await show(database, ids[0], "x").end.exitCode == 64)
     let list = try await ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"), ["list"], in: directory.path,
@@ -391,7 +392,7 @@ import Testing
     let path = directory.path + "/home"
     let child = try await run(command, path)
     #expect(child.end.exitCode == 1)
-    #expect(child.standardError.contains("neither dumps nor reports; write --create"))
+    #expect(child.standardError.contains("neither dumps nor reports; use --create"))
     #expect(directory.names("home") == ["pending"])
     guard command == "process" else { return }
     #expect(try await run(command, path, "--create").end.exitCode == 0)
@@ -401,7 +402,7 @@ import Testing
     #expect(directory.names("new").contains("pending-serialized-dumps"))
     let deep = try await run(command, directory.path + "/missing/new", "--create")
     #expect(deep.end.exitCode == 1)
-    #expect(deep.standardError.contains("/missing/new: cannot be made: No such file"))
+    #expect(deep.standardError.contains("/missing/new: cannot be created: No such file"))
   }
 
   @Test func jsonHasNoCharactersThatSteerATerminal() throws {

@@ -64,7 +64,7 @@ import Testing
     }
     let twice = try await run(["list", "-d", "db", "./db"])
     #expect(twice.end.exitCode == 64 && twice.standardError.contains("two databases"))
-    #expect(try await run(["list"]).standardError.contains("write --database DIR, or set POSTM"))
+    #expect(try await run(["list"]).standardError.contains("use --database DIR, or set POSTM"))
   }
 
   /// A directory with a name like an ID, such as `5c0a`, does not change the meaning of the ID.
@@ -92,7 +92,7 @@ import Testing
   /// Scripts for version 1.0.0 name a directory by a plain word.
   @Test func oldFormsWorkAndAreWarnedOf() async throws {
     let id = try await makeReport(in: "db")
-    let warning = "'db' is taken as a directory, as in version 1.0.0: write ./db or --database db"
+    let warning = "'db' is treated as a directory, as in version 1.0.0: use ./db or --database db"
     for words in [
       ["list", "db"], ["show", "db"], ["show", "db", id], ["process", "db"], ["stats", "db"],
       ["export", "db"], ["prune", "db"], ["debug", "db", "--print"], ["stats", "db", "--html"],
@@ -109,7 +109,7 @@ import Testing
     for words in [["list", "named"], ["show", "named"], ["show", "named", other]] {
       let child = try await run(words, variable: database)
       #expect(child.end.exitCode == 0 && child.standardOutput.contains(other), "\(child)")
-      #expect(child.standardError.contains("'named' is taken as a directory"), "\(child)")
+      #expect(child.standardError.contains("'named' is treated as a directory"), "\(child)")
     }
     // Errors stay objects with --json, and so do warnings.
     let json = try await run(["list", "db", "--json"])
@@ -125,8 +125,8 @@ import Testing
     let id = try await makeReport(in: "db")
     for (words, status, text) in [
       (["show", "/nonexistent"], 1, "/nonexistent: No such file or directory"),
-      (["show", "4c67", "5c0a"], 64, "unexpected argument '5c0a': one report at a time"),
-      (["show", "4c67zz"], 1, "no report 4c67zz: no ID begins so, and no process ID or program"),
+      (["show", "4c67", "5c0a"], 64, "unexpected argument '5c0a': only one report at a time"),
+      (["show", "4c67zz"], 1, "no report 4c67zz: it matches no ID, process ID or program"),
       (["inspect", "db/pending/\(id).dmp"], 1, "this is a minidump: postmortem show db/pending/"),
       (["delete", "nonsense"], 64, "'nonsense' is not a report ID"),
       (["delete"], 64, "argument: ID"),

@@ -72,7 +72,7 @@ import Testing
     for day in [400, 19_999, 80_000] as [Int64] { overview.add(try Self.report(day: day)) }
     let now = Timestamp(seconds: 20_000 * 86_400)
     #expect(overview.shownDays(now: now) == 19_910...19_999)
-    #expect(Self.page(overview).contains("2 reports are of other days."))
+    #expect(Self.page(overview).contains("2 reports are from other days."))
     var late = CrashOverview()
     late.add(try Self.report(day: 100_000))
     #expect(late.shownDays(now: now).upperBound == 20_001)

@@ -109,7 +109,7 @@ import Testing
     _ = try await crash(name)
     let child = try await run("show", name)
     #expect(child.end.exitCode == 1, "\(child)")
-    #expect(child.standardError.contains("write the ID \(id) or --program \(name)"), "\(child)")
+    #expect(child.standardError.contains("use the ID \(id) or --program \(name)"), "\(child)")
     #expect(try await shown("--program", name) != id)
     #expect(try await shown(String(id.prefix(8))) == id)
   }
@@ -127,7 +127,7 @@ import Testing
     #expect(newest.standardOutput.contains(id), "\(newest)")
     #expect(
       newest.standardError
-        == "postmortem: this dump is not a report yet; postmortem process makes it one: \(dump)\n")
+        == "postmortem: this dump is not a report yet; postmortem process converts it: \(dump)\n")
     for word in ["worker", process, id] { #expect(try await shown(word) == id) }
     #expect(try await shown(String(id.prefix(8))) == id)
     #expect(try await shown("web") == old)

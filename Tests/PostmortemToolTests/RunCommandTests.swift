@@ -41,7 +41,7 @@ import Testing
   @Test func withoutADatabaseItSaysThatNoDumpIsProcessed() async throws {
     let child = try await run(shell("echo done; exit 3"))
     #expect(child.end.exitCode == 3 && child.standardOutput == "done\n")
-    #expect(child.standardError.contains("no database is named"), "\(child.standardError)")
+    #expect(child.standardError.contains("no database given"), "\(child.standardError)")
     #expect(child.standardError.contains("--database DIR"))
   }
 

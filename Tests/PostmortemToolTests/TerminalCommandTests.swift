@@ -77,12 +77,12 @@ import Testing
       waiting.text == "No reports, 1 dump waits to be processed: postmortem process\n", "\(waiting)"
     )
     let shown = try await onTerminal("show")
-    #expect(shown.text.contains("not a report yet; postmortem process makes it one"), "\(shown)")
+    #expect(shown.text.contains("not a report yet; postmortem process converts it"), "\(shown)")
     let processed = try await onTerminal("process")
     #expect(processed.text.hasPrefix("ID        PROGRAM"), "\(processed)")
-    #expect(processed.text.contains("\n1 report made; read it with: postmortem show "))
+    #expect(processed.text.contains("\n1 report created; read it with: postmortem show "))
     let again = try await onTerminal("process")
-    #expect(again.text == "No dumps waiting; 1 report: postmortem list.\n" && again.status == 0)
+    #expect(again.text == "No dumps are waiting; 1 report: postmortem list.\n" && again.status == 0)
     #expect(try await onTerminal("process", "--quiet").text == "")
     for width in [80, 200] {
       let list = try await onTerminal("list", width: width).text.split(separator: "\n")
@@ -103,7 +103,7 @@ import Testing
     let dry = try await onTerminal("prune", "--older-than", "0", "--dry-run").text
     #expect(dry.hasSuffix("\nWould delete 1 report; 0 reports left.\n"), "\(dry)")
     let enabled = try await onTerminal("upload", "--enable").text
-    #expect(enabled == "Uploads from \(database) are allowed from now on.\n")
+    #expect(enabled == "Uploads from \(database) are now allowed.\n")
     let page = try await onTerminal("dashboard", "-o", "page.html").text
     #expect(page == "Wrote page.html: 1 report, with 1 pages in page.html.reports/.\n", "\(page)")
   }

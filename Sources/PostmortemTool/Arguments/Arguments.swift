@@ -75,7 +75,7 @@ struct Arguments {
     if let option = option(String(parts[0])) {
       if option.value == nil {
         guard parts.count == 1 else {
-          throw usage("\(parts[0]) takes no value, so not '\(word.escapedForMessage)'")
+          throw usage("\(parts[0]) does not take a value: '\(word.escapedForMessage)'")
         }
         flags.insert(option.name)
       } else {
@@ -174,7 +174,7 @@ struct Arguments {
     case "always": return true
     case "never": return false
     case "auto": return self["--output"] == nil && Terminal.usesColor
-    default: throw usage("--color is always, never or auto")
+    default: throw usage("--color must be always, never or auto")
     }
   }
 

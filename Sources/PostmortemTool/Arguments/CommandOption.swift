@@ -53,65 +53,67 @@ struct CommandOption: Sendable {
 extension CommandOption {
   static let database = CommandOption(
     "-d, --database", value: "DIR", completing: .directory,
-    "the database; $POSTMORTEM_DATABASE if not given")
+    "the database (default: $POSTMORTEM_DATABASE)")
 
   static let since = CommandOption(
     "--since", value: "WHEN", completing: .words(["yesterday", "today", "1h", "7d"]),
-    "leave out crashes before this moment: yesterday, today, an age (90m, 7d, 1d12h, \"2 hours ago\"), or a "
-      + "date in UTC with or without a time, as JSON has it too")
+    "leave out crashes before this time: yesterday, today, an age (90m, 7d, 1d12h, \"2 hours ago\"), or a date in "
+      + "UTC, with or without a time of day. Times from JSON output are accepted")
 
   static let until = CommandOption(
     "--until", value: "WHEN", completing: .words(["yesterday", "today", "1h", "7d"]),
-    "leave out crashes after this moment")
+    "leave out crashes after this time")
 
   static let program = CommandOption(
-    "--program", value: "NAME", completing: .program, "leave out other programs")
+    "--program", value: "NAME", completing: .program, "leave out reports of other programs")
 
   static let processID = CommandOption(
-    "--pid", value: "PID", "leave out other processes")
+    "--pid", value: "PID", "leave out reports of other processes")
 
   static let symbols = CommandOption(
     "--symbols", value: "DIR", completing: .directory,
-    "look here too for files of the same builds: under any name in it, as .build-id/xx/yyyy.debug, or by "
-      + "their whole path; may be given more than once")
+    "also search DIR for files of the same builds: in DIR itself under any name, as .build-id/xx/yyyy.debug, or "
+      + "under their full path; may be given more than once")
 
   static let sanitize = CommandOption(
     "--sanitize",
-    "leave out what may be a secret: memory except stacks, in stacks and registers everything except "
-      + "addresses and numbers below 4,096, vector registers, arguments, annotations, breadcrumbs, thread "
-      + "names, messages that hold values")
+    "leave out data that may be secret: memory except stacks; everything in stacks and registers except addresses "
+      + "and numbers below 4,096; vector registers; arguments; annotations; breadcrumbs; thread names; messages "
+      + "that contain values")
 
   static let noMemory = CommandOption(
-    "--no-memory", "the same, and stacks too; frames are still there")
+    "--no-memory", "like --sanitize, but leave out stack memory too; the frames are kept")
 
   static let spool = CommandOption(
     "--spool", value: "DIR", completing: .directory,
-    "where to keep a core file for as long as the command runs that comes from a pipe or is compressed; "
-      + "$TMPDIR, or else /var/tmp, if not given")
+    "the directory for a temporary copy of a core file that comes from a pipe or is compressed (default: $TMPDIR, "
+      + "or else /var/tmp)")
 
   static let output = CommandOption(
     "-o, --output", value: "FILE", completing: .file,
-    "write to FILE, which is replaced if it exists")
+    "write to FILE, and replace it if it exists")
 
   static let color = CommandOption(
     "--color", value: "WHEN", completing: .words(["always", "never", "auto"]),
-    "always, never, or auto, the default: on a terminal unless NO_COLOR is set")
+    "when to use color: always, never, or auto (the default: on a terminal, unless NO_COLOR is set)"
+  )
 
-  static let quiet = CommandOption("-q, --quiet", "print no progress and no remarks")
+  static let quiet = CommandOption("-q, --quiet", "do not print progress or remarks")
 
   static let create = CommandOption(
-    "--create", "make a database of a directory that has neither dumps nor reports, or is missing")
+    "--create",
+    "create the database if the directory does not exist, or has neither dumps nor reports")
 
   static let yes = CommandOption(
-    names: ["-y", "-f", "--force", "--yes"], "do not ask on a terminal")
+    names: ["-y", "-f", "--force", "--yes"], "do not ask for confirmation on a terminal")
 
   static func json(_ text: String) -> CommandOption { CommandOption("--json", text) }
 
   /// The options that every subcommand has, which help lists once.
   static let shared = [
-    CommandOption("-h, --help", "print the help of a subcommand"),
+    CommandOption("-h, --help", "print help for the subcommand"),
     CommandOption(
       "--shared-with", value: "GROUP",
-      "use databases to which the members of a group may write (HandlerOptions.sharedGroup)"),
+      "allow databases that the members of GROUP may write to (HandlerOptions.sharedGroup)"),
   ]
 }

@@ -76,8 +76,8 @@ extension Arguments {
     }
     guard !InputFile.isDirectory(first) else {
       throw usage(
-        "'\(first)' may be the directory ./\(first) or a report's ID: write --database \(first), or "
-          + "--database \(path.quotedForShell) for the ID")
+        "'\(first)' may be the directory ./\(first) or a report ID: use --database \(first) for the "
+          + "directory, or --database \(path.quotedForShell) for the ID")
     }
     return (path, operands[...])
   }
@@ -86,16 +86,16 @@ extension Arguments {
   func warnOfWord(_ word: String) {
     let quoted = ("./" + word).quotedForShell
     warn(
-      "'\(word.escapedForMessage)' is taken as a directory, as in version 1.0.0: write \(quoted) or "
-        + "--database \(word.quotedForShell); from version 2.0 on a word without a slash is none")
+      "'\(word.escapedForMessage)' is treated as a directory, as in version 1.0.0: use \(quoted) or "
+        + "--database \(word.quotedForShell); version 2.0 will require a slash in it")
   }
 
   func missingDatabase() -> ToolError {
-    usage("no database: write --database DIR, or set \(ReportDatabase.variable)")
+    usage("no database given: use --database DIR, or set \(ReportDatabase.variable)")
   }
 
   func twice(_ path: String) -> ToolError {
-    usage("two databases: --database and '\(path.escapedForMessage)'")
+    usage("two databases given: --database and '\(path.escapedForMessage)'")
   }
 
   func requiredDatabase() throws(ToolError) -> String {

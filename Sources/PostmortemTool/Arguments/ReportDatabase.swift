@@ -47,7 +47,7 @@ enum ReportDatabase {
       let ids = reports.map(\.id).sorted().prefix(8).map(\.description).joined(separator: ", ")
       throw ToolError(
         path: path,
-        "\(reports.count) reports begin with \(text): \(ids)"
+        "\(reports.count) report IDs begin with \(text): \(ids)"
           + (reports.count > 8 ? ", ..." : ""))
     }
     return report
@@ -77,7 +77,7 @@ enum ReportDatabase {
   ///   neither dumps nor reports.
   static func place(_ path: String, creating: Bool) throws(ToolError) -> String {
     if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
-      throw ToolError(path: path, "cannot be made: \(ToolError.text(errno))")
+      throw ToolError(path: path, "cannot be created: \(ToolError.text(errno))")
     }
     let place = try place(path)
     let hasReports = StoredReport.State.allCases.allSatisfy {
@@ -87,14 +87,14 @@ enum ReportDatabase {
     else {
       throw ToolError(
         path: path,
-        "not a crash database: it has neither dumps nor reports; write --create to make it one")
+        "not a crash database: it has neither dumps nor reports; use --create to create one here")
     }
     return place
   }
 
   /// The error text for a directory without a database.
   static let notOne =
-    "not a crash database: it has neither dumps nor reports; give the directory that was given to "
+    "not a crash database: it has neither dumps nor reports; name the directory that the program passes to "
     + "startHandler(database:)"
 
   /// Counts the dumps that wait to be processed; nil if the database has no directory of dumps.

@@ -4,16 +4,17 @@ internal import Foundation
 extension CommandOption {
   static let dsn = CommandOption(
     "--dsn", value: "DSN",
-    "send Sentry's envelopes to a project there, or at a server that speaks its protocol: "
+    "send Sentry envelopes to this project, at Sentry or at a server that supports its protocol: "
       + "https://KEY@HOST/PROJECT")
 
   static let headerFile = CommandOption(
-    "--header-file", value: "FILE", completing: .file, "HTTP headers, 'Name: value' a line")
+    "--header-file", value: "FILE", completing: .file,
+    "a file with HTTP headers, one 'Name: value' per line")
 
   static let wholeReports = CommandOption(
     "--whole-reports", value: "N",
-    "send so many reports of a signature whole in an hour, and the others as a count without minidumps; for a "
-      + "server that takes a form without one")
+    "send at most N complete reports of a signature per hour, and the others as a count without minidumps; for a "
+      + "server that accepts a form without a minidump")
 }
 
 extension UploadTarget {
@@ -28,7 +29,7 @@ extension UploadTarget {
     case (let url?, nil): try self.init(url: url, options: options)
     case (nil, let dsn?): try self.init(dsn: dsn, options: options)
     case (nil, nil): return nil
-    case (_?, _?): throw arguments.usage("\(urlOption) and --dsn exclude each other")
+    case (_?, _?): throw arguments.usage("\(urlOption) and --dsn cannot be used together")
     }
   }
 }
@@ -73,7 +74,7 @@ enum UploadFiles {
     let text = String(decoding: try InputFile.bytes(of: path), as: UTF8.self)
     for line in text.split(whereSeparator: \.isNewline) {
       guard let (name, value) = namedValue(String(line), separator: ":") else {
-        throw ToolError(path: path, "a line that is not 'Name: value'")
+        throw ToolError(path: path, "a line does not have the form 'Name: value'")
       }
       headers[name] = String(value.drop { $0 == " " })
     }
@@ -86,7 +87,7 @@ enum UploadFiles {
     let line = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
     guard (1...4096).contains(line.count), line.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw ToolError(
-        path: path, "the first line must be 1 to 4096 printable ASCII characters without blanks")
+        path: path, "the first line must be 1 to 4096 printable ASCII characters without spaces")
     }
     return String(decoding: line, as: UTF8.self)
   }

@@ -8,44 +8,47 @@ internal import PendingDumps
 /// The subcommand `postmortem capture PID`.
 enum CaptureCommand: Subcommand {
   static let name = "capture"
-  static let summary = "make a report of a running process without stopping it"
+  static let summary = "create a report of a running process without stopping it"
   static let usage = ["[OPTION...] PID"]
   static let discussion = """
-    Makes the crash handler of a running process take a dump; the process continues.
+    Requests a dump from the crash handler of a running process. The process continues.
 
-    Sends the signal by which the handler stops threads, with a request. The thread that gets it writes the dump, \
-    which takes milliseconds and stops only that thread: a call of poll, epoll_wait or nanosleep that it was in may \
-    end with EINTR. Of the other threads, those that wait have stacks. The command then searches the process's memory \
-    for all tasks of Swift concurrency, unless Yama keeps it from this user. The dump becomes a report, marked as \
-    requested, in the process's database.
+    Sends the signal with which the handler stops threads, together with a request. The thread that receives the \
+    signal writes the dump. This takes milliseconds and stops only that thread: a call of poll, epoll_wait or \
+    nanosleep in it may end with EINTR. The dump contains the stacks of the other threads that wait. The command \
+    then searches the process's memory for all Swift concurrency tasks, unless Yama denies this user access. The \
+    dump becomes a report in the process's database, marked as requested.
 
-    A signal without a handler would end the process. So nothing is sent unless the process holds its locked \
-    file, which exec closes, a conversion would consider it alive, and /proc/PID/status shows that it catches the \
-    signal, all at that moment. The signal goes to one thread that does not block it, does not wait for it in \
-    sigwait, and has room for its frame, the first thread if it can. Also refused: a forked worker, which has no run \
-    record; a process that is stopped, has no such thread, or has HandlerOptions.takesDumpRequests off. Three \
-    things cannot be seen from outside: an exec or a sigwait in the microseconds between that look and the signal; a \
-    handler of the program's own that has replaced ours; and small alternate stacks, if Yama keeps the process's \
-    memory from its own user.
+    A signal without a handler would end the process. The command therefore sends the signal only if, at that \
+    moment, the process holds its locked file (which exec closes), a conversion would consider the process alive, \
+    and /proc/PID/status shows that it catches the signal. The signal goes to a thread that does not block it, does \
+    not wait for it in sigwait, and has room for its frame: the first thread, if possible. The command also refuses \
+    a forked worker, which has no run record, and a process that is stopped, has no such thread, or has \
+    HandlerOptions.takesDumpRequests off. Three things cannot be detected from outside: an exec or a sigwait in the \
+    microseconds between this check and the signal; a handler of the program that replaced this package's handler; \
+    and small alternate stacks, if Yama denies a user access to the memory of the user's own process.
     """
   static let options: [CommandOption] = [
     CommandOption(
       "--all-threads",
-      "stop the other threads during the dump, so that those that run have stacks too; each may see EINTR as above"
+      "stop the other threads during the dump, so that running threads have stacks too; each may see EINTR, as "
+        + "above"
     ),
     CommandOption(
       "-d, --database", value: "DIR", completing: .directory,
-      "refuse a process whose database is another one"),
+      "refuse the process if its database is not DIR"),
     CommandOption(
       "--timeout", value: "SECONDS",
-      "how long to wait for the dump, 10 by default. A dump that is requested in the middle of another one, or of a "
-        + "crash, is not taken; the command waits 3 seconds at most for one that it sees"),
-    .json("print what process --json prints of one dump, as one object"),
+      "how long to wait for the dump (default: 10). The handler ignores a request during a crash or another dump; "
+        + "the command waits up to 3 seconds for the end of one that it detects"),
+    .json("print one JSON object, with what process --json prints for a dump"),
   ]
   static let operands = Operands(1...1, "PID", completing: .processID)
   static let closing = """
-    Needs the process's user, or root. Exit status: 0 there is a report of a whole dump, 1 there is none, or \
-    one of a torn dump, 64 wrong usage.
+    Run this command as the process's user or as root.
+
+    Exit status: 0 if there is a report of a complete dump; 1 if there is no report, or only one of a truncated \
+    dump; 64 for a usage error.
     """
 
   /// The maximum number of seconds that a dump takes with the default time limit.
@@ -69,7 +72,7 @@ enum CaptureCommand: Subcommand {
       contextSwitches: contextSwitches)
     guard let processed else {
       return Terminal.print(
-        "report \(reportID), made by another converter; "
+        "report \(reportID), created by another converter; "
           + "postmortem show\(process.database.asDatabaseOperand)\n")
     }
     if arguments.has("--json") {
@@ -158,7 +161,7 @@ private struct RequestedProcess: ~Copyable {
     }
     guard record.takesRequests, let signal = record.signals.map({ Int32(bitPattern: $0.stop) })
     else {
-      throw ToolError("process \(processID) takes no requests for dumps")
+      throw ToolError("process \(processID) does not accept dump requests")
     }
     let held = try Self.directory(directory)
     descriptor = opened
@@ -203,37 +206,37 @@ private struct RequestedProcess: ~Copyable {
   /// - Returns: a thread that the signal can be sent to.
   private func checkedThread() throws(ToolError) -> Int32 {
     func refuse(_ reason: String) -> ToolError {
-      ToolError("process \(processID) \(reason); nothing was sent")
+      ToolError("process \(processID) \(reason); no signal was sent")
     }
     guard case .found(let found) = ProcessProbe.look(at: UInt32(bitPattern: processID)),
       !found.hasEnded
     else { throw refuse("has ended") }
     if [UInt8(ascii: "T"), UInt8(ascii: "t")].contains(found.state) { throw refuse("is stopped") }
     let all = ThreadSignals.threads(of: "\(processID)")
-    guard !all.isEmpty else { throw refuse("has ended, or may not be looked at") }
+    guard !all.isEmpty else { throw refuse("has ended, or this user may not examine it") }
     let threads = all.filter { !$0.blocked.contains(signal) }
     guard !threads.isEmpty else {
       throw refuse(
         all.contains { $0.blocked.contains(33) }
-          ? "blocks every signal in every thread, as in the middle of another dump or of a crash"
+          ? "blocks every signal in every thread, as it does during a crash or another dump"
           : "blocks signal \(signal) in every thread")
     }
     let thread = chosen(among: threads.sorted { $0.threadID < $1.threadID })
     guard let thread else {
       throw refuse(
-        "may wait for signal \(signal) in each thread that does not block it (sigwait), or has no room "
-          + "there for the frame of a signal (small alternate stacks)")
+        "may wait (sigwait) for signal \(signal) in each thread that does not block it, or has no room "
+          + "there for a signal frame (small alternate stacks)")
     }
     let now = try HandledProcess(processID)
     guard now.signals.caught.contains(signal) else {
-      throw refuse("does not catch signal \(signal) any more")
+      throw refuse("no longer catches signal \(signal)")
     }
     guard now.isOwner, let verdict = now.verdict else {
-      throw refuse("is not the one of its run record")
+      throw refuse("is not the process in its run record")
     }
-    if case .dead(let reason) = verdict { throw refuse("counts as dead: \(reason)") }
+    if case .dead(let reason) = verdict { throw refuse("is considered dead: \(reason)") }
     guard now.holdsFile else {
-      throw refuse("is not the one of its run record: another program has taken its place")
+      throw refuse("is no longer the process in its run record: exec has replaced its program")
     }
     return thread.threadID
   }
@@ -269,18 +272,18 @@ private struct RequestedProcess: ~Copyable {
       // The end of the process is checked before the dump, because no dump can appear after that end.
       let hasEnded = descriptor.hasEnded
       if let reportID = answer(to: request) { return reportID }
-      if hasEnded { throw ToolError("process \(processID) has ended, and left no such dump") }
+      if hasEnded { throw ToolError("process \(processID) has ended without writing the dump") }
       usleep(10_000)
     }
     let waits = ThreadSignals.threads(of: "\(processID)").contains {
       $0.threadID == thread && $0.pending.contains(signal)
     }
     throw ToolError(
-      "process \(processID) left no dump in \(seconds) s: "
+      "process \(processID) wrote no dump within \(seconds) s: "
         + (waits
-          ? "signal \(signal) still waits for thread \(thread)"
-          : "it may be in the middle of another dump, have no descriptor left, or have a handler of its "
-            + "own for signal \(signal)"))
+          ? "signal \(signal) is still pending for thread \(thread)"
+          : "it may be writing another dump, have no free descriptor, or have its own handler for "
+            + "signal \(signal)"))
   }
 
   /// All tasks of the process after its dump; nil if the process's memory cannot be searched.

@@ -9,27 +9,27 @@ enum DashboardCommand: Subcommand {
   static let summary = "draw the crashes of one or more databases as an HTML page"
   static let usage = ["[OPTION...] [-o FILE] [-d DIR]...", "[OPTION...] [-o FILE] DIR/..."]
   static let discussion = """
-    Draws the crashes of one or more databases as one HTML page that needs nothing else: by day, signature, version and \
-    host, with charts, and for each signature the cause and the place of its newest report.
+    Draws the crashes of one or more databases as one self-contained HTML page: by day, signature, version and host, \
+    with charts. For each signature, the page shows the cause and location of its newest report.
 
-    Takes facts as postmortem export does, and adds those that it had to read to the file reports.index. With -o \
-    it also writes the pages of the newest reports, which the page links to, into a directory next to FILE.
+    Gets the facts of reports as postmortem export does: from the file reports.index, to which it adds the missing \
+    ones. With -o, it also writes the pages of the newest reports into a directory next to FILE, and links to them.
     """
   static let options: [CommandOption] = [
     CommandOption(
       "-d, --database", value: "DIR", completing: .directory,
-      "a database, may be given more than once; $POSTMORTEM_DATABASE if not given"),
+      "a database; may be given more than once (default: $POSTMORTEM_DATABASE)"),
     .since, .until,
     CommandOption(
       "-o, --output", value: "FILE", completing: .file,
-      "write the page to FILE, which is replaced if it exists, and the pages of reports to FILE.reports/"
+      "write the page to FILE, and replace it if it exists; write the pages of reports to FILE.reports/"
     ),
     CommandOption("--no-pages", "with -o, write only the page itself"),
     .quiet,
   ]
   static let operands = Operands(0...10_000, "DIR", completing: .directory)
   static let closing = """
-    Exit status: 0; 1 if a report could not be read, which is left out and counted.
+    Exit status: 0; 1 if a report could not be read. The page leaves out such a report, but counts it.
     """
 
   static func run(_ words: [String]) throws {
@@ -43,7 +43,7 @@ enum DashboardCommand: Subcommand {
   /// - Parameter addsPages: true to write pages of reports too; this needs `--output`.
   static func draw(_ arguments: Arguments, addsPages: Bool) throws {
     guard !arguments.has("--json") else {
-      throw arguments.usage("--json does not go with --html")
+      throw arguments.usage("--json cannot be used with --html")
     }
     let period = try arguments.period()
     var walk = ReportWalk(try arguments.databases(), in: period)

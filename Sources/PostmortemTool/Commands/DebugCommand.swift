@@ -10,19 +10,19 @@ enum DebugCommand: Subcommand {
     "[OPTION...] FILE",
   ]
   static let discussion = """
-    Opens a report in LLDB, which becomes this process.
+    Opens a report in LLDB, which replaces this process.
 
-    The arguments are those of postmortem show; FILE is a minidump. Takes the LLDB of POSTMORTEM_LLDB in the \
-    environment, else the first lldb or lldb-NUMBER of PATH. It looks for modules at their own paths; gdb does \
-    not read minidumps.
+    The arguments are those of postmortem show; FILE is a minidump. Runs the LLDB that the environment variable \
+    POSTMORTEM_LLDB names, or else the first lldb or lldb-NUMBER in PATH. LLDB searches for modules at their own \
+    paths. gdb cannot read minidumps.
     """
   static let options: [CommandOption] = [
     .database, .program, .processID,
     CommandOption(
       "--symbols", value: "DIR", completing: .directory,
-      "look here too for modules and their debug files; may be given more than once"),
-    CommandOption("--print", "print the command and do not run it"),
-    .json("the same, as a JSON object with command, an array of its words"),
+      "also search DIR for modules and their debug files; may be given more than once"),
+    CommandOption("--print", "print the command instead of running it"),
+    .json("like --print, but as a JSON object with command, an array of its words"),
   ]
   static let operands = Operands(0...2, "ID", completing: .report)
 
@@ -67,6 +67,6 @@ enum DebugCommand: Subcommand {
       }
       if let best { return "\(directory)/\(best)" }
     }
-    throw ToolError("no lldb in PATH: install Swift's toolchain or a package such as lldb-19")
+    throw ToolError("no lldb in PATH: install the Swift toolchain or a package such as lldb-19")
   }
 }

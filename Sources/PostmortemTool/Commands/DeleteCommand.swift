@@ -10,20 +10,22 @@ enum DeleteCommand: Subcommand {
   static let discussion = """
     Deletes reports with their metadata and attachments.
 
-    ID is a report's ID as postmortem list prints it, or the beginning of one. On a terminal it lists the reports \
-    and asks. All IDs are looked up before anything is deleted. This cannot be undone. To delete by age or size \
-    use postmortem prune.
+    ID is a report ID as postmortem list prints it, or the beginning of one. On a terminal, the command lists the \
+    reports and asks for confirmation. It looks up all IDs before it deletes anything. Deleted reports cannot be \
+    restored. To delete by age or size, use postmortem prune.
     """
   static let options: [CommandOption] = [
     .database, .yes,
     CommandOption("--dry-run", "delete nothing; print the reports that would be deleted"),
     .quiet,
-    .json("print a JSON array of the deleted reports, as postmortem list does; asks nothing"),
+    .json(
+      "print a JSON array of the deleted reports, as postmortem list does, and do not ask for confirmation"
+    ),
   ]
   static let operands = Operands(1...Int.max, "ID", completing: .report)
   static let closing = """
-    Exit status: 0 if all were there and are deleted; 1 if one is unknown or the answer was no, and nothing was \
-    deleted.
+    Exit status: 0 if all reports existed and were deleted; 1 if an ID is unknown or you answered no, in which case \
+    nothing was deleted.
     """
 
   static func run(_ words: [String]) throws {
@@ -71,8 +73,8 @@ enum DeleteCommand: Subcommand {
       guard report.state != .new else {
         throw ToolError(
           path: path,
-          "report \(report.id) is being written; nothing was deleted (the first postmortem prune after "
-            + "three days deletes what a dead process left of it)")
+          "report \(report.id) is being written; nothing was deleted (if its process has died, postmortem "
+            + "prune deletes the remains after three days)")
       }
       if !reports.contains(where: { $0.id == report.id }) { reports.append(report) }
     }

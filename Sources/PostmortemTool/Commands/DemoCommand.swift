@@ -11,14 +11,15 @@ enum DemoCommand: Subcommand {
   static let summary = "crash a process with several threads, and show its report"
   static let usage = ["[--keep] [--json]"]
   static let discussion = """
-    Crashes a process with several threads for real and shows its report.
+    Crashes a real process with several threads and shows its report.
 
-    Runs this program again as a victim that installs the handler, starts its threads and reads through a bad \
-    pointer on a Dispatch worker. When it is dead, its dump is processed as the program's next start would do, and \
-    the report is shown. This takes a second or two. Afterwards the temporary files are removed.
+    Runs this program again as a victim, which installs the handler, starts its threads and reads through a bad \
+    pointer on a Dispatch worker thread. When the victim has died, the command processes its dump, as the program's \
+    next start would, and shows the report. This takes one or two seconds. Finally the command deletes the temporary \
+    files.
     """
   static let options: [CommandOption] = [
-    CommandOption("--keep", "keep the temporary database and say where it is"),
+    CommandOption("--keep", "keep the temporary database and print its path"),
     .json("print the report as JSON"),
   ]
   static let operands = Operands.none
@@ -32,11 +33,11 @@ enum DemoCommand: Subcommand {
     // Prints a remark; with --json, only the report is printed on standard output.
     func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
     say(
-      "1. A victim with threads that wait for work crashes (Swift's own backtracer and core files turned "
-        + "off for it).")
+      "1. A victim whose threads wait for work crashes (with Swift's own backtracer and core files off)."
+    )
     let end = try crashVictim(database: directory.path)
-    say("   It is dead: \(end)")
-    say("2. Its next start processes what it left:")
+    say("   It died: \(end)")
+    say("2. Its next start processes the dump:")
     let processed = try processIntermediateDumps(database: directory.path)
     for dump in processed { say("   \(dump)") }
     guard let first = processed.first, processed.count == 1,
@@ -77,7 +78,8 @@ enum DemoCommand: Subcommand {
       throw ToolError("the victim did not crash within \(patience) seconds")
     }
     guard process.terminationReason == .uncaughtSignal else {
-      throw ToolError("the victim exited with status \(process.terminationStatus), not by a signal")
+      throw ToolError(
+        "the victim exited with status \(process.terminationStatus), not because of a signal")
     }
     let signal = process.terminationStatus
     return "signal \(signal) (\(unsafe String(cString: strsignal(signal))))"
@@ -93,7 +95,7 @@ enum DemoVictim {
 
   static func run(_ words: [String]) throws {
     guard words.count == 1 else {
-      throw ToolError.usage("for postmortem demo only", help: DemoCommand.help)
+      throw ToolError.usage("only postmortem demo uses this", help: DemoCommand.help)
     }
     // The crash is intended, so it needs no core file.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)

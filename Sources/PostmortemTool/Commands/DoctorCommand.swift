@@ -2,35 +2,35 @@
 enum DoctorCommand: Subcommand {
   static let name = "doctor"
   static let aliases = ["status"]
-  static let summary = "check whether a running process's crash would be captured"
+  static let summary = "check whether a crash of a running process would be captured"
   static let usage = ["[--json] [PID|PROGRAM]", "[--json] -d DIR"]
   static let discussion = """
-    Checks whether a crash of a running process would be captured: first the answer, then what is in the way, then \
+    Checks whether a crash of a running process would be captured. Prints the answer first, then the problems, then \
     notes.
 
-    PROGRAM stands for its only process. Without an argument it names the processes with a crash handler that this \
-    user can look at; with -d those of one database.
+    PROGRAM selects the only process of that name. Without an argument, the command lists the processes with a crash \
+    handler that this user can examine; with -d, only those of one database.
 
-    Looks from outside, at /proc: whether the process holds the locked file, FIFO and directory of a crash handler, \
-    whether it catches the signals that its run record names, and whether a thread blocks the signals that an \
-    instruction raises. The owner of a signal's handler cannot be seen from outside: ask Handler.status in the \
-    process. Notes say what a SIGKILL now would leave: the verdict with its certainty, the last heartbeat and its \
-    breadcrumbs. Needs the right to trace the process: the same user where the process is dumpable \
-    (PR_SET_DUMPABLE), or root.
+    Examines the process from outside, in /proc: whether it holds the locked file, FIFO and directory of a crash \
+    handler, whether it catches the signals that its run record names, and whether a thread blocks the signals that \
+    an instruction raises. Which handler a signal has cannot be detected from outside: use Handler.status in the \
+    process. Notes show what a SIGKILL now would leave: the verdict with its certainty, the last heartbeat and its \
+    breadcrumbs. Needs permission to trace the process: run it as the same user if the process is dumpable \
+    (PR_SET_DUMPABLE), or as root.
     """
   static let options: [CommandOption] = [
     CommandOption(
       "-d, --database", value: "DIR", completing: .directory,
-      "name the processes of this database"),
+      "list the processes of this database"),
     .color,
     .json(
-      "print a JSON object with pid, healthy, and the lines of text: findings, which has all, and problems and "
-        + "notes; without PID an array of objects with pid, name and database"),
+      "print a JSON object with pid, healthy, and the lines of text: findings (all of them), problems and notes; "
+        + "without PID, an array of objects with pid, name and database"),
   ]
   static let operands = Operands(0...1, "PID", completing: .processID)
   static let closing = """
-    Exit status: 0 all is well, 1 something is in the way, the process cannot be examined (with --json standard \
-    output is empty then), or none was found, 64 wrong usage.
+    Exit status: 0 if there is no problem; 1 if there is one, the process cannot be examined (with --json, standard \
+    output is empty then), or no process was found; 64 for a usage error.
     """
 
   /// The result of the examination as JSON.
@@ -65,11 +65,11 @@ enum DoctorCommand: Subcommand {
     }
     let found = HandlerSearch.processes(named: word)
     guard let first = found.first else {
-      throw ToolError("no process '\(word.escapedForMessage)' that this user can look at")
+      throw ToolError("no process '\(word.escapedForMessage)' that this user can examine")
     }
     guard found.count == 1 else {
       throw ToolError(
-        "\(found.count) processes '\(word.escapedForMessage)': "
+        "\(found.count) processes have the name '\(word.escapedForMessage)': "
           + found.prefix(20).map(String.init).joined(separator: ", "))
     }
     return first
@@ -88,6 +88,6 @@ enum DoctorCommand: Subcommand {
     throw ToolError(
       "no process with a crash handler"
         + (database.map { " and the database \($0.escapedForMessage)" } ?? "")
-        + " that this user can look at")
+        + " that this user can examine")
   }
 }

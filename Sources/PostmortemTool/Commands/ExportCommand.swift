@@ -9,37 +9,38 @@ enum ExportCommand: Subcommand {
   static let summary = "print a line of facts for each report, for other programs"
   static let usage = ["[OPTION...] [-d DIR]...", "[OPTION...] DIR/..."]
   static let discussion = """
-    Prints one line for each report of some databases, for queries with other programs.
+    Prints one line of facts for each report of one or more databases, for queries with other programs.
 
-    Each line is a JSON object with all columns of Docs/Reference/Export.md: time, host, program, version, build ID, kind, \
-    signal, code, cause, message, signature, own frames, annotations, memory, uptime and others; null for what is \
-    not known. The lines are in no order. A report that two directories have is printed once.
+    Each line is a JSON object with all columns of Docs/Reference/Export.md: time, host, program, version, build ID, \
+    kind, signal, code, cause, message, signature, own frames, annotations, memory, uptime and others. A value that \
+    is not known is null. The lines are in no particular order. A report that is in two directories is printed once.
 
-    Reports that the file reports.index of the database lacks are read once, in a process of their own, and added \
-    to it. A report that cannot be read has a line of the kind unreadable, and a message on standard error.
+    The facts come from the file reports.index of the database. A report that is missing there is read once, in a \
+    separate process, and added. A report that cannot be read has a line of the kind unreadable, and an error \
+    message on standard error.
     """
   static let options: [CommandOption] = [
     CommandOption(
       "-d, --database", value: "DIR", completing: .directory,
-      "a database, may be given more than once; $POSTMORTEM_DATABASE if not given"),
+      "a database; may be given more than once (default: $POSTMORTEM_DATABASE)"),
     .since, .until,
     CommandOption(
       "--format", value: "FORMAT", completing: .words(["ndjson", "otlp"]),
-      "ndjson, which is the default, or otlp: each line is a request with one log record for OpenTelemetry collectors"
+      "ndjson (default), or otlp: each line is a request with one log record, for OpenTelemetry collectors"
     ),
     .json("the same as --format ndjson; errors are JSON too"),
   ]
   static let operands = Operands(0...10_000, "DIR", completing: .directory)
   static let closing = """
-    Exit status: 0; 1 if a report could not be read, which leaves out only its facts, or if standard output could \
-    not be written.
+    Exit status: 0; 1 if a report could not be read (only its facts are missing), or if standard output could not be \
+    written.
     """
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
     let format = arguments["--format"] ?? "ndjson"
     guard format == "ndjson" || (format == "otlp" && !arguments.has("--json")) else {
-      throw arguments.usage("--format is ndjson or otlp, and --json is ndjson")
+      throw arguments.usage("--format must be ndjson or otlp, and --json means ndjson")
     }
     var walk = ReportWalk(try arguments.databases(), in: try arguments.period())
     var output = ExportOutput()

@@ -4,18 +4,19 @@ internal import IntermediateDump
 /// The subcommand `postmortem inspect FILE`.
 enum InspectCommand: Subcommand {
   static let name = "inspect"
-  static let summary = "print an intermediate dump as a tree, truncated ones too"
+  static let summary = "print an intermediate dump as a tree, even a truncated one"
   static let usage = ["[--json] FILE"]
   static let discussion = """
     Prints an intermediate dump as an indented tree with key names, offsets and sizes.
 
-    Works for truncated dumps too: everything before the damage is printed, then where and why it ends. The format \
-    is in Docs/Internals/IntermediateDumpFormat.md.
+    For a truncated dump, prints everything before the damage, then where and why the dump ends. \
+    Docs/Internals/IntermediateDumpFormat.md describes the format.
     """
   static let options: [CommandOption] = [
     .json(
-      "print a JSON object with version, architecture, size, writer, complete, damage and entries; each has offset, "
-        + "key (null for an unknown one) and number, and size and value, a string, or entries")
+      "print a JSON object with version, architecture, size, writer, complete, damage and entries. Each entry has "
+        + "offset, key (null if unknown) and number, and either size and value (a string) or entries"
+    )
   ]
   static let operands = Operands(1...1, "FILE", completing: .file)
 

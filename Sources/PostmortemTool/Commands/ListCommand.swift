@@ -7,49 +7,49 @@ internal import IntermediateDump
 enum ListCommand: Subcommand {
   static let name = "list"
   static let aliases = ["ls"]
-  static let summary = "list the reports of a database, the newest last"
+  static let summary = "list the reports of a database, newest last"
   static let usage = ["[OPTION...] [DIR/]", "--group [OPTION...] [DIR/]"]
   static let discussion = """
-    Lists the reports of a database, the oldest crash first.
+    Lists the reports of a database, oldest crash first.
 
-    A terminal gets a table as wide as it is: the beginning of the ID, age, program, crash and location, and \
-    a last line that counts reports, waiting dumps and uploads. A pipe or file gets a line for each report, \
-    with columns that two spaces separate: ID; state (new, pending or completed); time in UTC; signal; program \
-    and version; cause; location; and the state of the upload, if there is one to tell: uploading; uploaded, and \
-    the server's ID; skipped, and why; the time of the next attempt, and why the last one failed. "-" stands for \
-    what is not known. More lines count the dumps that wait to be processed (see postmortem process), and \
-    those that could not be processed and lie in quarantine.
+    On a terminal, prints a table that fits its width: the beginning of the ID, age, program, crash and location. \
+    The last line counts reports, waiting dumps and uploads. To a pipe or file, prints a line for each report, with \
+    two spaces between columns: ID; state (new, pending or completed); time in UTC; signal; program and version; \
+    cause; location; and the state of the upload, if any: uploading; uploaded, and the server's ID; skipped, and \
+    why; the time of the next attempt, and why the last one failed. "-" means that a value is not known. More lines \
+    count the dumps that wait to be processed (see postmortem process), and those that could not be processed and \
+    are in quarantine.
 
-    With --group, puts crashes of one program and one signature (Docs/Reference/Signatures.md) together, the most frequent \
-    first: how many, when first and last, in which versions.
+    With --group, groups the crashes of one program with one signature (Docs/Reference/Signatures.md), most frequent \
+    first. Each group has its count, its first and last time, and its versions.
 
-    The facts of a report are found when it is made, and kept in the file reports.index of the database. A \
-    report that it lacks is read once, in a process of its own, with names as postmortem show finds them; the \
+    The facts of a report are determined when it is created, and stored in the file reports.index of the database. A \
+    report that is missing there is read once, in a separate process, with names as postmortem show finds them. The \
     file can be deleted.
     """
   static let options: [CommandOption] = [
     .database,
     CommandOption("-n, --limit", value: "COUNT", "print only the newest COUNT reports"),
-    CommandOption("-r, --reverse", "print the newest first"),
-    CommandOption("--newest", "the same"),
+    CommandOption("-r, --reverse", "print the newest report first"),
+    CommandOption("--newest", "the same as --reverse"),
     .since, .until, .program, .processID,
     CommandOption("--group", "print groups of crashes instead of reports"),
     CommandOption(
       "--symbols", value: "DIR", completing: .directory,
-      "with --group, as for postmortem show: reads every report anew"),
-    CommandOption("-q, --quiet", "print only IDs; no table, count or remark"),
+      "with --group, as for postmortem show; reads every report again"),
+    CommandOption("-q, --quiet", "print only IDs, without a table, counts or remarks"),
     .color,
     .json(
       "print a JSON array of objects with reportID, state, creationTime, size, path; time, program, version, pid, "
-        + "signal, cause, message, place and signature, as far as they are known; end, for a run that left no "
-        + "dump; and upload, with state (pending, uploading, uploaded, skipped), attempts, lastAttempt, "
-        + "nextAttempt, requested, serverID and note. Groups have signature, program, count, first, last, "
-        + "versions and reportIDs. The old names id and reports stay until 2.0"),
+        + "signal, cause, message, place and signature, if known; end, for a run that left no dump; and upload, "
+        + "with state (pending, uploading, uploaded, skipped), attempts, lastAttempt, nextAttempt, requested, "
+        + "serverID and note. Groups have signature, program, count, first, last, versions and reportIDs. The old "
+        + "names id and reports remain until 2.0"),
   ]
   static let operands = Operands.database
   static let closing = """
-    Exit status: 0; 1 if --group could not read a report, which leaves out only that one; 2 if a file of the \
-    database could not be read, which is named.
+    Exit status: 0; 1 if --group could not read a report (only that report is left out); 2 if a file of the database \
+    could not be read (an error message names it).
     """
 
   static func run(_ words: [String]) throws {
@@ -57,11 +57,11 @@ enum ListCommand: Subcommand {
     let symbolDirectories = arguments.values(of: "--symbols")
     let isGrouped = arguments.has("--group")
     guard isGrouped || symbolDirectories.isEmpty else {
-      throw arguments.usage("--symbols goes with --group")
+      throw arguments.usage("--symbols needs --group")
     }
     let isReversed = arguments.has("--newest") || arguments.has("--reverse")
     guard !isGrouped || (arguments["--limit"] == nil && !isReversed) else {
-      throw arguments.usage("-n, --reverse and --newest do not go with --group")
+      throw arguments.usage("-n, --reverse and --newest cannot be used with --group")
     }
     let filter = try ReportFilter(arguments)
     let count = try arguments.integer("--limit", in: 0...1_000_000_000)

@@ -4,10 +4,10 @@ enum ManualCommand: Subcommand {
   static let summary = "print a manual page, for man(1)"
   static let usage = ["[SUBCOMMAND]"]
   static let discussion = """
-    Prints a manual page, for man(1), of what help prints.
+    Prints the help as a manual page, for man(1).
 
       read one: postmortem manual show | man -l -
-      keep one: postmortem manual show > /usr/local/share/man/man1/postmortem-show.1
+      save one: postmortem manual show > /usr/local/share/man/man1/postmortem-show.1
     """
   static let options: [CommandOption] = []
   static let operands = Operands(0...1, "SUBCOMMAND", completing: .subcommand)
@@ -34,7 +34,7 @@ enum ManualCommand: Subcommand {
 
   private static var overview: String {
     let parts = PostmortemTool.help.split(separator: "\n\n").map(String.init)
-    var lines = head("postmortem", "show what crashed processes left behind")
+    var lines = head("postmortem", "create, show and upload the reports of crashed processes")
     lines += [roff(parts[1].dropFirst("Usage: ".count)), ".fi", ".SH DESCRIPTION"]
     for part in [parts[0]] + parts.dropFirst(2) {
       let isTable = part.contains("\n  ") || part.hasPrefix("  ")

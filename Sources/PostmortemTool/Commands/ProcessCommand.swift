@@ -5,42 +5,42 @@ internal import IntermediateDump
 /// The subcommand `postmortem process`.
 enum ProcessCommand: Subcommand {
   static let name = "process"
-  static let summary = "convert the dumps that wait in a database to reports"
+  static let summary = "convert the waiting dumps of a database to reports"
   static let usage = ["[OPTION...] [DIR/]"]
   static let discussion = """
     Converts the dumps that crashed processes left in a database to reports, without a restart of the program.
 
-    Prints one line for each dump. A dump that fails is kept and tried again the next time; the third failure \
-    moves it to DIR/quarantine, and so does the third attempt where the one before ended this command. A program \
-    does the same for itself with processIntermediateDumps(); this command is for programs that do not, or not \
-    yet. Afterwards excess reports are deleted: see postmortem prune.
+    Prints one line for each dump. A dump that fails is kept and tried again next time. It is moved to \
+    DIR/quarantine after the third failure, or on the third attempt if the attempt before ended this command. A \
+    program does the same for itself with processIntermediateDumps(); this command is for programs that do not, or \
+    have not yet. Afterwards the command deletes excess reports: see postmortem prune.
 
-    A dump that may be in use is left for a later call, and its line says why and until when: the process that \
-    writes it lives, or nothing shows that it has exited; another converter works on it. As root on another \
-    user's directory it works with that user's rights to files.
+    A dump that may be in use is left for a later call, and its line shows why and until when: the process that \
+    writes it is alive, nothing shows that the process has exited, or another converter is working on the dump. If \
+    root runs the command on a directory of another user, the command uses that user's file permissions.
     """
   static let options: [CommandOption] = [
     .database, .create,
     CommandOption(
       "--cores", value: "DIR", completing: .directory,
-      "make a report of each core file in DIR too, of which there is none yet; the files stay; may be given more "
-        + "than once"),
+      "also create a report of each core file in DIR that has none yet; the core files are kept; may be given "
+        + "more than once"),
     .spool,
     CommandOption(
       "--symbols", value: "DIR", completing: .directory,
-      "with --cores, look here too for files of the same builds, as for postmortem show"),
+      "with --cores, also search DIR for files of the same builds, as for postmortem show"),
     .sanitize, .noMemory, .quiet,
     .json(
       "print a JSON array of objects with reportID, file, outcome (complete, torn, ended, failed, quarantined or "
-        + "left), reason, and until"),
+        + "left), reason and until"),
   ]
   static let operands = Operands.database
   static let closing = """
-    --sanitize and --no-memory are for the reports that are made; the dumps have everything until then, unless \
-    their handler left it out (HandlerOptions.privacy).
+    --sanitize and --no-memory apply to the reports that the command creates. Until then, the dumps contain \
+    everything, unless their handler left it out (HandlerOptions.privacy).
 
-    Exit status: 0 if every dump became a report, or there was none; 1 if one did not; 2 if none failed, but \
-    some are left.
+    Exit status: 0 if every dump became a report, or there was no dump; 1 if a dump failed; 2 if no dump failed, but \
+    some were left for later.
     """
 
   static func run(_ words: [String]) throws {
@@ -66,7 +66,7 @@ enum ProcessCommand: Subcommand {
     } else {
       for dump in processed { Terminal.print(dump.line(database: path) + "\n") }
     }
-    if processed.isEmpty { try arguments.remark("No dumps waiting; \(counts(of: path)).") }
+    if processed.isEmpty { try arguments.remark("No dumps are waiting; \(counts(of: path)).") }
     guard unreadable == 0 else {
       throw ToolError("\(unreadable) core files could not be read")
     }
@@ -77,7 +77,7 @@ enum ProcessCommand: Subcommand {
     let left = entries.count(where: \.isLeft)
     guard left == 0 else {
       throw ToolError(
-        path: path, "\(left) of \(processed.count) dumps are left for later", exitStatus: 2)
+        path: path, "\(left) of \(processed.count) dumps were left for later", exitStatus: 2)
     }
   }
 
@@ -90,7 +90,7 @@ enum ProcessCommand: Subcommand {
     for dump in processed where !made.contains(dump) { Terminal.print(dump.description + "\n") }
     guard let last = made.last else { return }
     Terminal.print(
-      "\(ReportTable.reports(made.count)) made; read \(made.count == 1 ? "it" : "the last") with: "
+      "\(ReportTable.reports(made.count)) created; read \(made.count == 1 ? "it" : "the last") with: "
         + "postmortem show\(path.asDatabaseOperand) \(last.reportID.description.prefix(8))\n")
   }
 

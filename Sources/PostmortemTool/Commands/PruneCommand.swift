@@ -3,32 +3,34 @@ internal import CrashReportDatabase
 /// The subcommand `postmortem prune`.
 enum PruneCommand: Subcommand {
   static let name = "prune"
-  static let summary = "delete the reports that are too old, or too many bytes"
+  static let summary = "delete reports that are too old or take too much space"
   static let usage = ["[OPTION...] [DIR/]"]
   static let discussion = """
-    Deletes the reports that are too old, and the oldest of those that are too many bytes.
+    Deletes the reports that are too old, and the oldest reports if all of them take too much space.
 
-    Prints a line for each deleted report. Reports that wait for their upload are deleted too. Remains of dead \
-    processes (half-written reports, metadata alone) are deleted after three days. The same happens, with the \
-    defaults, whenever dumps are processed. Dumps in DIR/quarantine stay: look at them, and delete them by hand.
+    Prints a line for each deleted report. Reports that wait to be uploaded are deleted too. Remains of dead \
+    processes (half-written reports, metadata without a report) are deleted after three days. The same happens, with \
+    the default limits, whenever dumps are processed. Dumps in DIR/quarantine are kept: examine them, and delete \
+    them yourself.
     """
   static let options: [CommandOption] = [
     .database,
     CommandOption(
       "--older-than, --age", value: "AGE", completing: .words(["7d", "2weeks", "30d"]),
-      "keep reports for so long: 7d, 12h, 2weeks; a number without a unit is days; 365d if not given"
+      "delete reports older than AGE: 7d, 12h, 2weeks; a number without a unit is days (default: 365d)"
     ),
     CommandOption(
       "--size", value: "SIZE", completing: .words(["100M", "1G"]),
-      "keep so much, the newest first, and always the newest one: 500M, 1G; a number without a unit is MiB; 128M if not "
-        + "given"),
+      "keep the newest reports up to this total size, and always the newest one: 500M, 1G; a number without a "
+        + "unit is MiB (default: 128M)"),
     CommandOption("--dry-run", "delete nothing; print the reports that would be deleted"),
     .quiet,
     .json("print a JSON array of the reports, as postmortem list does"),
   ]
   static let operands = Operands.database
   static let closing = """
-    Exit status: 0; 2 if a file of the database could not be read or deleted, which is named; the rest is done.
+    Exit status: 0; 2 if a file of the database could not be read or deleted. An error message names it, and the \
+    command deletes the other reports.
     """
 
   static func run(_ words: [String]) throws {

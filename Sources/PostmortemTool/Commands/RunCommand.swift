@@ -8,47 +8,48 @@ internal import PendingDumps
 /// The subcommand `postmortem run -- COMMAND`.
 enum RunCommand: Subcommand {
   static let name = "run"
-  static let summary = "run a program, end as it ends, and convert its dumps"
+  static let summary = "run a program, convert its dumps, and exit as it did"
   static let usage = ["[OPTION...] [--] COMMAND [ARGUMENT...]"]
   static let discussion = """
-    Runs a program, ends as it ends, and converts the dumps of its crash.
+    Runs a program, converts the dumps of its crash, and exits as the program did.
 
-    For programs that crash and are not started again soon, and as the entry point of a container. The program is \
-    not changed and not traced: it has this command's terminal, descriptors, environment and process group. \
-    Signals that are sent to this command are passed on, except job control (Ctrl-Z), SIGPIPE and faults; those \
-    that the terminal sends to all of its foreground processes (Ctrl-C) reach the program once, from the terminal. As the first process of a container it also \
-    collects orphans.
+    Use it for programs that are not restarted soon after a crash, and as the entry point of a container. The \
+    program is neither changed nor traced: it has this command's terminal, descriptors, environment and process \
+    group. The command forwards the signals that it receives, except job control (Ctrl-Z), SIGPIPE and faults. \
+    Signals that the terminal sends to all of its foreground processes (Ctrl-C) reach the program once, from the \
+    terminal. As the first process of a container, the command also reaps orphans.
     """
   static let options: [CommandOption] = [
     CommandOption(
       "-d, --database", value: "DIR", completing: .directory,
-      "the directory that the program gives to startHandler(database:), $POSTMORTEM_DATABASE if not given; its "
-        + "dumps, and those of other programs there, become reports when the program has ended, one line each on "
-        + "standard error. Without both a line says that no dump will be processed"),
+      "the directory that the program passes to startHandler(database:) (default: $POSTMORTEM_DATABASE). When the "
+        + "program has ended, its dumps and those of other programs there become reports, with one line each on "
+        + "standard error. If neither is set, a line warns that no dump will be processed"),
     CommandOption(
       "--user", value: "NAME",
-      "the user that the command will have, by name or number, where root starts it and it changes its user: DIR "
-        + "is made for that user if it is not there. Without this option nothing is run where DIR belongs to "
-        + "another user than this command, or where the command is one that changes the user (gosu, su-exec, "
-        + "setpriv --reuid, ...) and DIR is not there"),
+      "the user, by name or number, that COMMAND switches to if root starts it. DIR is created for that user if "
+        + "it does not exist. Without this option, COMMAND is not run if DIR belongs to a different user than "
+        + "this command, or if DIR does not exist and COMMAND is one that switches the user (gosu, su-exec, "
+        + "setpriv --reuid, ...)"),
     .sanitize, .noMemory,
     CommandOption(
       "--upload", value: "URL",
-      "then send the pending reports to this server, once, for at most 30 seconds, if uploads are enabled in the "
-        + "database (postmortem upload --enable). A report that is not sent stays pending"),
+      "afterwards, send the pending reports to this server, once, for at most 30 seconds, if uploads are enabled "
+        + "in the database (postmortem upload --enable). A report that is not sent stays pending"),
     .dsn, .headerFile, .wholeReports,
     .json(
-      "print the lines as JSON objects: of each dump as postmortem watch, of each report that was sent as "
-        + "postmortem upload"),
+      "print the lines as JSON objects: for each dump, as postmortem watch does; for each report that was sent, "
+        + "as postmortem upload does"),
     .quiet,
   ]
   static let operands = Operands(1...Int.max, "COMMAND", completing: .file, isCommand: true)
   static let closing = """
-    Options after COMMAND are the program's own.
+    Options after COMMAND belong to the program.
 
-    Exit status: the program's; if a signal killed it, this command ends by the same signal (without a core file \
-    of its own), or as the first process of a container with 128 plus the signal's number. 126 if the program \
-    cannot be executed, 127 if it is not found, 64 for wrong usage. What happens to the dumps does not change it.
+    Exit status: that of the program. If a signal killed the program, this command ends with the same signal \
+    (without a core file of its own) or, as the first process of a container, exits with 128 plus the signal's \
+    number. 126 if the program cannot be executed; 127 if it is not found; 64 for a usage error. The processing of dumps \
+    does not change the exit status.
     """
 
   static func run(_ words: [String]) throws {
@@ -62,7 +63,7 @@ enum RunCommand: Subcommand {
     let upload = try UploadAfterRun(arguments)
     if path == nil {
       Terminal.printError(
-        "postmortem run: no database is named, so no dump will be processed; write --database DIR, or "
+        "postmortem run: no database given, so no dump will be processed; use --database DIR, or "
           + "set \(ReportDatabase.variable)")
     }
     let database = try path.map { path in
@@ -130,7 +131,8 @@ private struct UploadAfterRun {
       guard try CrashReportDatabase(path: path).uploadsEnabled() else {
         return Terminal.printError(
           ToolError(
-            path: path, "uploads are not enabled, nothing is sent: see postmortem upload --enable"
+            path: path,
+            "uploads are not enabled, so nothing is sent: see postmortem upload --enable"
           ).description)
       }
     } catch {

@@ -6,50 +6,53 @@ internal import Foundation
 enum ShowCommand: Subcommand {
   static let name = "show"
   static let aliases = ["info"]
-  static let summary = "show a report: the cause, the place, all stacks"
+  static let summary = "show a report: the cause, the location and all stacks"
   static let usage = [
     "[OPTION...] [ID|PID|PROGRAM|latest]", "[OPTION...] DIR/ [ID|PID|PROGRAM]",
     "[OPTION...] FILE|-",
   ]
   static let discussion = """
-    Shows a report: the cause, the place, and the stacks of all threads.
+    Shows a report: the cause, the location, and the stacks of all threads.
 
-    Without an argument it shows the newest crash; if there is none, the newest hang or requested dump, else \
-    the newest run that ended without a dump. ID is a report's ID as postmortem list prints it, or the \
-    beginning of one. PID or PROGRAM show the newest crash of that process or program. If the newest crash is \
-    not a report yet, its dump is shown, converted in memory, and a line on standard error says so; the \
-    database stays as it is.
+    Without an argument, shows the newest crash; if there is none, the newest hang or requested dump; else the \
+    newest run that ended without a dump. ID is a report ID as postmortem list prints it, or the beginning of one. \
+    PID or PROGRAM selects the newest crash of that process or program. If the newest crash is not a report yet, the \
+    command converts its dump in memory, shows it, and prints a line about this on standard error; it does not \
+    change the database.
 
-    FILE is a minidump of any writer, an intermediate dump or a core file, also one that zstd, lz4, xz or gzip has \
-    compressed and its program can read; - is standard input with one of these. A core file has no \
-    time and no names of threads but the first one's; it has the host only if the program used the handler. Functions and lines come from the modules' files on this machine and their split \
-    debug files, if these are the builds of the dump, or from the debuginfod servers that DEBUGINFOD_URLS names; else those of the crashing thread come \
-    from what was stored at conversion.
+    FILE is a minidump of any writer, an intermediate dump or a core file; the core file may be compressed with \
+    zstd, lz4, xz or gzip if the program for it is installed. Use - to read one of these from standard input. A core \
+    file contains no time, and no thread name except the first thread's; it contains the host only if the program \
+    used the handler. Functions and lines come from the modules' files on this machine and their split debug files, \
+    if these are of the same builds as in the dump, or from the debuginfod servers that DEBUGINFOD_URLS names. \
+    Otherwise those of the crashing thread come from what was stored at conversion.
     """
   static let options: [CommandOption] = [
     .database, .program, .processID,
     CommandOption(
-      "--text", "print the report as text, as wide as the terminal; this is the default"),
+      "--text", "print the report as text, as wide as the terminal (default)"),
     CommandOption(
       "--full",
-      "text with everything: addresses of all frames, bytes at registers, evidence that the head shows, build "
-        + "IDs of system libraries, all breadcrumbs, long values whole"),
+      "print text with all details: addresses of all frames, bytes at registers, evidence that the head already "
+        + "shows, build IDs of system libraries, all breadcrumbs, long values in full"),
     .json("print the report as JSON (schema: Docs/Reference/ReportSchema.json)"),
-    CommandOption("--html", "print the report as one HTML page that needs nothing else"),
+    CommandOption("--html", "print the report as one self-contained HTML page"),
     .output, .color,
     CommandOption(
-      "--no-pager", "on a terminal, do not hand text to the program that PAGER names, or less"),
+      "--no-pager", "on a terminal, do not pass text to the program that PAGER names, or to less"),
     .symbols,
     CommandOption(
       "--source", value: "DIR", completing: .directory,
-      "show the lines around the program's own calls from files in DIR, as they are now: by the longest end of "
-        + "the path in the debug information; may be given more than once"),
+      "show the source lines around the program's own calls, from the current files in DIR. A file is found by "
+        + "the longest matching end of its path in the debug information; may be given more than once"
+    ),
     .sanitize, .noMemory, .spool,
     CommandOption("--no-symbols", "do not read the modules' files"),
     CommandOption(
       "--no-cache",
-      "neither use nor write the cache of what was found in these files, at most 64 MiB in postmortem/ of "
-        + "XDG_CACHE_HOME or ~/.cache; POSTMORTEM_NO_SYMBOL_CACHE in the environment does the same"),
+      "neither read nor write the cache of what was found in these files (at most 64 MiB, in postmortem/ of "
+        + "XDG_CACHE_HOME or ~/.cache); POSTMORTEM_NO_SYMBOL_CACHE in the environment does the same"
+    ),
     .quiet,
   ]
   static let operands = Operands(0...2, "ID", completing: .report)

@@ -7,26 +7,26 @@ internal import PendingDumps
 /// The subcommand `postmortem stats`.
 enum StatsCommand: Subcommand {
   static let name = "stats"
-  static let summary = "count the contents of a database, and its most frequent crashes"
+  static let summary = "count the contents of a database, and list its top crashes"
   static let usage = ["[--json] [-d DIR]", "[--json] [DIR/]"]
   static let discussion = """
     Counts the contents of a database, and shows its most frequent crashes.
 
-    Counts and sizes of the dumps that wait to be processed (finished), of those that belong to running processes \
-    or were left by dead ones (locked), of those that are being processed or were given back (claimed), of the \
-    quarantine, and of the reports by state; the client ID and whether uploads are enabled; the five most frequent \
-    signatures (all: postmortem list --group). Changes nothing.
+    Prints the number and size of the dumps that wait to be processed (finished), of those that belong to running \
+    processes or were left by dead ones (locked), of those that are being processed or wait for another attempt \
+    (claimed), of the quarantine, and of the reports by state. Also prints the client ID, whether uploads are \
+    enabled, and the five most frequent signatures (for all of them: postmortem list --group). Changes nothing.
     """
   static let options: [CommandOption] = [
     .database,
     .json(
       "print a JSON object with dumps, quarantine, reports (each count and bytes), ends (by verdict), oldestReport, "
         + "newestReport, clientID and uploadsEnabled"),
-    CommandOption("--html", "the old name of postmortem dashboard, which goes with 2.0"),
+    CommandOption("--html", "the old name of postmortem dashboard; will be removed in 2.0"),
     .since, .until, .output,
   ]
   static let operands = Operands(0...10_000, "DIR", completing: .directory)
-  static let closing = "--since, --until and -o go with --html."
+  static let closing = "--since, --until and -o need --html."
 
   /// A number of files and their size in bytes.
   struct Amount: Codable, Equatable {
@@ -58,13 +58,13 @@ enum StatsCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
     if arguments.has("--html") {
-      arguments.remark("stats --html is postmortem dashboard from version 1.1 on.")
+      arguments.remark("Since version 1.1, stats --html is called postmortem dashboard.")
       return try DashboardCommand.draw(arguments, addsPages: false)
     }
     guard arguments.operands.count < 2, arguments["--output"] == nil,
       ["--since", "--until"].allSatisfy({ arguments[$0] == nil })
     else {
-      throw arguments.usage("several databases, --since, --until and -o go with --html")
+      throw arguments.usage("several databases, --since, --until and -o need --html")
     }
     let path = try ReportDatabase.place(arguments.database())
     let pending = path + "/" + PendingDumpName.directory

@@ -7,33 +7,35 @@ internal import Stackwalk
 /// The subcommand `postmortem symbolicate [FILE] [--symbols DIR]...`.
 enum SymbolicateCommand: Subcommand {
   static let name = "symbolicate"
-  static let summary = "name the functions in a crash summary, from a log"
+  static let summary = "name the functions in the crash summaries of a log"
   static let usage = ["[--symbols DIR]... [--no-symbols] [--json] [FILE|-]"]
   static let discussion = """
-    Names the functions in the summary of a crash, from a log in FILE, else on standard input.
+    Names the functions in the crash summaries of a log: FILE, or else standard input.
 
-    Finds the lines `postmortem[PID]: ...` that a crash wrote to standard error, with any text before each or \
-    between them, which distinguishes the lines of several containers, and in the JSON of Docker, Loki or a journal \
-    or the cut lines of a container runtime's own files; and prints every summary with cause, functions, lines and \
-    inlined calls, as postmortem show has them of the dump. Looks for each module at its own path, then in the \
-    directories given, then asks the debuginfod servers that DEBUGINFOD_URLS names, and uses a file if it is of \
-    the same build. Where Swift's backtracer was on there is one line, with the report and its dump, in place of a \
-    summary.
+    Finds the lines `postmortem[PID]: ...` that a crash wrote to standard error, and prints each summary with the \
+    cause, functions, lines and inlined calls, as postmortem show prints them for the dump. Any text may precede \
+    each line or come between the lines; the text before a line distinguishes several containers. The log may also \
+    be the JSON of Docker, Loki or a journal, or a container runtime's own files with their split lines. Searches \
+    for each module at its own path, then in the --symbols directories, then on the debuginfod servers that \
+    DEBUGINFOD_URLS names, and uses a file only if it is of the same build. If Swift's backtracer was on, the log \
+    has one line with the report and its dump instead of a summary.
 
       docker logs web 2>&1 | postmortem symbolicate
     """
   static let options: [CommandOption] = [
     .symbols, CommandOption("--no-symbols", "do not read the modules' files"),
     .json(
-      "print each as a JSON object on one line (schema: Docs/Reference/ReportSchema.json); what only a dump knows is null"
+      "print each summary as a JSON object on one line (schema: Docs/Reference/ReportSchema.json); values that "
+        + "only a dump contains are null"
     ),
   ]
   static let operands = Operands(0...1, "FILE", completing: .file)
   static let closing = """
-    A summary that contradicts itself is not shown: its place says which lines contradict which.
+    A summary that contradicts itself is not shown; the command prints which of its lines contradict each other \
+    instead. This happens, for example, if the lines of two containers' first processes are mixed and no text before \
+    the lines distinguishes them.
 
-    Exit status: 0; 1 if there is no summary, if one contradicts itself, as where lines of two containers' first \
-    processes are mixed and nothing before them distinguishes them, or if JSON could not be read.
+    Exit status: 0; 1 if there is no summary, if a summary contradicts itself, or if JSON could not be read.
     """
 
   static func run(_ words: [String]) throws {
@@ -72,17 +74,17 @@ enum SymbolicateCommand: Subcommand {
     var failures: [String] = []
     if log.unreadable > 0 {
       failures.append(
-        "\(log.unreadable) lines of crash summaries are in JSON that cannot be read, as of lines that were "
-          + "cut, and were left out")
+        "\(log.unreadable) lines of crash summaries were left out, because their JSON cannot be read; for "
+          + "example, the lines were cut")
     }
     if contradictory > 0 {
       failures.append(
         "\(contradictory) of \(count) crash summaries contradict themselves and were left out: lines of "
-          + "several processes are mixed under one process ID, and nothing in front tells them apart"
+          + "several processes with the same process ID are mixed, and no text before them distinguishes them"
       )
     }
     if count == 0 {
-      failures.append("no crash summary: it has no lines 'postmortem[PID]: crash-summary'")
+      failures.append("no crash summary: there is no line 'postmortem[PID]: crash-summary'")
     }
     guard failures.isEmpty else {
       throw ToolError(path: file ?? "standard input", failures.joined(separator: "; "))

@@ -5,10 +5,10 @@ internal import Stackwalk
 /// The subcommand `postmortem symbols BINARY... -o DIR`.
 enum SymbolsCommand: Subcommand {
   static let name = "symbols"
-  static let summary = "keep the symbols of a build, by build ID"
+  static let summary = "save the symbols of binaries, by build ID"
   static let usage = ["-o DIR [--json] BINARY..."]
   static let discussion = """
-    Writes the symbols and debug information of binaries by build ID, in the two forms that others read.
+    Writes the symbols and debug information of binaries, by build ID, in two formats that other tools read.
 
     For each binary it writes two files:
 
@@ -21,19 +21,20 @@ enum SymbolsCommand: Subcommand {
                                       symbol store of minidump_stackwalk and of
                                       Mozilla's and Sentry's processors.
 
-    Run it on the binaries of a build before they are stripped, and keep DIR; the symbols of any number of builds \
-    lie next to each other. Prints the path of each file.
+    Run it on the binaries of a build before they are stripped, and keep DIR, which can hold the symbols of any \
+    number of builds. Prints the path of each file.
     """
   static let options: [CommandOption] = [
     CommandOption(
       "-o, --output", value: "DIR", completing: .directory,
-      "the directory, made if it is not there"),
+      "the directory, which is created if it does not exist"),
     .json(
       "print a JSON array of objects with binary, buildID, debugFile, debugID and breakpadFile"),
   ]
   static let operands = Operands(1...Int.max, "BINARY", completing: .file)
   static let closing = """
-    Exit status: 0 if every binary has its files; 1 if one is stripped already, has no build ID, or cannot be read.
+    Exit status: 0 if both files of every binary were written; 1 if a binary is already stripped, has no build ID, \
+    or cannot be read.
     """
 
   /// An element of the JSON output.

@@ -12,57 +12,60 @@ enum UploadCommand: Subcommand {
     "--url URL|--dsn DSN [OPTION...] [ID...]", "--enable|--disable [--create] [-d DIR]",
   ]
   static let discussion = """
-    Sends reports to a server, in the form of Crashpad and Breakpad, or as Sentry's envelopes.
+    Sends reports to a server, in the form of Crashpad and Breakpad, or as Sentry envelopes.
 
-    Reports that are named by ID, or the beginning of one, are sent whatever the database's settings say. Without \
-    an ID all that are pending are sent, if uploads are enabled in the database. Each is tried once, now (again without \
-    attachments if it is too large); one that \
-    fails stays pending, and one that the server refuses for good is skipped (see postmortem list). Proxies are \
-    taken from http_proxy, https_proxy, all_proxy and no_proxy, certificates are checked, redirects are not followed. \
-    Docs/Reference/Upload.md names servers.
+    Reports that you name by ID, or by the beginning of an ID, are sent regardless of the database's settings. \
+    Without an ID, all pending reports are sent, if uploads are enabled in the database. Each report is tried once, \
+    now (and again without attachments if it is too large). A report that fails stays pending; a report that the \
+    server permanently refuses is skipped (see postmortem list). Proxies come from http_proxy, https_proxy, \
+    all_proxy and no_proxy. The command checks certificates and does not follow redirects. Docs/Reference/Upload.md \
+    lists servers.
     """
   static let options: [CommandOption] = [
     .database,
-    CommandOption("--url", value: "URL", "where the form is posted to, http or https"), .dsn,
+    CommandOption("--url", value: "URL", "the http or https URL to which the form is posted"), .dsn,
     CommandOption(
       "--sentry-reads-minidump",
-      "with --dsn: let Sentry make the event from the minidump, by the debug files that were uploaded there; it "
-        + "throws away our message, stacks and names"),
+      "with --dsn: let Sentry create the event from the minidump, with the debug files that were uploaded there; "
+        + "Sentry then discards the message, stacks and names that this command sends"),
     CommandOption(
       "--field", value: "NAME=VALUE",
-      "a form field in addition to the report's annotations, or in place of one; with --dsn a tag"),
+      "a form field in addition to the report's annotations; replaces an annotation of the same name. With --dsn, "
+        + "a tag"),
     .headerFile,
     CommandOption(
       "--secret-file", value: "FILE", completing: .file,
       "a file whose first line is sent as Authorization: Bearer SECRET"),
     CommandOption(
       "--timeout", value: "SECONDS",
-      "without progress, after which an upload has failed; 60 if not given"),
+      "the time without progress after which an upload fails (default: 60)"),
     .sanitize, .noMemory, .wholeReports,
     CommandOption(
       "--dry-run",
-      "send nothing and change nothing; print each request, with path and size of each file in place of its bytes"
+      "send nothing and change nothing; print each request, with the path and size of each file instead of its "
+        + "bytes"
     ),
     .json(
-      "print a JSON object on one line for each report that was tried: reportID, event (uploaded, delayed, skipped or "
-        + "failed), serverID, nextAttempt and reason; with --dry-run for each request: reportID, url, headers, size "
-        + "and body; with --enable and --disable one with uploadsEnabled"),
+      "print a JSON object on one line for each report that was tried: reportID, event (uploaded, delayed, "
+        + "skipped or failed), serverID, nextAttempt and reason; with --dry-run, for each request: reportID, url, "
+        + "headers, size and body; with --enable or --disable, one object with uploadsEnabled"),
     CommandOption(
       "--enable",
-      "allow uploads from this database; the directory may be empty, as it is before the first program starts"
+      "allow uploads from this database; the directory may be empty, as it is before a program first starts"
     ),
     CommandOption("--disable", "forbid uploads from this database"),
     CommandOption(
       "--create",
-      "with these two, make a database of a directory that has other files, or is missing"),
+      "with --enable or --disable, create the database if the directory does not exist or has other files"
+    ),
     .quiet,
   ]
   static let operands = Operands(0...Int.max, "ID", completing: .report)
   static let closing = """
-    --sanitize and --no-memory leave attachments out too; the reports on disk stay as they are.
+    --sanitize and --no-memory leave out attachments too; the reports on disk are not changed.
 
-    Exit status: 0 if the server has all of them; 1 if not; 2 if it has all but those that were passed over, since \
-    files of them could not be read.
+    Exit status: 0 if the server has all reports; 1 if not; 2 if it has all except those that were left out because \
+    their files could not be read.
     """
 
   static func run(_ words: [String]) throws {
@@ -82,7 +85,7 @@ enum UploadCommand: Subcommand {
     guard try !ids.isEmpty || arguments.has("--dry-run") || database.uploadsEnabled() else {
       throw ToolError(
         path: path,
-        "uploads are not enabled: name reports, or allow them with postmortem upload"
+        "uploads are not enabled: name reports, or allow uploads with postmortem upload"
           + "\(path.asDatabaseOperand) --enable")
     }
     let named = ids.isEmpty ? nil : ids
@@ -92,11 +95,11 @@ enum UploadCommand: Subcommand {
       for request in requests {
         Terminal.print(arguments.has("--json") ? try JSON.line(of: request) : request.text)
       }
-      if requests.isEmpty { arguments.remark("No reports wait to be sent.") }
+      if requests.isEmpty { arguments.remark("No reports are waiting to be sent.") }
       return
     }
     let pending = try named?.count ?? database.listing().reports.count { $0.state == .pending }
-    if pending == 0 { arguments.remark("No reports wait to be sent.") }
+    if pending == 0 { arguments.remark("No reports are waiting to be sent.") }
     try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
   }
 
@@ -107,11 +110,14 @@ enum UploadCommand: Subcommand {
     let isEnabled = arguments.has("--enable")
     guard words.isEmpty, arguments["--url"] == nil, arguments["--dsn"] == nil,
       isEnabled != arguments.has("--disable")
-    else { throw arguments.usage("--enable and --disable stand alone") }
+    else {
+      throw arguments.usage(
+        "--enable and --disable cannot be used together, or with IDs, --url or --dsn")
+    }
     try ReportDatabase.openForSettings(path, creating: arguments.has("--create"))
       .setUploadsEnabled(isEnabled)
     arguments.remark(
-      "Uploads from \(path.escapedForMessage) are \(isEnabled ? "allowed" : "forbidden") from now on."
+      "Uploads from \(path.escapedForMessage) are now \(isEnabled ? "allowed" : "forbidden")."
     )
     guard arguments.has("--json") else { return }
     Terminal.print(try JSON.line(of: ["uploadsEnabled": isEnabled]))
@@ -133,7 +139,7 @@ enum UploadCommand: Subcommand {
       guard count > 0 else { return }
       throw ToolError(
         path: path,
-        "\(count) \(count == 1 ? "report was" : "reports were") passed over, since files could not be read",
+        "\(count) \(count == 1 ? "report was" : "reports were") left out, because files could not be read",
         exitStatus: 2)
     }
     throw ToolError(

@@ -17,35 +17,36 @@ enum WatchCommand: Subcommand {
       + "[--whole-reports N] [OPTION...] [DIR/]",
   ]
   static let discussion = """
-    Waits for crashes, and converts each dump to a report at once. With --cores it waits for core files too.
+    Waits for crashes, and converts each dump to a report at once. With --cores, it also waits for core files.
 
-    Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process does; for \
-    one that is left, after a minute. A dump that a dead process did not finish causes no event: the command \
-    looks for these once a minute. Ends with SIGINT or SIGTERM, and its exit status is 0 then.
+    Processes the dumps that already exist, then waits. Prints a line for each dump, as postmortem process does; for \
+    a dump that is left for later, after a minute. A dump that a process did not finish before it died causes no \
+    event: the command looks for such dumps once a minute. SIGINT or SIGTERM ends the command; its exit status is \
+    then 0.
     """
   static let options: [CommandOption] = [
     .database,
-    .json("print one JSON object a line, as an element of postmortem process --json"),
-    CommandOption("--count", value: "N", "end when N reports were made"),
+    .json("print one JSON object per line, like the elements of postmortem process --json"),
+    CommandOption("--count", value: "N", "exit after N reports have been created"),
     CommandOption(
       "--cores", value: "DIR", completing: .directory,
-      "make a report of each core file in DIR too, two seconds after the last write to it and not while it is "
-        + "written; the files stay; may be given more than once"),
+      "also create a report of each core file in DIR, two seconds after the last write to it and not while it is "
+        + "being written; the core files are kept; may be given more than once"),
     .spool,
     CommandOption(
       "--symbols", value: "DIR", completing: .directory,
-      "with --cores, look here too for files of the same builds, as for postmortem show"),
+      "with --cores, also search DIR for files of the same builds, as for postmortem show"),
     .create, .sanitize, .noMemory,
     CommandOption(
       "--upload", value: "URL",
-      "send each pending report to this server too, as postmortem upload does, while uploads are enabled in the "
-        + "database; one that fails is tried again later"),
+      "also send each pending report to this server, as postmortem upload does, while uploads are enabled in the "
+        + "database; an upload that fails is tried again later"),
     .dsn, .headerFile,
-    CommandOption("--interval", value: "SECONDS", "between two uploads; 60 if not given"),
+    CommandOption("--interval", value: "SECONDS", "the time between two uploads (default: 60)"),
     CommandOption(
       "--spread", value: "SECONDS",
-      "let a report wait a part of this time that its ID decides, so that hosts that crash at one moment do not "
-        + "send at one"),
+      "delay each report by a part of this time that depends on its ID, so that hosts that crash at the same time "
+        + "do not send at the same time"),
     .wholeReports, .quiet,
   ]
   static let operands = Operands.database
@@ -60,7 +61,7 @@ enum WatchCommand: Subcommand {
     let path = try ReportDatabase.place(
       arguments.database(), creating: arguments.has("--create"))
     var count = try arguments.integer("--count", in: 1...Int.max) ?? .max
-    arguments.remark("Waiting for crashes in \(path.escapedForMessage); Ctrl-C ends this.")
+    arguments.remark("Waiting for crashes in \(path.escapedForMessage); press Ctrl-C to stop.")
     let waiting = try WatchWaiting(stopsAt: [SIGINT, SIGTERM])
     var cores = try WatchedCores(arguments)
     let uploads = try WatchUploads(path, arguments)
@@ -115,7 +116,8 @@ private struct WatchUploads {
     if try !CrashReportDatabase(path: path).uploadsEnabled() {
       Terminal.printError(
         ToolError(
-          path: path, "uploads are not enabled, nothing is sent until postmortem upload --enable"
+          path: path,
+          "uploads are not enabled; nothing is sent until you run postmortem upload --enable"
         ).description)
     }
     let (events, printsJSON) = (uploader.events, arguments.has("--json"))
@@ -150,8 +152,8 @@ private final class WatchWaiting {
     let (wake, isStopped) = (wake, Flag())
     guard let watcher = DirectoryWatcher(changed: { wake.signal() }) else {
       throw ToolError(
-        "cannot watch: \(ToolError.text(errno)); see "
-          + "fs.inotify.max_user_instances in sysctl, or call postmortem process from time to time")
+        "cannot watch directories: \(ToolError.text(errno)); see "
+          + "fs.inotify.max_user_instances in sysctl, or run postmortem process regularly")
     }
     self.watcher = watcher
     self.isStopped = isStopped

@@ -91,7 +91,7 @@ enum Completer {
   }
 
   private static var subcommands: [(String, String)] {
-    PostmortemTool.subcommands.map { ($0.name, $0.summary) } + [("help", "all about a subcommand")]
+    PostmortemTool.subcommands.map { ($0.name, $0.summary) } + [("help", "describe a subcommand")]
   }
 
   private static func values(_ kind: CommandOption.Completion, _ words: [String]) -> Answer {

@@ -1,16 +1,16 @@
 /// The subcommand `postmortem completion bash|zsh|fish`.
 enum CompletionCommand: Subcommand {
   static let name = "completion"
-  static let summary = "print a script by which a shell completes this command"
+  static let summary = "print a completion script for a shell"
   static let usage = ["bash|zsh|fish"]
   static let discussion = """
-    Prints a script by which a shell completes subcommands, options, report IDs, programs and process IDs.
+    Prints a script with which a shell completes subcommands, options, report IDs, programs and process IDs.
 
       bash: source <(postmortem completion bash)
       zsh:  postmortem completion zsh > "${fpath[1]}/_postmortem"
       fish: postmortem completion fish > ~/.config/fish/completions/postmortem.fish
 
-    The script asks postmortem for the words, so that it need not be made again for a new version.
+    The script asks postmortem for the words, so you need not create it again for a new version.
     """
   static let options: [CommandOption] = []
   static let operands = Operands(1...1, "SHELL", completing: .words(["bash", "zsh", "fish"]))
@@ -21,7 +21,7 @@ enum CompletionCommand: Subcommand {
     case "bash": Terminal.print(bash)
     case "zsh": Terminal.print(zsh)
     case "fish": Terminal.print(fish)
-    default: throw arguments.usage("the shells are bash, zsh and fish")
+    default: throw arguments.usage("the shell must be bash, zsh or fish")
     }
   }
 
@@ -29,7 +29,7 @@ enum CompletionCommand: Subcommand {
     _postmortem() {
       local line kind=none word=${COMP_WORDS[COMP_CWORD]}
       COMPREPLY=()
-      # Bash takes the sign of "--option=" for a word.
+      # Bash treats the "=" of "--option=" as a word.
       [ "$word" = = ] && word=
       while IFS= read -r line; do
         case $line in

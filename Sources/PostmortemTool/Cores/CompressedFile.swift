@@ -46,7 +46,7 @@ enum Compression: String, CaseIterable {
   ) throws(ToolError) -> (bytes: DumpBytes, failure: String?) {
     guard let program else {
       throw ToolError(
-        path: path, "compressed by \(rawValue): install the program \(rawValue), which reads it")
+        path: path, "compressed with \(rawValue): install the program \(rawValue) to read it")
     }
     let process = Process()
     let pipe = Pipe()

@@ -36,7 +36,7 @@ struct SpoolFile {
     var path = Array((place + "/postmortem-XXXXXX").utf8CString)
     descriptor = unsafe mkstemp(&path)
     guard descriptor >= 0 else {
-      throw ToolError(path: place, "a temporary file: " + ToolError.text(errno))
+      throw ToolError(path: place, "cannot create a temporary file: " + ToolError.text(errno))
     }
     unsafe unlink(path)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -59,7 +59,7 @@ struct SpoolFile {
     defer { block.removeAll(keepingCapacity: true) }
     let end = size + block.count
     guard end <= Self.maximumSize else {
-      throw ToolError("more than \(Self.maximumSize >> 40) TiB, which no core file has")
+      throw ToolError("larger than \(Self.maximumSize >> 40) TiB, which no core file is")
     }
     if !block.isEmpty, !isZeros {
       if writtenBlocks % Self.lookEvery == 0 { try checkRoom() }
@@ -91,7 +91,7 @@ struct SpoolFile {
       if count < 0, errno == EINTR { continue }
       guard count > 0 else {
         throw ToolError(
-          path: directory, "\(ToolError.text(errno)); --spool names another directory")
+          path: directory, "\(ToolError.text(errno)); use --spool to name another directory")
       }
       done += count
     }
@@ -105,7 +105,7 @@ struct SpoolFile {
     guard free > Self.reserve else {
       throw ToolError(
         path: directory,
-        "less than \(Self.reserve >> 20) MiB are free; --spool names another directory")
+        "less than \(Self.reserve >> 20) MiB are free; use --spool to name another directory")
     }
   }
 

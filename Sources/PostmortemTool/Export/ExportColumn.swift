@@ -101,8 +101,8 @@ struct ExportColumn {
     },
     ExportColumn(
       "kind", .word, isOptional: false,
-      "`crash`; `hang`: a hang; `end`: a run that left no dump (killed, "
-        + "out of memory and others: `cause` says which); `dump`: a dump of a process that continued; `unreadable`"
+      "`crash`; `hang`: a hang; `end`: a run that left no dump (killed, out of memory and others: see `cause`); "
+        + "`dump`: a dump of a process that continued; `unreadable`"
     ) { .text($0.kind) },
     ExportColumn("signal", .word, "the signal's name, such as `SIGILL`") { ExportValue($0.signal) },
     ExportColumn("code", .word, "the signal's code, such as `ILL_ILLOPN`, or its number") {
@@ -184,7 +184,7 @@ struct ExportColumn {
     },
     ExportColumn(
       "tasks", .integer,
-      "number of tasks of Swift concurrency that a search of the memory found; null if nothing searched"
+      "number of Swift concurrency tasks that a search of the memory found; null if there was no search"
     ) { ExportValue($0.details[.tasks]) },
     ExportColumn(
       "in_flight", .integer,

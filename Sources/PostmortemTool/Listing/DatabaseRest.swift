@@ -38,8 +38,8 @@ struct DatabaseRest {
     if waiting > 0 { notes.append(waitingText) }
     if quarantined > 0 {
       notes.append(
-        "\(quarantined) \(quarantined == 1 ? "dump that" : "dumps that") could not be processed "
-          + "\(quarantined == 1 ? "lies" : "lie") in quarantine, each with the reason beside it: "
+        "\(quarantined) \(quarantined == 1 ? "dump" : "dumps") could not be processed and "
+          + "\(quarantined == 1 ? "is" : "are") in quarantine, each next to a file with the reason: "
           + quarantine)
     }
     return notes

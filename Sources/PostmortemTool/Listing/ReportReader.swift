@@ -37,7 +37,7 @@ final class ReportReader {
       return facts
     }
     self.child = nil
-    throw ToolError(path: path, "reading it ended a process (\(child.end()))")
+    throw ToolError(path: path, "the process that read it ended (\(child.end()))")
   }
 
   /// The facts of a report, or the reason why there are none.

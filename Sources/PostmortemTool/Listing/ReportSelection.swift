@@ -93,7 +93,7 @@ struct ReportSelection {
       let ids = byID.map(\.id).sorted().prefix(8).map(\.description).joined(separator: ", ")
       throw ToolError(
         path: path,
-        "\(byID.count) reports begin with \(word): \(ids)" + (byID.count > 8 ? ", ..." : ""))
+        "\(byID.count) report IDs begin with \(word): \(ids)" + (byID.count > 8 ? ", ..." : ""))
     }
     let number = word.utf8.count <= Self.longestProcessID ? UInt64(word) : nil
     let byProcess = number.map { number in all.filter { $0.processID == number } } ?? []
@@ -106,13 +106,13 @@ struct ReportSelection {
     guard Set(found.map(\.0.id)).count < 2 else {
       throw ToolError(
         path: path,
-        "'\(word.escapedForMessage)' means more than one report: write "
+        "'\(word.escapedForMessage)' matches more than one report: use "
           + found.map(\.1).joined(separator: " or "))
     }
     let others = max(byProcess.count, byProgram.count) - 1
     if others > 0, let first = found.first?.0 {
       arguments.remark(
-        "The newest of \(others + 1) reports of \(word.escapedForMessage), \(first.time.second) UTC."
+        "Showing the newest of \(others + 1) reports of \(word.escapedForMessage), \(first.time.second) UTC."
       )
     }
     return found.first?.0

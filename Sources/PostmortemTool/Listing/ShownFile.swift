@@ -35,7 +35,7 @@ struct ShownFile {
       // The first of two words can only be a directory.
       guard InputFile.isDirectory(first) else {
         throw arguments.usage(
-          "unexpected argument '\(words[1].escapedForMessage)': one report at a time")
+          "unexpected argument '\(words[1].escapedForMessage)': only one report at a time")
       }
       arguments.warnOfWord(first)
       self = try Self.selected(words.dropFirst(), in: first, arguments)
@@ -56,12 +56,12 @@ struct ShownFile {
       }
       guard InputFile.exists(word) else {
         throw arguments.usage(
-          "no file '\(word.escapedForMessage)', and no database for a report of that name: write "
+          "no file '\(word.escapedForMessage)', and no database to search for that report: use "
             + "--database DIR, or set \(ReportDatabase.variable)")
       }
       return ShownFile(path: word)
     }
-    if word.isEmpty { throw arguments.usage("an empty word names no report") }
+    if word.isEmpty { throw arguments.usage("an empty argument names no report") }
     let selection = try ReportSelection(database, arguments)
     if let found = try selection.find(word) { return ShownFile(found, database) }
     // Version 1.0.0 treated such a word as a directory. This version does so only if the word has no other meaning.
@@ -79,7 +79,7 @@ struct ShownFile {
     _ words: ArraySlice<String>, in database: String, _ arguments: Arguments
   ) throws -> ShownFile {
     if words.count > 1 { throw arguments.unexpected(words.last ?? "") }
-    if words.first == "" { throw arguments.usage("an empty word names no report") }
+    if words.first == "" { throw arguments.usage("an empty argument names no report") }
     guard let found = try ReportSelection(database, arguments).find(words.first) else {
       throw missing(words.first, database, arguments)
     }
@@ -105,7 +105,7 @@ struct ShownFile {
     }
     return ToolError(
       path: database,
-      "no report \(word): no ID begins so, and no process ID or program is that; see postmortem list"
+      "no report \(word): it matches no ID, process ID or program; see postmortem list"
         + database.asDatabaseOperand)
   }
 

@@ -38,7 +38,7 @@ struct UnreadableFiles {
     let rest = texts.count - shown.count
     return ToolError(
       path: database,
-      "without \(texts.count) \(texts.count == 1 ? "file" : "files") that could not be read: "
+      "left out \(texts.count) \(texts.count == 1 ? "file" : "files") that could not be read: "
         + shown.joined(separator: "; ") + (rest > 0 ? "; and \(rest) more" : ""), exitStatus: 2)
   }
 }

@@ -57,7 +57,7 @@ struct WaitingDump {
 
   /// The remark that the dump has no report yet, with the command that makes one.
   func remark(database: String) -> String {
-    "this dump is not a report yet; postmortem process\(database.asDatabaseOperand) makes it one: "
+    "this dump is not a report yet; postmortem process\(database.asDatabaseOperand) converts it: "
       + path.lastComponent.escapedForMessage
   }
 }

@@ -61,8 +61,8 @@ extension LoggedSummary {
 
   /// The message that replaces a summary whose lines contradict each other.
   fileprivate var refusal: String {
-    "The lines of this summary contradict each other, so they are of several processes with one process "
-      + "ID. Its stack and its facts would be of different crashes, and are left out."
+    "The lines of this summary contradict each other, so they come from several processes with the same process "
+      + "ID. The stack and the facts are left out, because they would be of different crashes."
   }
 
   /// Lines that describe the first eight contradictions, and the number of the others.

@@ -14,7 +14,7 @@ enum OverviewChart {
     (.end, "end", Words(one: "run without a dump", many: "runs without a dump")),
     (
       .dump, "dump",
-      Words(one: "dump of a process that lived on", many: "dumps of processes that lived on")
+      Words(one: "dump of a process that continued", many: "dumps of processes that continued")
     ),
   ]
 

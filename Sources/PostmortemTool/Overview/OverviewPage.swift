@@ -69,7 +69,7 @@ struct OverviewPage {
       html.element(
         "p",
         text:
-          "Written by postmortem at \(now.second) UTC. Days are those of UTC. The same reports as "
+          "Written by postmortem at \(now.second) UTC. Days are in UTC. The same reports as "
           + "a table: postmortem export.")
     }
   }
@@ -114,7 +114,8 @@ struct OverviewPage {
       let outside = overview.all.days.reduce(0) { $0 + (days.contains($1.key) ? 0 : $1.value) }
       if outside > 0 {
         html.element(
-          "p", ["class": "faint"], text: "\(Quantity.grouped(outside)) reports are of other days.")
+          "p", ["class": "faint"], text: "\(Quantity.grouped(outside)) reports are from other days."
+        )
       }
     }
     html.breakLine()

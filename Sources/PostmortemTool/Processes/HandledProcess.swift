@@ -132,18 +132,18 @@ struct HandledProcess {
   /// Source: ptrace(2), "Ptrace access mode checking".
   private static func refusal(of processID: Int32) -> String {
     guard InputFile.isDirectory("/proc/\(processID)") else { return "does not exist" }
-    let refused = "may not be looked at"
+    let refused = "cannot be examined"
     if geteuid() == 0 { return "\(refused): root needs CAP_SYS_PTRACE here" }
     let users =
       SystemFile.text("/proc/\(processID)/status")?.split(separator: "\n")
       .first { $0.hasPrefix("Uid:") }?.split(separator: "\t").dropFirst() ?? []
     guard !users.isEmpty, users.allSatisfy({ $0 == "\(geteuid())" }) else {
-      return "\(refused); be its user or root"
+      return "\(refused): run as its user or as root"
     }
     return
-      "\(refused), though its user is this one: it is not dumpable (it has changed its user, is "
-      + "set-user-ID or has file capabilities, or set PR_SET_DUMPABLE to 0), or has capabilities that "
-      + "this process lacks; be root"
+      "\(refused), although this user runs it: it is not dumpable (it has changed its user, is "
+      + "set-user-ID, has file capabilities, or set PR_SET_DUMPABLE to 0), or has capabilities that "
+      + "this process lacks; run as root"
   }
 
   /// The run record at a path; nil if it cannot be read.

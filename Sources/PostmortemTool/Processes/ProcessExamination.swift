@@ -28,10 +28,10 @@ struct ProcessExamination {
       return
     }
     if file.isDeleted {
-      find("the locked file \(file.path) was removed: a crash has to make a new one")
+      find("the locked file \(file.path) was removed: a crash will have to create a new one")
     }
     if case .dead(let reason) = found.verdict {
-      find("the next conversion takes this process for dead: \(reason)")
+      find("the next conversion will consider this process dead: \(reason)")
     }
     if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
     let record = found.record
@@ -39,11 +39,11 @@ struct ProcessExamination {
     // Other processes detect by the FIFO, or by the mapping of the run record, that the examined process is still
     // running.
     if !links.values.contains(fifo), record?.isMapped != true {
-      let waits = "another container sees this process's end after a day at the least"
+      let waits = "another container detects the end of this process only after a day or more"
       if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {
-        notes.append("there is no FIFO, which some file systems do not have: \(waits)")
+        notes.append("there is no FIFO, which some file systems do not support: \(waits)")
       } else {
-        find("the FIFO \(fifo) is not held: \(waits)")
+        find("the process does not hold the FIFO \(fifo): \(waits)")
       }
     }
     examineSignals(found)
@@ -93,13 +93,13 @@ struct ProcessExamination {
     name(process)
     guard let directory = paths.first(where: { $0.lastComponent == PendingDumpName.directory })
     else {
-      return find("no crash handler is installed: it holds no locked file")
+      return find("no crash handler is installed: the process holds no locked file")
     }
     let missing = SignalSet.faults.subtracting(process.caught)
     if !missing.isEmpty { find("\(missing.names) are not caught") }
     findBlocked(process.threadID)
     headline =
-      "it was forked by a process with a crash handler, and makes its locked file in \(directory) when it "
+      "it was forked by a process with a crash handler, and creates its locked file in \(directory) when it "
       + "crashes"
   }
 
@@ -107,20 +107,21 @@ struct ProcessExamination {
   private mutating func tellOfKill(_ record: RunRecord) {
     guard let end = RunEnd(ifKilledNow: record) else {
       notes.append(
-        "killed now, it would leave no report: "
+        "a SIGKILL now would leave no report: "
           + (record.course == nil
             ? "HandlerOptions.reportsUncleanEnds is off, or the run record had no room"
             : record.bootID.isEmpty
-              ? "its /proc does not tell the boot (mount option subset=pid)"
-              : "it ends already, or without the trait Interposition a kill looks like _exit"))
+              ? "its /proc does not contain the boot ID (mount option subset=pid)"
+              : "it is already ending, or, without the trait Interposition, a kill looks like _exit")
+      )
       return
     }
     notes.append(
-      "killed now, it would leave a report: \(end.text) Under postmortem run the signal is certain."
+      "a SIGKILL now would leave a report: \(end.text) Under postmortem run, the signal would be certain."
     )
     guard let beat = record.course?.heartbeat else {
       notes.append(
-        "it has no heartbeats: the report would say neither when nor what it did last; set "
+        "it has no heartbeats: the report would show neither when it ended nor what it did last; set "
           + "HandlerOptions.heartbeatInterval")
       return
     }
@@ -145,22 +146,22 @@ struct ProcessExamination {
   private mutating func examineSignals(_ found: HandledProcess) {
     let process = found.signals
     guard let record = found.record, let signals = record.signals else {
-      return find("there is no run record: which signals should be caught is not known")
+      return find("there is no run record: it is not known which signals should be caught")
     }
     if !found.isOwner {
       return find(
-        "the locked file is process \(record.processID)'s: this process has inherited it")
+        "the locked file belongs to process \(record.processID): this process has inherited it")
     }
     let missing = SignalSet(mask: signals.crash).subtracting(process.caught)
     for signal in missing.signals {
       let action = process.ignored.contains(signal) ? "it is ignored" : "it has the default action"
-      find("\(SignalNames.text(signal)) is not caught any more: \(action)")
+      find("\(SignalNames.text(signal)) is no longer caught: \(action)")
     }
     let helpers = [(signals.stop, "stops threads"), (signals.watchdog, "limits the time")]
     for (number, purpose) in helpers {
       let signal = Int32(bitPattern: number)
       guard signal != 0, !process.caught.contains(signal) else { continue }
-      find("signal \(signal), which \(purpose) in a crash, is not caught any more")
+      find("signal \(signal), which \(purpose) in a crash, is no longer caught")
     }
   }
 }

@@ -87,8 +87,8 @@ struct RunDatabase {
     if let owner {
       guard owner.number == user.number else {
         throw ToolError.usage(
-          "\(path.escapedForMessage) belongs to \(owner.name), not to \(user.name): write --user "
-            + "\(owner.name), or chown -R \(user.name) \(path.escapedForMessage)", help: help)
+          "\(path.escapedForMessage) belongs to \(owner.name), not to \(user.name): use --user "
+            + "\(owner.name), or run chown -R \(user.name) \(path.escapedForMessage)", help: help)
       }
       return
     }
@@ -100,7 +100,7 @@ struct RunDatabase {
     let me = geteuid()
     if let owner, owner.number != me, me == 0 || owner.number != 0 {
       return me == 0
-        ? "\(path.escapedForMessage) belongs to \(owner.name), and this command is root: write "
+        ? "\(path.escapedForMessage) belongs to \(owner.name), and root runs this command: use "
           + "--user \(owner.name)"
         : "\(path.escapedForMessage) belongs to \(owner.name): run this command as that user, or "
           + "name another directory"
@@ -108,12 +108,12 @@ struct RunDatabase {
     guard me == 0 else { return nil }
     if let inner = Self.owner(of: path + "/" + PendingDumpName.directory), inner.number != 0 {
       return
-        "the dumps in \(path.escapedForMessage) are \(inner.name)'s, and the directory is root's: "
-        + "chown -R \(inner.name) \(path.escapedForMessage), and write --user \(inner.name)"
+        "the dumps in \(path.escapedForMessage) belong to \(inner.name), but the directory belongs to root: "
+        + "run chown -R \(inner.name) \(path.escapedForMessage), and use --user \(inner.name)"
     }
     if owner == nil, let changer = UserChanger(command) {
-      return "'\(changer.name)' gives the command another user: write --user NAME, so that "
-        + "\(path.escapedForMessage) is made for that one"
+      return "'\(changer.name)' switches the user of the command: use --user NAME, so that "
+        + "\(path.escapedForMessage) is created for that user"
     }
     return nil
   }
@@ -130,8 +130,8 @@ struct RunDatabase {
     Terminal.printError(
       ToolError(
         path: path,
-        "belongs to root, and the command ended as \(name), who cannot use it: chown -R "
-          + "\(name) \(path.escapedForMessage), and write --user \(name)"
+        "belongs to root, and the command ended as user \(name), which cannot use it: run chown -R "
+          + "\(name) \(path.escapedForMessage), and use --user \(name)"
       ).description)
   }
 
@@ -147,16 +147,16 @@ struct RunDatabase {
     let parent = (path as NSString).deletingLastPathComponent
     if unsafe mkdir(path, 0o700) != 0 {
       guard errno == ENOENT, !parent.isEmpty, parent != "/" else {
-        throw failure("cannot be made", path)
+        throw failure("cannot be created", path)
       }
       try make(parent, for: user)
-      guard unsafe mkdir(path, 0o700) == 0 else { throw failure("cannot be made", path) }
+      guard unsafe mkdir(path, 0o700) == 0 else { throw failure("cannot be created", path) }
     }
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot be opened", path) }
     defer { close(descriptor) }
     guard fchmod(descriptor, 0o700) == 0, fchown(descriptor, user.number, user.group) == 0 else {
-      throw failure("cannot be given to \(user.name)", path)
+      throw failure("its owner cannot be changed to \(user.name)", path)
     }
   }
 

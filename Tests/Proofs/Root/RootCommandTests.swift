@@ -68,10 +68,10 @@ struct RootCommandTests {
     let doctor = [try BuiltProducts.besideTests("postmortem"), "doctor", "\(victim.processID)"]
     let own = try await run(Self.asUser + doctor)
     #expect(own.end.exitCode == 1 && own.standardError.contains("it is not dumpable"), "\(own)")
-    #expect(!own.standardError.contains("be its user"), "\(own)")
+    #expect(!own.standardError.contains("run as its user"), "\(own)")
     let other = try await run(
       ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + doctor)
-    #expect(other.standardError.contains("be its user or root"), "\(other)")
+    #expect(other.standardError.contains("run as its user or as root"), "\(other)")
     #expect(try await run(doctor).end.exitCode == 0)
   }
 
@@ -87,7 +87,7 @@ struct RootCommandTests {
     let doctor = try await tool("doctor", "\(victim.processID)")
     #expect(doctor.end.exitCode == 0, "\(doctor)")
     let note =
-      "killed now, it would leave no report: its /proc does not tell the boot (mount option subset=pid)"
+      "a SIGKILL now would leave no report: its /proc does not contain the boot ID (mount option subset=pid)"
     #expect(doctor.standardOutput.contains(note), "\(doctor)")
     #expect(!doctor.standardOutput.contains("reboot"), "\(doctor)")
   }
@@ -170,7 +170,7 @@ struct RootCommandTests {
     let refused = try await run(
       [try BuiltProducts.besideTests("postmortem"), "run", "--database", path, "--"] + command)
     #expect(refused.end.exitCode == 64)
-    #expect(refused.standardError.contains("'setpriv' gives the command another user"))
+    #expect(refused.standardError.contains("'setpriv' switches the user of the command"))
     #expect(refused.standardError.contains("--user NAME"))
     #expect(directory.names() == ["home"], "nothing was run")
     for turn in 1...2 {
@@ -192,8 +192,8 @@ struct RootCommandTests {
     try #require(unsafe chown(database, Self.user, Self.user) == 0)
     let others = try await tool("run", "--database", database, "--", "true")
     #expect(others.end.exitCode == 64)
-    #expect(others.standardError.contains("belongs to \(Self.user), and this command is root"))
-    #expect(others.standardError.contains("write --user \(Self.user)"))
+    #expect(others.standardError.contains("belongs to \(Self.user), and root runs this command"))
+    #expect(others.standardError.contains("use --user \(Self.user)"))
     let wrong = try await tool("run", "--database", database, "--user", "54321", "--", "true")
     #expect(wrong.end.exitCode == 64)
     #expect(wrong.standardError.contains("belongs to \(Self.user), not to 54321"))
@@ -219,7 +219,7 @@ struct RootCommandTests {
       "exec setpriv --reuid=\(Self.user) --regid=\(Self.user) --clear-groups /bin/true"
     let child = try await tool("run", "--database", path, "--", "/bin/sh", "-c", script)
     #expect(child.end.exitCode == 0)
-    #expect(child.standardError.contains("the command ended as \(Self.user)"))
+    #expect(child.standardError.contains("the command ended as user \(Self.user)"))
     #expect(child.standardError.contains("chown -R \(Self.user)"))
   }
 
