@@ -38,7 +38,7 @@ extension Capture {
     // pending.
     blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
-      shared.ending.value == 0, dump(takenBy: threadID) == nil,
+      shared.ending.value == 0, liveDump(takenBy: threadID) == nil,
       shared.capturingThread.exchange(expected: 0, desired: UInt32(bitPattern: threadID)) == 0
     else { return }
     let dump = unsafe Capture(argument)

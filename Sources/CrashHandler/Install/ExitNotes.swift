@@ -31,7 +31,7 @@ enum ExitNotes {
       guard capture.shared.isOwnProcess,
         !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
-      capture.waitForCapture()
+      capture.waitBeforeExit()
       capture.noteExitInHandler()
       capture.noteRunEnd(.exit)
       ExitNotes.removeFiles(capture)

@@ -65,8 +65,8 @@ extension Capture {
     callPreviousHandler(signal)
     shared.knownFaults.noteReturn(fault)
     if shared.survived.count == crash { shared.survived.handlerHasReturned = true }
-    // After a fault, nothing is noted yet, because only the next run of the instruction shows whether the handler has
-    // removed the cause of the fault.
+    // After a fault, only the next run of the instruction shows whether the handler has removed the cause of the fault.
+    // So nothing is noted before the next crash, whose dump then records that the process survived this one.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
     // abort() ends the process when the handler of its signal returns.

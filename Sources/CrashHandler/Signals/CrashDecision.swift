@@ -36,13 +36,15 @@ extension Capture {
   ///
   /// Returns false if this signal only ends the process after an earlier crash: the previous handler raised it, or it
   /// comes from the faulting instruction by which abort() ends the first process of a PID namespace. If the process
-  /// may survive the crash, also returns false for a repeated fault, and for any crash after the first
-  /// `CaptureLimits.survivedCrashes` dumps.
+  /// may survive the crash, also returns false for a fault that recurs after the previous handler returned, and for any
+  /// crash after the first `CaptureLimits.survivedCrashes` dumps.
+  ///
+  /// If this signal only ends the process, the earlier dump gets the outcome of its crash.
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {
-      mark(SurvivalOutcome.endedByHandler.code)
-      shared.survived.isOpen = false
+      markOutcome(SurvivalOutcome.endedByHandler.code)
+      shared.survived.isOutcomeOpen = false
       return false
     }
     let fault = FaultIdentity(session.exception)
@@ -51,7 +53,7 @@ extension Capture {
     session.exception.faultNumber = shared.knownFaults.add(fault)
     if session.exception.outcome.isEnd {
       guard isLastResortOfAbort() else { return true }
-      mark(SurvivalOutcome.endedCode)
+      markOutcome(SurvivalOutcome.endedCode)
       return false
     }
     if isRepeated { return false }
@@ -64,7 +66,7 @@ extension Capture {
   /// Such a signal is not a new crash.
   private func endsEarlierCrash() -> Bool {
     let exception = session.exception
-    guard shared.survived.isOpen, !shared.survived.handlerHasReturned,
+    guard shared.survived.isOutcomeOpen, !shared.survived.handlerHasReturned,
       exception.threadID == shared.survived.thread, exception.signal.isAsynchronous,
       exception.signal.information?.sender == shared.process.id,
       let context = exception.signal.context

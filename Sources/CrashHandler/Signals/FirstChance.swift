@@ -15,14 +15,14 @@ extension Capture {
     let signal = call.signal
     guard let context = signal.context, !context.isOnSignalStack, pm_has_first_chance_handler()
     else { return false }
-    // The callback can take a long time, so the stop signals are not blocked while it runs.
+    // The callback can take a long time, so faults, the stop signals and the watchdog's signal are not blocked while
+    // it runs.
     SignalMask.set(context.signalMask | ~installed.signals.open)
     let isTaken = unsafe pm_call_first_chance_handler(
       signal.number, signal.information?.address, context.address)
-    // After this handler, the kernel restores the thread's mask. A handler that called this handler gets its mask back
-    // here. For the capture, all signals except faults are blocked again.
-    if isTaken, call.isFromKernel { return true }
-    SignalMask.set(isTaken ? call.mask : ~installed.signals.faults)
+    // If the kernel called this handler, the kernel restores the thread's mask. A handler that called this handler gets
+    // its mask back here.
+    if isTaken, !call.isFromKernel { SignalMask.set(call.mask) }
     return isTaken
   }
 }

@@ -5,7 +5,7 @@ internal import IntermediateDump
 @c(pm_note_process_end) @_noLocks
 func pm_note_process_end() {
   guard let capture = Capture.ofHandler else { return }
-  capture.waitForCapture()
+  capture.waitBeforeExit()
   capture.noteExitInHandler()
   capture.noteRunEnd(.immediateExit)
 }

@@ -11,7 +11,7 @@ extension Capture {
   ///   like any other.
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
-    guard let dump = dump(takenBy: pm_gettid()) else { return false }
+    guard let dump = liveDump(takenBy: pm_gettid()) else { return false }
     // After a fault, the dump continues at the innermost recovery point.
     if signal.isFault && dump.session.recoveryPoints.recover(signal) { return true }
     if dump.postpone(signal) { return true }
@@ -24,8 +24,9 @@ extension Capture {
   ///
   /// The handler sends the signal again when the dump is done.
   ///
-  /// The requested dump uses the handler's large stack, so a crash cannot be captured before that dump is done. A fault
-  /// outside a section cannot be postponed, because the faulting instruction would run again immediately.
+  /// The requested dump uses the handler's large stack, which the dump of a crash would overwrite. A fault outside a
+  /// section cannot be postponed, because the faulting instruction would run again immediately; so the requested dump is
+  /// abandoned.
   private func postpone(_ signal: DeliveredSignal) -> Bool {
     guard session.request.isFromTool, signal.isAsynchronous, let information = signal.information
     else { return false }
@@ -67,7 +68,7 @@ extension Capture {
     // Another signal can arrive after `endProcess` has begun and before the thread returns to the crashing instruction,
     // for example if a seccomp filter traps rt_sigreturn.
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
-    SignalMask.unblock(installed.signals.capture)
+    SignalMask.unblock(installed.signals.faultsAndWatchdog)
     if session.recoveryPoints.recover(signal) { return }
     // If no recovery point is armed, a fault occurred before or after `writeDump`, or the crash has occurred again.
     // Nothing more can be written. A fault with another signal number is only a consequence of the crash, so the

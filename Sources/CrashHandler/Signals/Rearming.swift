@@ -39,9 +39,9 @@ extension Capture {
     shared.survived.outcomeOffset = session.exception.outcomeOffset
     // If the kernel discards the signal, the process certainly continues, so the outcome in the dump is final.
     if case .discarded = session.exception.outcome {
-      shared.survived.isOpen = false
+      shared.survived.isOutcomeOpen = false
     } else {
-      shared.survived.isOpen = true
+      shared.survived.isOutcomeOpen = true
     }
     shared.survived.thread = session.exception.threadID
     let context = session.exception.signal.context

@@ -8,7 +8,8 @@ internal import CSignalSafe
 /// pending. At any other time, the stop signal offers the thread an alternate stack, or requests a dump for `postmortem
 /// capture`.
 ///
-/// RUNS-DURING-CRASH, on every thread except the capturing thread.
+/// RUNS-DURING-CRASH, on every thread except the capturing thread; a thread that takes a requested dump becomes the
+/// capturing thread.
 @c(pm_handle_stop) @_noLocks
 func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?
@@ -41,7 +42,7 @@ func pm_handle_stop(
   var place = context
   // If the thread itself takes a dump, the registers of the dump's caller are more useful than those of the dump
   // code.
-  if let dump = capture.dump(takenBy: threadID),
+  if let dump = capture.liveDump(takenBy: threadID),
     let caller = dump.session.exception.signal.context
   {
     place = caller

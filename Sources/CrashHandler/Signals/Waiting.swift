@@ -57,7 +57,7 @@ extension Capture {
   /// `exit`, `quick_exit` and `_exit` call this function through the functions that `ExitNotes` registers. If a vfork
   /// child calls `_exit`, the function returns immediately, because the capturing thread belongs to the parent process.
   @_noLocks
-  func waitForCapture() {
+  func waitBeforeExit() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }
     let thread = UInt32(bitPattern: pm_gettid())
     var bound = WaitingBound(self)

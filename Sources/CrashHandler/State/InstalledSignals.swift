@@ -36,7 +36,7 @@ struct InstalledSignals {
   }
 
   /// The signals that must reach the capturing thread: faults and the watchdog's signal.
-  var capture: UInt64 { @_noLocks get { faults | SignalMask.bit(watchdog) } }
+  var faultsAndWatchdog: UInt64 { @_noLocks get { faults | SignalMask.bit(watchdog) } }
 
   /// The action of the crash handler for one signal.
   ///

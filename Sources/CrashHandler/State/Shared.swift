@@ -211,7 +211,7 @@ struct Shared: ~Copyable {
     /// True after the previous handler that was called for that crash has returned.
     var handlerHasReturned = false
     /// True while the byte `survivalOutcome` may still change, because the outcome of that crash is not final.
-    var isOpen = false
+    var isOutcomeOpen = false
   }
 
   /// Descriptors that only reserve three slots in the descriptor table.

@@ -6,7 +6,7 @@ internal import CSignalSafe
 extension Capture {
   /// Returns the `Capture` of a dump that the thread is taking for a reason other than a crash; nil if there is none.
   @_noLocks
-  func dump(takenBy threadID: Int32) -> Capture? {
+  func liveDump(takenBy threadID: Int32) -> Capture? {
     guard let dump = shared.dumpingThreads.value(of: threadID), let argument = unsafe dump.address
     else { return nil }
     return unsafe Capture(argument)

@@ -14,7 +14,7 @@ extension Capture {
   /// handler runs on the current stack.
   @_noLocks
   func blockFaultsAndWatchdog() {
-    SignalMask.block(installed.signals.capture & ~SignalMask.bit(SIGSYS))
+    SignalMask.block(installed.signals.faultsAndWatchdog & ~SignalMask.bit(SIGSYS))
   }
 
   /// Gives later faults a separate stack, and unblocks the signals of faults and the watchdog's signal.
@@ -24,6 +24,6 @@ extension Capture {
   @_noLocks
   func setFaultStack() {
     if mayMake(CallBit.threads) { session.hasFaultStack = installed.faultStack.use() }
-    SignalMask.unblock(installed.signals.capture)
+    SignalMask.unblock(installed.signals.faultsAndWatchdog)
   }
 }

@@ -12,7 +12,7 @@ extension Capture {
   /// Notes in the dump of the last survived crash that the process continued, if this is not noted yet.
   @_noLocks
   func markWentOn() {
-    if shared.survived.isOpen { mark(SurvivalOutcome.wentOn.code) }
+    if shared.survived.isOutcomeOpen { markOutcome(SurvivalOutcome.wentOn.code) }
   }
 
   /// Notes in the last survived crash's dump that the previous handler ends the process.
@@ -23,11 +23,11 @@ extension Capture {
   /// This function makes no system call if the process has not survived a crash.
   @_noLocks
   func noteExitInHandler() {
-    guard shared.survived.isOpen, shared.survived.thread == pm_gettid(), shared.isOwnProcess,
+    guard shared.survived.isOutcomeOpen, shared.survived.thread == pm_gettid(), shared.isOwnProcess,
       isInPreviousHandler(pm_stack_pointer())
     else { return }
-    mark(SurvivalOutcome.endedByHandler.code)
-    shared.survived.isOpen = false
+    markOutcome(SurvivalOutcome.endedByHandler.code)
+    shared.survived.isOutcomeOpen = false
   }
 
   /// True if the stack pointer, on the thread of the last survived crash, shows that the previous handler is still
@@ -49,7 +49,7 @@ extension Capture {
   /// Overwrites the byte in the last survived crash's dump; a report that was already created from the dump does not
   /// change.
   @_noLocks
-  func mark(_ outcome: UInt64) {
+  func markOutcome(_ outcome: UInt64) {
     let offset = shared.survived.outcomeOffset
     guard offset > 0 else { return }
     let descriptor = unsafe openPendingFile(shared.survived.name)
