@@ -50,10 +50,10 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - path: the path of the file, which must not exist yet; the file is created with mode 0600.
-  ///   - reason: as for a dump in the pending directory.
-  ///   - error: as for a dump in the pending directory.
-  ///   - annotations: as for a dump in the pending directory.
-  ///   - stopsThreads: as for a dump in the pending directory.
+  ///   - reason: as for `dumpWithoutCrash(reason:error:annotations:stopsThreads:)`.
+  ///   - error: as for `dumpWithoutCrash(reason:error:annotations:stopsThreads:)`.
+  ///   - annotations: as for `dumpWithoutCrash(reason:error:annotations:stopsThreads:)`.
+  ///   - stopsThreads: as for `dumpWithoutCrash(reason:error:annotations:stopsThreads:)`.
   /// - Returns: the ID that the report will have.
   /// - Throws: `CrashHandlerError`, for example if the file cannot be created.
   ///

@@ -86,8 +86,14 @@ struct CatalogueReports: Sendable {
       case .none: exception.address == nil
       }
     if !isRight { failures.append("address \((exception.address?.value).text)") }
-    return isOutOfTime || mayBeCut
-      ? failures : failures + textFailures(report, crash) + functionFailures(snapshot, crash)
+    guard !isOutOfTime, !mayBeCut else { return failures }
+    var unexplained = textFailures(report, crash) + functionFailures(snapshot, crash)
+    if !unexplained.isEmpty {
+      unexplained.append(
+        "code \(exception.code.text), stack pointer \((thread.stackPointer?.value).text),"
+          + " stack from \((thread.stackRange?.start.value).text)")
+    }
+    return failures + unexplained
   }
 
   private var mayBeCut: Bool {

@@ -55,7 +55,8 @@ pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler)
 pm_signal_handler _Nonnull pm_termination_entry(pm_signal_handler _Nonnull handler);
 
 // Sets the memory for all entry stacks, of `size` bytes each; NULL removes the memory while no handler is installed.
-// A handler stays on its stack if at least half of `size` is left there. Crash code must not call this function.
+// A handler uses an entry stack only if less than half of `size` is left on the alternate stack on which it was called.
+// Crash code must not call this function.
 void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 
 // Sets the address range of the handler's code. If this code repeatedly cannot be read in a crash, the resulting

@@ -10,8 +10,8 @@ extension Capture {
   /// frame at the top of that stack, over the crash's frame. The dump would then show the handler's registers instead
   /// of the crash's, and the handler would return into itself.
   ///
-  /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals, and the SIGSYS
-  /// handler runs on the current stack.
+  /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals: if SIGSYS were
+  /// blocked then, the kernel would end the process. The SIGSYS handler runs on the current stack.
   @_noLocks
   func blockFaultsAndWatchdog() {
     SignalMask.block(installed.signals.faultsAndWatchdog & ~SignalMask.bit(SIGSYS))

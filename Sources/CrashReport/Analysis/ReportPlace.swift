@@ -13,7 +13,7 @@ enum ReportPlace {
   case unknown
 
   /// - Parameters:
-  ///   - cause: the deadlock that a dump without a crash shows; nil if it shows none.
+  ///   - cause: the cause that the report names; it is used only for a requested dump, where it is a deadlock or nil.
   ///   - tasks: the deadlock of tasks that explains a dump without a crash.
   init(
     of snapshot: ProcessSnapshot, _ hang: HangSubject?, _ cause: Finding?, _ tasks: TaskDeadlock?

@@ -9,7 +9,9 @@ struct ExportColumn {
   /// `Docs/Reference/Export.md`.
   enum Kind: String, CaseIterable {
     case text
-    /// A text from a small fixed set.
+    /// A text that has few different values, such as a program's name.
+    ///
+    /// ClickHouse stores such a column as LowCardinality.
     case word
     case integer
     case number

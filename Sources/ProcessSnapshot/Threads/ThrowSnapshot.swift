@@ -44,9 +44,9 @@ extension ProcessSnapshot {
     }
     guard let last = newest.first(where: { $0.error.map { held.contains($0.value) } ?? false })
     else { return newest.first { $0.threadID == thread.id } }
-    // Another thread that received the error may have thrown it again, so the result is the first throw. In dumps of
-    // versions that did not recognize an error that was thrown again, a thread can have several records for one
-    // error; the result is then the last throw.
+    // Another thread that received the error may have thrown it again, so the result is the first throw. Version 1.0.0 of
+    // the handler recorded an error again each time it was rethrown. If a thread has several records for the error, the
+    // dump is from that version, and the result is the last throw.
     let ofError = newest.filter { $0.error == last.error }
     return Set(ofError.map(\.threadID)).count == ofError.count ? ofError.last : last
   }
