@@ -87,6 +87,8 @@ import Testing
     [0xF841_07FE, Self.ret],
     // Another call follows, or a jump.
     [Self.bl, Self.ret], [0x1400_0010, Self.ret],
+    // The instruction `mrs x30, nzcv`.
+    [0xD53B_421E, Self.ret],
     // The instruction `mov sp, x29`.
     [0x9100_03BF, Self.ret],
     // No return within reach.

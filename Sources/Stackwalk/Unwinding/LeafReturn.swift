@@ -35,8 +35,12 @@ enum LeafReturn {
     return nil
   }
 
-  /// True for branches, exceptions and system instructions, most of which do not change a general register.
-  private static func isBranch(_ word: UInt32) -> Bool { word & 0x1C00_0000 == 0x1400_0000 }
+  /// True for branches, exceptions and those system instructions that write no general register.
+  ///
+  /// MRS and SYSL write one. Source: Arm ARM, C4.1.94 (Branches, Exception Generating and System instructions).
+  private static func isBranch(_ word: UInt32) -> Bool {
+    word & 0x1C00_0000 == 0x1400_0000 && word & 0xFF20_0000 != 0xD520_0000
+  }
 
   /// True for B, BL, BR, BLR and their variants; false for conditional branches and SVC, after which the code can
   /// continue.
