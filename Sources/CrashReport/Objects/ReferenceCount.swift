@@ -27,8 +27,8 @@ package struct ReferenceCount: Sendable, Equatable {
   /// True if the counts are in a side table, which is needed for weak references and for very large counts.
   package var hasSideTable = false
 
-  /// True if the number of unowned references is known.
-  package var isCounted: Bool { state == .alive || state == .deinitializing }
+  /// True if the number of unowned references is known; false, for example, if the side table cannot be read.
+  package var isCounted: Bool { state == .deinitializing || state == .alive && strong > 0 }
 
   private static let sideTableMark: UInt64 = 0b11 << 62
 

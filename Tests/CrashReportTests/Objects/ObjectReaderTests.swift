@@ -139,6 +139,14 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     withExtendedLifetime(object) {}
   }
 
+  @Test func countsInASideTableThatCannotBeReadAreUnknown() throws {
+    let word: UInt64 = 0b11 << 62 | 0x1_0000_0000
+    let unread = try #require(ReferenceCount(word) { _ in nil })
+    #expect(unread.state == .alive && unread.hasSideTable && !unread.isCounted)
+    let read = try #require(ReferenceCount(word) { _ in 0b11 })
+    #expect(read.hasSideTable && read.isCounted && read.strong == 1)
+  }
+
   private final class Dying {
     nonisolated(unsafe) static var seen: SwiftObject?
     deinit { unsafe Self.seen = OwnProcess.reader().object(at: OwnProcess.address(of: self)) }
