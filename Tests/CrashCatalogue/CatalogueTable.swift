@@ -31,7 +31,7 @@ public struct CatalogueTable {
     return """
       # The catalogue of crashes
 
-      `\(command)` on \(date): \(rounds) rounds, \(results.runs) runs, \(results.failed) failed, in \(seconds) s.
+      `\(command)` on \(date): \(rounds == 1 ? "1 round" : "\(rounds) rounds"), \(results.runs) runs, \(results.failed) failed, in \(seconds) s.
       Machine: \(Self.machine).
 
       The command prints the full table, which has every kind of crash under every condition. `--page FILE` writes this page. Each
