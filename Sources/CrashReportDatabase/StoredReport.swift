@@ -108,7 +108,7 @@ public struct ReportUpload: Sendable, Equatable {
   }
 }
 
-/// The parts of a report that are left out of its upload, because a server refused a larger upload as too large.
+/// The parts of a report that are left out of its upload, because a server refused an upload as too large.
 package enum UploadReduction: Int, Sendable, CaseIterable {
   case none
   /// Leaves out the attachments of the program.
