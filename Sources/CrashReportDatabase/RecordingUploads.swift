@@ -4,8 +4,8 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// Requests the upload of one report before the others, even if uploads are disabled.
   ///
-  /// A skipped report becomes pending again. So does a report that was sent without its minidump, because the upload
-  /// only counted reports. An uploader in any process that uses the database sends the report complete.
+  /// A skipped report becomes pending again. So does a report that an upload only counted, and sent without its
+  /// minidump. Any process that runs an uploader for the database can then send the complete report.
   ///
   /// - Returns: false if the database has no such report, or the server already has it, with its minidump.
   /// - Throws: `CrashReportDatabaseError` if the report cannot be read or changed.

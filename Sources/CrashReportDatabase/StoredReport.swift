@@ -66,7 +66,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension StoredReport {
-  /// True if the server has the report with its minidump, and not only a form that counts it.
+  /// True if the server has the report with its minidump; false if an upload only counted the report.
   package var isUploadedWhole: Bool { upload.isUploaded && upload.countedWith != id }
 }
 
@@ -80,7 +80,7 @@ public struct ReportUpload: Sendable, Equatable {
   public let nextAttemptTime: Timestamp?
   /// True after `requestUpload`, which causes an upload even if the database's settings do not allow uploads.
   public let isRequested: Bool
-  /// True once the server has the report.
+  /// True once the server has accepted an upload of the report, even if the upload only counted the report.
   public let isUploaded: Bool
   /// The server's ID for the report; empty if the server returned none.
   public let serverID: String
@@ -108,7 +108,7 @@ public struct ReportUpload: Sendable, Equatable {
   }
 }
 
-/// The parts of a report that are left out of its upload, because a server refused a larger upload as too large.
+/// The parts of a report that are left out of its upload, because a server refused an upload as too large.
 package enum UploadReduction: Int, Sendable, CaseIterable {
   case none
   /// Leaves out the attachments of the program.

@@ -20,7 +20,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var clientID: ReportID?
   public var process = ProcessDescription()
   public var system = SystemDescription()
-  /// The exception; nil for a dump that was truncated before the exception, and for a run that left no dump.
+  /// The exception; nil for a dump that was truncated before the exception, for a run that left no dump, and for a
+  /// minidump without an exception stream.
   ///
   /// In a dump that was taken without a crash, the exception contains only a thread's ID and registers.
   public var exception: ExceptionSnapshot?

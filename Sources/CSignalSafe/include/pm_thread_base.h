@@ -51,7 +51,7 @@ PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
 // that reads the canary as a signal mask: the kernel copies the mask before it refuses the operation -1. Source:
 // Linux kernel/signal.c, rt_sigprocmask.
 //
-// This is the first system call that a handler makes, except the crash handler for SIGSYS. The kernel ignores the last
+// In every handler except the crash handler for SIGSYS, this is the first system call. The kernel ignores the last
 // argument, `context`; pm_answer_own_call uses it.
 PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
   if (!pm_reads_thread_base_storage) return 0;

@@ -12,7 +12,8 @@ public struct CrashedProcess: Sendable {
   public var processID: UInt32? { snapshot.process.processID }
   /// The signal of the crash; nil for a dump that was taken without a crash, or if a truncated dump lacks it.
   public var signal: Int32? { snapshot.exception?.signal }
-  /// The address of the fault; nil if a signal of this kind has no address, or if a truncated dump lacks it.
+  /// The address of the fault; nil for a dump that was taken without a crash, if a signal of this kind has no address,
+  /// or if a truncated dump lacks it.
   public var address: UInt64? { snapshot.exception?.address?.value }
   /// The program's annotations, by name.
   public var annotations: [String: String] { snapshot.annotations }

@@ -294,8 +294,8 @@ enum Taking: Sendable {
   case gone
   /// Another process may still need the dump.
   ///
-  /// The values are the reason, and the time by which the dump may be taken at the latest, in nanoseconds since 1970.
-  /// The time is nil if it depends only on the other process.
+  /// The values are the reason, and the time after which the dump may be taken even without other evidence, in
+  /// nanoseconds since 1970. The time is nil if the dump may be taken only once the other process no longer needs it.
   case left(String, until: Int64?)
 }
 

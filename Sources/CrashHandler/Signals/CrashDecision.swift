@@ -39,7 +39,7 @@ extension Capture {
   /// may survive the crash, also returns false for a fault that recurs after the previous handler returned, and for any
   /// crash after the first `CaptureLimits.survivedCrashes` dumps.
   ///
-  /// If this signal only ends the process, the earlier dump gets the outcome of its crash.
+  /// If this signal only ends the process, this function records in the earlier dump that its crash ended the process.
   @_noLocks
   func needsDump() -> Bool {
     if endsEarlierCrash() {

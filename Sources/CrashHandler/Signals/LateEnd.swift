@@ -5,8 +5,9 @@ internal import CSignalSafe
 /// The process continues if the faulting instruction succeeds when it runs again, because another thread has changed a
 /// mapping.
 ///
-/// All other threads are still stopped at that time. Without this code, the process would hang, or continue with only
-/// one thread, as in a test in which 64 threads mapped, unmapped and read pages at the same time.
+/// The threads that were stopped for the dump are still stopped at that time. Without this code, the process would
+/// hang, or continue with only one thread, as in a test in which 64 threads mapped, unmapped and read pages at the same
+/// time.
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {

@@ -20,8 +20,9 @@ internal import CSignalSafe
 extension Capture {
   /// In a forked child, adapts the state to the child; returns true if the state now belongs to the calling process.
   ///
-  /// Returns false in a process that runs in another process's memory. If several threads of a copy crash, one of
-  /// them adapts the state, and the others wait for at most ten seconds.
+  /// Returns false in a process that shares another process's memory, such as a vfork child, and if the state could not
+  /// be adapted. If several threads of a copy crash, one of them adapts the state, and the others wait for at most ten
+  /// seconds.
   @_noLocks
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark
@@ -57,7 +58,8 @@ extension Capture {
   /// If the child crashes, the handler creates new files. This function follows the rules for crash code even at a
   /// fork, because the child of a process with several threads may make only async-signal-safe calls.
   private func leaveParent() {
-    // The program may have closed these descriptors, and the numbers may belong to other files now.
+    // The program may have closed these descriptors and reused their numbers, so `close` first checks which file each
+    // descriptor refers to.
     closeDumpFile()
     close(session.files.fifo)
     session.files.fifo.descriptor = -1
@@ -128,7 +130,7 @@ func pm_continue_run() {
   else { return }
   let writing = OwnWriting(raisesLimit: true, blocking: ~capture.installed.signals.open)
   let standard = StandardDescriptors()
-  // The child notes its end only if its parent did.
+  // The run record shows how the child ends, unless the program turned off reports on how processes end.
   capture.session.runRecord.isFollowed = capture.installed.encoded.course.count > 0
   if !capture.prepareDumpFile() { capture.session.runRecord.isFollowed = false }
   standard.giveBack()

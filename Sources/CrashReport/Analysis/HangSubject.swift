@@ -112,7 +112,8 @@ extension HangSubject {
 
   /// The last thread in the chain of waits that starts at the hung thread, or the first thread of a deadlock.
   ///
-  /// Only threads in the program's own code count; nil if there is no such thread.
+  /// Only threads in the program's own code count. The result is nil if there is no such thread, or if it is the hung
+  /// thread itself and there is no deadlock.
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) -> HangSubject? {

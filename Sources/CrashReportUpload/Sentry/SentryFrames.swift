@@ -138,8 +138,10 @@ struct SentryFrames {
 
   // MARK: - Images
 
-  /// The images in the order of their addresses; if the event would be too large, only the images of the frames of the
-  /// threads that are kept.
+  /// The images in the order of their addresses.
+  ///
+  /// If the event would be too large, it contains fewer images: at first only those with a frame of a thread in the
+  /// event.
   var images: [SentryValue] {
     var used: Set<Int> = []
     for thread in report.threads.prefix(cuts.threads) {

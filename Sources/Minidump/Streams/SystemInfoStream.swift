@@ -44,7 +44,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// True for a minidump of Linux or Android, whose exception codes are signals, or of an unknown system.
+  /// True for a minidump of Linux or Android, whose exception codes are signals, and for one that names no system.
   var isLinux: Bool {
     platform.map { $0 == MinidumpFormat.linux || $0 == MinidumpFormat.android } ?? true
   }

@@ -9,7 +9,7 @@ package struct ProcessDescriptor: ~Copyable {
 
   /// Opens a pidfd of a process.
   ///
-  /// - Throws: `SystemError`: ESRCH if there is no such process, ENOSYS before Linux 5.3.
+  /// - Throws: `SystemError`, for example ESRCH if there is no such process, or ENOSYS before Linux 5.3.
   package init(_ processID: Int32) throws(SystemError) {
     let result = pm_open_process(processID)
     guard result >= 0 else { throw SystemError(errno: 0 &- result) }
@@ -26,7 +26,8 @@ package struct ProcessDescriptor: ~Copyable {
   /// The signal is queued for one thread, because the kernel may give a signal for the whole process to a thread that
   /// is waiting in sigwait(3).
   ///
-  /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once the process or the thread has ended.
+  /// - Throws: `SystemError`, for example EPERM for another user's process, or ESRCH once the process or the thread has
+  ///   ended.
   package borrowing func queue(
     _ request: CaptureRequest, signal: Int32, thread: Int32
   ) throws(SystemError) {

@@ -131,7 +131,7 @@ struct AnnotationNode {
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }
-  /// The value that each number is combined with; programs rarely set a number to this value.
+  /// The value that each number is combined with; an arbitrary value that programs rarely set.
   static var mark: UInt64 { @_noLocks get { 0x9E37_79B9_7F4A_7C15 } }
 
   let words: UnsafeMutablePointer<UInt64>
