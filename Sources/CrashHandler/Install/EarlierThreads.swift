@@ -57,7 +57,7 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Lists the threads repeatedly, until no new thread is found.
+  /// Lists the threads repeatedly, until no new thread is found or the time is over.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
     // A pthread_create call that began earlier may be creating a thread without an alternate stack. The kernel may list

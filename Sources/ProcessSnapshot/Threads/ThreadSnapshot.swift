@@ -34,7 +34,8 @@ public struct ThreadSnapshot: Sendable, Equatable {
   ///
   /// If the arguments are not known, the text is only the number of the system call.
   public var systemCall: String?
-  /// How the system call was inferred; nil if the kernel showed it, as in all dumps of versions after 1.0.0.
+  /// How the handler of version 1.0.0 inferred the system call; nil if the kernel showed the call, and in all other
+  /// dumps.
   public var systemCallSource: SystemCallSource?
   /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
   ///

@@ -268,7 +268,7 @@ struct ModuleFile: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// The identity of the file at a path; nil if there is no file.
+  /// The identity of the file at a path; nil if there is no file, or if stat(2) fails for another reason.
   static func identity(of path: String) -> Identity? {
     var information = stat()
     guard unsafe stat(path, &information) == 0 else {
@@ -304,7 +304,7 @@ struct ModuleFile: ~Copyable {
     Int(exactly: size).flatMap { DumpBytes(descriptor: descriptor, count: $0) }
   }
 
-  /// Reads text up to a NUL; nil if no NUL is within `limit` bytes.
+  /// Reads text up to a NUL; nil if `limit` bytes contain no NUL, or if the file ends before a NUL.
   func string(at offset: UInt64, limit: Int) -> String? {
     guard offset < size else { return nil }
     var length = min(256, Int(clamping: min(UInt64(limit), size &- offset)))
