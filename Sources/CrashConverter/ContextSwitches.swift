@@ -51,8 +51,8 @@ package struct ContextSwitches {
 }
 
 extension ProcessSnapshot {
-  /// Removes deadlocks with threads that have run since `switches`, by removing the arguments of these threads' system
-  /// calls.
+  /// Removes deadlocks with threads that have run since `switches` was counted, by removing the arguments of these
+  /// threads' system calls.
   ///
   /// Other waits are kept, and so are threads that were stopped: their registers and calls describe the same moment.
   package mutating func removeDeadlocks(

@@ -12,7 +12,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// uninterruptible sleep, T stopped.
   public var state: Character?
   public var captureMethod: CaptureMethod?
-  /// The registers; nil if the handler could not stop the thread.
+  /// The registers; nil if they were not captured, for example because the handler could not stop the thread.
   ///
   /// For a thread that did not stop, the kernel shows only `stackPointer` and `instructionPointer`.
   public var context: CPUContext?

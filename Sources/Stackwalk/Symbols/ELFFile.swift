@@ -278,7 +278,7 @@ struct ModuleFile: ~Copyable {
     return Identity(device: UInt64(information.st_dev), inode: UInt64(information.st_ino))
   }
 
-  /// Reads `count` bytes at an offset; nil if the file is shorter.
+  /// Reads `count` bytes at an offset; nil if the file is shorter or cannot be read.
   func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0, offset <= size, UInt64(count) <= size &- offset else { return nil }
     var isComplete = true
