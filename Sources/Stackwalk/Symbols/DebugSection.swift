@@ -66,7 +66,7 @@ final class DebugSection {
     return UInt64(bytes.count)
   }
 
-  /// Reads `count` bytes at an offset; nil if the section is shorter.
+  /// Reads `count` bytes at an offset; nil if the section is shorter or cannot be read.
   func bytes(at start: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0, start <= size, UInt64(count) <= size &- start else { return nil }
     if compression != .none {
@@ -101,7 +101,7 @@ final class DebugSection {
     return bytes(at: start, count: Int(clamping: min(UInt64(count), size &- start)))
   }
 
-  /// Reads the NUL-terminated text at an offset; nil if it does not end within 64 KiB.
+  /// Reads the NUL-terminated text at an offset; nil if it does not end within 64 KiB or cannot be read.
   func text(at start: UInt64) -> String? {
     var count = 256
     while count <= 1 << 16, limit.spend(count / 16),
