@@ -56,7 +56,8 @@ extension AnnotationList {
     }
   }
 
-  /// Reserves memory for a node and fills the node; returns the node's offset, or 0 if no memory is left.
+  /// Reserves memory for a node and fills the node; returns the node's offset, or 0 if the name or the capacity is too
+  /// large or no memory is left.
   private func make(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int
   ) -> UInt32 {
