@@ -41,7 +41,7 @@ package struct ContextSwitches {
     SystemFile.text("/proc/\(processID)/stat") != nil
   }
 
-  /// The lines with the thread's state and its two counts; nil if the thread has ended.
+  /// The lines with the thread's state and its two counts; nil if the thread has ended or its status cannot be read.
   private static func count(of thread: UInt32, in processID: Int32) -> [Substring]? {
     let text = SystemFile.text("/proc/\(processID)/task/\(thread)/status")
     return text?.split(separator: "\n").filter {
@@ -51,8 +51,8 @@ package struct ContextSwitches {
 }
 
 extension ProcessSnapshot {
-  /// Removes deadlocks with threads that have run since `switches`, by removing the arguments of these threads' system
-  /// calls.
+  /// Removes deadlocks with threads that have run since `switches` was counted, by removing the arguments of these
+  /// threads' system calls.
   ///
   /// Other waits are kept, and so are threads that were stopped: their registers and calls describe the same moment.
   package mutating func removeDeadlocks(

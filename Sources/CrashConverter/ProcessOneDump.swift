@@ -10,7 +10,7 @@ internal import ProcessSnapshot
 ///   - reportID: the ID that was returned when the dump was taken.
 ///   - path: the database's directory.
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
-///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
+///   - storingSymbols, userStreams: see the same parameters of `processIntermediateDumps`.
 /// - Returns: the outcome, or the reason why the dump is left for now; nil if the directory has no such dump, for
 ///   example because another converter took the dump.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
@@ -46,7 +46,7 @@ package func processIntermediateDump(
 ///   - file: the dump's path.
 ///   - path: the database's directory.
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
-///   - storingSymbols, userStreams: as for `processIntermediateDumps`.
+///   - storingSymbols, userStreams: see the same parameters of `processIntermediateDumps`.
 /// - Returns: the outcome; nil if another converter claimed the dump first.
 /// - Throws: `CrashConverterError` if the file cannot be read, is not a dump, does not name its program or belongs to
 ///   another user, or if the database cannot be used. The dump is then still at its path or in the pending directory.

@@ -40,7 +40,7 @@ extension CrashReportDatabase {
   /// - Parameters:
   ///   - path: an absolute path. The last part of the path must not be a symbolic link, because another process could
   ///     replace the link.
-  ///   - name: one of `StoredAttachment.names`.
+  ///   - name: the name of the copy, from `StoredAttachment.names(for:)`.
   ///   - limit: the maximum number of bytes. If the file is longer, its last bytes are copied, because the end of a log
   ///     usually describes the crash.
   ///   - user: the user whose permissions apply when the file is opened; nil for the permissions of this thread.

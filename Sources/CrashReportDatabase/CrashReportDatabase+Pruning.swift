@@ -198,7 +198,7 @@ extension Directory {
 
   /// Removes a subdirectory and the files in it; it is not an error if the subdirectory is missing.
   ///
-  /// - Throws: `CrashReportDatabaseError`, also if the subdirectory contains directories.
+  /// - Throws: `CrashReportDatabaseError` if a file cannot be removed, or if the subdirectory contains directories.
   func removeDirectory(_ name: String) throws(CrashReportDatabaseError) {
     guard try status(of: name)?.kind == .directory else { return }
     do {

@@ -93,8 +93,8 @@ public final class ReportUploader: Sendable {
   /// Stops the uploader, and returns when the uploader is no longer sending anything.
   ///
   /// Stopping takes milliseconds, whatever the server does: a running upload is interrupted, and the next uploader
-  /// sends the report again. If a review is running, the call waits for it. The call does nothing if the uploader was
-  /// not started.
+  /// sends the report again. Only if a review is running does the call take longer, because it waits for the review.
+  /// The call does nothing if the uploader was not started.
   public func stop() async {
     guard let task = work.withLock({ $0 }) else { return }
     task.cancel()

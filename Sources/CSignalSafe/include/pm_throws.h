@@ -23,7 +23,7 @@ struct pm_throw {
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
-// The throws on one thread. If an error has a box, only its first throw is recorded.
+// The last throws on one thread. If an error has a box, only its first throw is recorded.
 struct pm_thrower {
   uint32_t thread;
   uint32_t count;

@@ -11,7 +11,7 @@ public protocol UserStreamDataSource: Sendable {
   ///
   /// The converter calls this function outside signal handlers, on the thread that converts the dump. If the process
   /// that made the previous attempt ended during the conversion of this dump, the dump is converted without this
-  /// stream. Reports with a privacy above `full` have no such streams either.
+  /// stream. Reports whose privacy is not `full` have no such streams either.
   ///
   /// - Parameter process: the crashed process, as the dump describes it.
   /// - Returns: nil to add no stream. A stream has at most 16 MiB. A report has at most 16 streams, with 64 MiB in

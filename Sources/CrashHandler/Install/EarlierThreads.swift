@@ -57,7 +57,7 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Lists the threads repeatedly, until no new thread is found.
+  /// Lists the threads repeatedly, until no new thread is found or the time is over.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
     // A pthread_create call that began earlier may be creating a thread without an alternate stack. The kernel may list
@@ -218,8 +218,8 @@ struct EarlierThreads {
   /// If this is false, new threads do not touch `account`, because its first use allocates metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
-  /// Returns the stack of an earlier thread that has ended; nil if there is none, or if the thread that this call
-  /// examines still exists.
+  /// Returns the stack of an earlier thread that has ended; nil if there is none, if the thread that this call examines
+  /// still exists, or if another call is examining a thread.
   ///
   /// Each call examines only the next entry, so a thread that needs a stack makes only a few system calls for this. If
   /// a new thread has the ended thread's ID, the stack is not reused, which does no other harm.

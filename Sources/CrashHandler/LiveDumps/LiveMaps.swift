@@ -10,7 +10,7 @@ struct LiveMaps {
 
   /// The private, anonymous, writable ranges, which are searched for tasks.
   ///
-  /// The smallest come first, because the heap consists of small ranges.
+  /// The smallest ranges come first, because a heap usually consists of small ranges.
   let searched: [Range<UInt64>]
   /// Executable ranges, sorted by address.
   let code: [Range<UInt64>]

@@ -14,8 +14,8 @@ struct CrashSummary {
 
   /// The signals for which a crash writes the summary.
   ///
-  /// If Swift's backtracer prints the crash afterward, the summary has only the lines that name the report and the
-  /// commands for reading it.
+  /// If Swift's backtracer prints the crash afterward, the summary is short: `HandlerOptions.writesSummary` lists what
+  /// it then shows.
   ///
   /// Bit n - 1 stands for signal n.
   let signals: UInt64

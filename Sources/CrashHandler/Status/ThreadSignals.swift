@@ -7,7 +7,7 @@ internal import PendingDumps
 ///
 /// Not crash code. Source: proc_pid_status(5).
 package struct ThreadSignals: Sendable, Equatable {
-  /// The maximum size of a signal frame on this machine in bytes.
+  /// The maximum size of a signal frame on this machine in bytes, but at least 4,096.
   package static var frameSize: UInt64 { max(pm_minimum_signal_stack_size(), 4096) }
 
   package let threadID: Int32

@@ -50,8 +50,8 @@ enum RuntimeCode {
   ///
   /// - Parameters:
   ///   - function: the demangled name.
-  ///   - isCNameOwn: true if a C function with a name such as `swift_total` must be the program's own. The reason is
-  ///     its source file, or that Swift's runtime is a separate library.
+  ///   - isCNameOwn: true if a C function with a name such as `swift_total` must be the program's own, because of its
+  ///     source file, or because Swift's runtime is a separate library.
   static func isFunction(_ function: String, isCNameOwn: Bool) -> Bool {
     if isOwnExtension(function) { return false }
     let name = SignatureName(function).text

@@ -100,7 +100,7 @@ extension TypeReader {
 
   /// The type that an extension extends, found from the start of the type's mangled name.
   ///
-  /// The result is nil if the name starts with neither a symbolic reference nor a standard type.
+  /// The result is nil if the name starts with neither a symbolic reference nor a standard type, or cannot be read.
   ///
   /// Source: swift docs/ABI/Mangling.rst, "Symbolic references", "Substitutions".
   private func extendedType(of descriptor: Address) -> Extended? {

@@ -44,9 +44,8 @@ struct UploadForm: UploadContent {
 
   /// Creates the form of a report, and opens its files.
   ///
-  /// The form begins with the fields, sorted by name. For example, these are the report's annotations, `guid`,
-  /// `report_id`, the fields of `UploadOptions`, and the facts of the crash. Attachments follow, and the minidump is
-  /// last.
+  /// The form begins with the fields, sorted by name. The fields include the report's annotations, `guid`, `report_id`,
+  /// the fields of `UploadOptions`, and the facts of the crash. Attachments follow, and the minidump is last.
   init(_ contents: ReportContents) {
     // An annotation or a field of `UploadOptions` replaces a fact of the same name.
     fields = contents.fields.merging(contents.factFields) { told, _ in told }

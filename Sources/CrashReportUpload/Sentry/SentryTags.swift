@@ -6,9 +6,9 @@ internal import ProcessSnapshot
 struct SentryTags {
   let event: SentryEvent
 
-  /// This package's tags come first, because the last tags may be left out.
+  /// The tags as members of the event.
   ///
-  /// The program's tags follow, sorted by name.
+  /// This package's tags come first, because the last tags may be left out. The program's tags follow, sorted by name.
   func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
     let report = event.report
     let snapshot = report.snapshot

@@ -19,7 +19,7 @@ package enum DirectoryNames {
     return rest(of: copy, limit: limit)
   }
 
-  /// Reads the names from a descriptor's position to the end of the directory, and leaves the position there.
+  /// Reads the names from a descriptor's position to the end of the directory, and moves the position.
   ///
   /// - Parameter isShort: true to stop after a read that fills less than half of the window, because another read
   ///   would return nothing.

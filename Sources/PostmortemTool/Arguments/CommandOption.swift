@@ -49,7 +49,7 @@ struct CommandOption: Sendable {
   }
 }
 
-/// Options, most of which several subcommands have.
+/// The options of the subcommands; most of the options belong to several subcommands.
 extension CommandOption {
   static let database = CommandOption(
     "-d, --database", value: "DIR", completing: .directory,

@@ -134,7 +134,8 @@ extension StoredReport {
   /// A report on how a run ended takes only a few kilobytes.
   private static var endSize: Int64 { 64 << 10 }
 
-  /// How a run that left no dump ended, as a word of the JSON schema; nil for a report that was made from a dump.
+  /// How a run that left no dump ended, as a word of the JSON schema; nil for a report that was made from a dump or
+  /// cannot be read.
   var endKind: String? {
     guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
       let document = MinidumpSummary.document(read: { offset, count in

@@ -118,7 +118,7 @@ struct LogLines {
     return found
   }
 
-  /// Joins the parts of a line; returns nil until the last part has been read.
+  /// Joins the parts of a line; returns nil until the last part has been read or the line is too long.
   private mutating func join(_ text: [UInt8], isLast: Bool, from origin: String) -> [UInt8]? {
     let whole = (beginnings[origin] ?? []) + text
     guard isLast || whole.count > Self.maximumLength else {
@@ -133,7 +133,7 @@ struct LogLines {
   // MARK: - JSON
 
   /// The line without the quotation marks around a summary's mark and its text; nil if the second quotation mark is
-  /// missing.
+  /// missing, or if the quoted text is not a JSON string.
   ///
   /// Log formats put such quotation marks around a member of multi-line JSON, and around a value of logfmt.
   private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {
@@ -235,7 +235,7 @@ struct LogLines {
   }
 }
 
-/// An entry of a journal in the export format, which has a field on each line.
+/// An entry of a journal in the export format, which has one text field per line; fields with binary data are not read.
 ///
 /// Source: systemd, Journal Export Formats.
 private struct JournalEntry {

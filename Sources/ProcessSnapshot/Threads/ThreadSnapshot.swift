@@ -12,7 +12,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// uninterruptible sleep, T stopped.
   public var state: Character?
   public var captureMethod: CaptureMethod?
-  /// The registers; nil if the handler could not stop the thread.
+  /// The registers; nil if they were not captured, for example because the handler could not stop the thread.
   ///
   /// For a thread that did not stop, the kernel shows only `stackPointer` and `instructionPointer`.
   public var context: CPUContext?
@@ -28,13 +28,14 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var niceValue: Int32?
   /// The CPU time in nanoseconds that the thread had used in user mode and in the kernel.
   ///
-  /// The time is known only for the crashing thread.
+  /// The time is known only for the thread that wrote the dump.
   public var processorTime: UInt64?
   /// The system call in which the thread was blocked, in the format of proc_pid_syscall(5).
   ///
   /// If the arguments are not known, the text is only the number of the system call.
   public var systemCall: String?
-  /// How the system call was inferred; nil if the kernel showed it, as in all dumps of versions after 1.0.0.
+  /// How the handler of version 1.0.0 inferred the system call; nil if the kernel showed the call, and in all other
+  /// dumps.
   public var systemCallSource: SystemCallSource?
   /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
   ///

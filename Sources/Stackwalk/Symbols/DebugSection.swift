@@ -66,7 +66,7 @@ final class DebugSection {
     return UInt64(bytes.count)
   }
 
-  /// Reads `count` bytes at an offset; nil if the section is shorter.
+  /// Reads `count` bytes at an offset; nil if the section is shorter or cannot be read.
   func bytes(at start: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0, start <= size, UInt64(count) <= size &- start else { return nil }
     if compression != .none {
@@ -77,7 +77,7 @@ final class DebugSection {
     return overflow ? nil : image.elf.file.bytes(at: place, count: count)
   }
 
-  /// Reads a little-endian integer of 1 to 8 bytes; nil outside the section.
+  /// Reads a little-endian integer of 1 to 8 bytes; nil if the bytes are not all in the section or cannot be read.
   func integer(at start: UInt64, width: Int) -> UInt64? {
     guard width > 0 else { return nil }
     if start >= windowStart,
@@ -94,13 +94,14 @@ final class DebugSection {
     return window.littleEndian(at: 0, width: width)
   }
 
-  /// Reads at most `count` bytes that start at an offset; nil outside the section.
+  /// Reads at most `count` bytes that start at an offset; nil if the offset is outside the section or the bytes cannot
+  /// be read.
   func prefix(at start: UInt64, count: Int) -> [UInt8]? {
     guard start < size else { return nil }
     return bytes(at: start, count: Int(clamping: min(UInt64(count), size &- start)))
   }
 
-  /// Reads the NUL-terminated text at an offset; nil if it does not end within 64 KiB.
+  /// Reads the NUL-terminated text at an offset; nil if it does not end within 64 KiB or cannot be read.
   func text(at start: UInt64) -> String? {
     var count = 256
     while count <= 1 << 16, limit.spend(count / 16),

@@ -268,7 +268,7 @@ struct ModuleFile: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// The identity of the file at a path; nil if there is no file.
+  /// The identity of the file at a path; nil if there is no file, or if stat(2) fails for another reason.
   static func identity(of path: String) -> Identity? {
     var information = stat()
     guard unsafe stat(path, &information) == 0 else {
@@ -278,7 +278,7 @@ struct ModuleFile: ~Copyable {
     return Identity(device: UInt64(information.st_dev), inode: UInt64(information.st_ino))
   }
 
-  /// Reads `count` bytes at an offset; nil if the file is shorter.
+  /// Reads `count` bytes at an offset; nil if the file is shorter or cannot be read.
   func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0, offset <= size, UInt64(count) <= size &- offset else { return nil }
     var isComplete = true
@@ -304,7 +304,7 @@ struct ModuleFile: ~Copyable {
     Int(exactly: size).flatMap { DumpBytes(descriptor: descriptor, count: $0) }
   }
 
-  /// Reads text up to a NUL; nil if no NUL is within `limit` bytes.
+  /// Reads text up to a NUL; nil if `limit` bytes contain no NUL, or if the file ends before a NUL.
   func string(at offset: UInt64, limit: Int) -> String? {
     guard offset < size else { return nil }
     var length = min(256, Int(clamping: min(UInt64(limit), size &- offset)))

@@ -79,7 +79,7 @@ private struct WaitWriter {
     count &+= 1
   }
 
-  /// Returns the address of the futex word on which a thread waits; nil if it waits on none.
+  /// Returns the address of the futex word on which a thread waits; nil if the thread is not known to wait on one.
   ///
   /// The address comes from the arguments of the thread's system call, which were read before the thread was stopped.
   private func word(of record: ThreadRecord) -> UInt64? {
@@ -95,7 +95,8 @@ private struct WaitWriter {
     return text.hexadecimal()
   }
 
-  /// Returns the address of the futex word on which the capturing thread was waiting; nil if it was not waiting.
+  /// Returns the address of the futex word on which the capturing thread was waiting; nil if the signal interrupted no
+  /// futex call.
   ///
   /// If the signal interrupted a futex call, the kernel has set the thread's instruction pointer back to the system
   /// call instruction.

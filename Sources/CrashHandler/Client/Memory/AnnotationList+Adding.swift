@@ -10,8 +10,8 @@ extension AnnotationList {
       &+ UInt32(truncatingIfNeeded: AnnotationNode.cellOffset(nameCount: node.nameCount))
   }
 
-  /// Returns the cell of a number annotation at its `numberOffset`; nil for offset 0, as for a text annotation or an
-  /// annotation for which there was no room.
+  /// Returns the cell of a number annotation at its `numberOffset`; nil for an offset outside the list, such as the 0
+  /// of a text annotation or of an annotation for which there was no room.
   @_noLocks
   func number(_ offset: UInt32) -> NumberCell? {
     let start = Int(offset)
@@ -56,7 +56,8 @@ extension AnnotationList {
     }
   }
 
-  /// Reserves memory for a node and fills the node; returns the node's offset, or 0 if no memory is left.
+  /// Reserves memory for a node and fills the node; returns the node's offset, or 0 if the name or the capacity is too
+  /// large or no memory is left.
   private func make(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int
   ) -> UInt32 {
