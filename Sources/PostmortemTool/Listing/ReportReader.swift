@@ -21,7 +21,7 @@ final class ReportReader {
   /// The limit on CPU time for one report, in seconds.
   private static let patience = 120
 
-  /// - Parameter symbolDirectories: as for `show`.
+  /// - Parameter symbolDirectories: the directories that `--symbols` names.
   init(symbolDirectories: [String]) {
     arguments = [Worker.name] + symbolDirectories.flatMap { ["--symbols", $0] }
   }
