@@ -13,7 +13,7 @@ internal import Stackwalk
 /// The package's own readers must not trap, whatever the bytes are. But other code is involved, too: a demangler reads
 /// names from the report, and the system opens the files of the report's modules. A report can also need more memory
 /// than the machine has. The separate process is started for the first report, and again if it ended while it read a
-/// report. It ends when this object is released.
+/// report. The process ends when this object is released.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?
