@@ -184,7 +184,7 @@ struct ThreadActivity {
   /// The CPU time in nanoseconds, with the resolution of a clock tick, usually a hundredth of a second.
   let cpuTime: UInt64
 
-  /// Reads `/proc/self/task/TID/stat`; nil if the thread has ended.
+  /// Reads `/proc/self/task/TID/stat`; nil if the file cannot be read, for example because the thread has ended.
   init?(of threadID: Int32) {
     guard let text = SystemFile.bytes("/proc/self/task/\(threadID)/stat", isOneRecord: true) else {
       return nil

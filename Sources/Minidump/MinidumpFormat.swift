@@ -113,7 +113,7 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let linuxCmdLine = MinidumpStreamType(rawValue: 0x4767_0006)
   static let linuxAuxv = MinidumpStreamType(rawValue: 0x4767_0008)
   static let linuxMaps = MinidumpStreamType(rawValue: 0x4767_0009)
-  /// Breakpad's stream with the dynamic linker's list.
+  /// Breakpad's stream with the dynamic linker's list of loaded objects.
   static let linuxDsoDebug = MinidumpStreamType(rawValue: 0x4767_000A)
   /// Crashpad's stream, whose number begins with "CP".
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)

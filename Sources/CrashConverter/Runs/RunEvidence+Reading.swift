@@ -23,7 +23,7 @@ extension RunEvidence {
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
     ])
 
-  /// Reads a heartbeat; nil if there was none, or if it is incomplete or has no time.
+  /// Reads a heartbeat; nil if none was written, or if it is damaged, incomplete or has no time.
   package init?(heartbeat bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.heartbeatSize,
       let size = bytes.littleEndian(at: 0, as: UInt32.self).map(Int.init), size > 0,

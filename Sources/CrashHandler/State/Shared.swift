@@ -13,14 +13,15 @@ struct Shared: ~Copyable {
   /// The ID of the capturing thread, or of a thread that must exclude captures, for example while it stops other
   /// threads; 0 if there is none.
   let capturingThread: FutexWord
-  /// A number that changes when a turn ends or Swift's backtracer starts; threads that wait for their turn to capture
-  /// wait for a change.
+  /// A number that changes when a thread's turn to capture ends or Swift's backtracer starts.
+  ///
+  /// Threads that wait for their turn to capture wait until this number changes.
   let turn: FutexWord
   /// A value other than 0 means that the dump is finished, and that the process is ending or Swift's backtracer runs;
   /// see `Ending`.
   let ending: FutexWord
-  /// The number of watchdog ticks that the capturing thread has left; each change shows waiting threads that the dump
-  /// progresses.
+  /// The number of watchdog ticks that the capturing thread has left; each change shows waiting threads that the
+  /// capture continues.
   let ticksLeft: FutexWord
   /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
@@ -210,7 +211,8 @@ struct Shared: ~Copyable {
     var stackPointer: UInt64 = 0
     /// True after the previous handler that was called for that crash has returned.
     var handlerHasReturned = false
-    /// True while the byte `survivalOutcome` may still change, because the outcome of that crash is not final.
+    /// True while the handler may still change the byte `survivalOutcome`, because it is not known yet how that crash
+    /// ended.
     var isOutcomeOpen = false
   }
 

@@ -26,7 +26,8 @@ extension Capture {
 
   var wallClock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_wall_clock() : 0 } }
 
-  /// True if the descriptor still refers to the handler's file, or if `forgoing` excludes the check.
+  /// True if the descriptor still refers to the handler's file; if `forgoing` excludes the check, true for any
+  /// descriptor that is not negative.
   ///
   /// - Parameter linked: true if the file must also still have a name.
   @_noLocks

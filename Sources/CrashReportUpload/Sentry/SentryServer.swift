@@ -63,7 +63,7 @@ extension UploadTarget {
 extension ReportUploader {
   /// Creates an uploader to Sentry, or to a server with the same protocol.
   ///
-  /// The uploader does not send anything yet.
+  /// The uploader sends nothing until `start()` or `run()` is called.
   ///
   /// Each report is sent as an envelope with an event and the minidump as an attachment. The event has a message,
   /// stacks, tags and breadcrumbs.

@@ -12,8 +12,8 @@ internal import Stackwalk
 ///
 /// The package's own readers must not trap, whatever the bytes are. But other code is involved, too: a demangler reads
 /// names from the report, and the system opens the files of the report's modules. A report can also need more memory
-/// than the machine has. The separate process is started for the first report, and again after a report has ended it.
-/// The process ends when this object is released.
+/// than the machine has. The separate process is started for the first report, and again if it ended while it read a
+/// report. The process ends when this object is released.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?
@@ -21,7 +21,7 @@ final class ReportReader {
   /// The limit on CPU time for one report, in seconds.
   private static let patience = 120
 
-  /// - Parameter symbolDirectories: as for `show`.
+  /// - Parameter symbolDirectories: the directories that `--symbols` names.
   init(symbolDirectories: [String]) {
     arguments = [Worker.name] + symbolDirectories.flatMap { ["--symbols", $0] }
   }
@@ -106,7 +106,7 @@ final class ReportReader {
       return true
     }
 
-    /// Reads one line; nil if the process ended before the line was complete.
+    /// Reads one line; nil if the process ended, or reading failed, before the line was complete.
     func line() -> [UInt8]? {
       while true {
         if let end = received.firstIndex(of: 0x0A) {
@@ -187,8 +187,9 @@ final class ReportReader {
 
 /// How to start this program again: its path, and the environment.
 enum OwnProgram {
-  /// The path of this program's file, so that the other process has the same name; if the file no longer exists
-  /// there, the link in `/proc`.
+  /// The path of this program's file; if the file no longer exists there, the link in `/proc`.
+  ///
+  /// The path of the file is preferred, because it gives the new process the name of this program.
   static var path: String {
     let link = "/proc/thread-self/exe"
     guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),

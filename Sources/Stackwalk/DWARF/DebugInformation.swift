@@ -118,7 +118,7 @@ package final class DebugInformation: MemoryHolder {
       of: Int(file), directory: compilationDirectory(of: unit), sections: sections)
   }
 
-  /// Finds the name of an entry.
+  /// Finds the name of the function that a debugging information entry (DIE) describes.
   ///
   /// The search follows the entry's references to other entries, even to those in another unit. A linkage name in any
   /// of these entries takes precedence over a plain name.

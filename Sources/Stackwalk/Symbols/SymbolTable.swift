@@ -213,7 +213,7 @@ package struct SymbolTable {
     }
   }
 
-  /// The offset of an entry's name in the file; nil outside the string table.
+  /// The offset of an entry's name in the file; nil if the name is not within the string table.
   private func nameOffset(of entry: Entry) -> UInt64? {
     let start = UInt64(entry.name)
     let (offset, overflow) = strings.offset.addingReportingOverflow(start)

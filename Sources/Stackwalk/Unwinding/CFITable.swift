@@ -15,13 +15,13 @@ final class CFITable {
     var ehFrame: AddressRange?
     /// The end of the segment, or of the captured memory, that contains `.eh_frame_hdr`.
     var headerSegmentEnd: Address?
-    /// The range of offsets in `.debug_frame`.
+    /// The range from 0 to the size of `.debug_frame`; nil if the module's files have no such section.
     var debugFrame: AddressRange?
   }
 
   /// The maximum number of table entries that are examined for one address.
   ///
-  /// Linkers put fewer empty functions than this at one address.
+  /// In practice, fewer empty functions than this are at one address.
   private static let emptyCount = 64
 
   private let places: Places

@@ -35,7 +35,8 @@ struct ScanMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Finds the frame pointer of the caller whose return address is at `slot`; nil if none leads to a frame record.
+  /// Finds the frame pointer of the caller whose return address is at `slot`; nil if no candidate leads to a
+  /// frame record.
   ///
   /// The caller's frame pointer is still in the frame pointer register, or was saved below the return address.
   private func framePointer(

@@ -92,7 +92,7 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the code around the instruction pointer, if it comes from a file.
+  /// Writes the code around the instruction pointer, if the code is mapped from a file and is not writable.
   private func writeCode(at context: SignalContext) {
     let mappings = session.mappings
     let address = context.instructionPointer

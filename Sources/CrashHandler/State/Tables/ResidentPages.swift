@@ -4,9 +4,9 @@ internal import CSignalSafe
 ///
 /// Such pages can be read without waiting for a thread of the program.
 ///
-/// One of the program's threads may have to provide any other page, because that thread handles userfaultfd events or
-/// serves a FUSE file system. That thread may be stopped, or may be the thread that crashed, and no signal interrupts
-/// the wait in process_vm_readv.
+/// A read of any other page may wait for a thread of the program that handles userfaultfd events or serves a FUSE file
+/// system. That thread may be stopped, or may be the thread that crashed, and no signal interrupts the wait in
+/// process_vm_readv.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux
 /// Documentation/admin-guide/mm/pagemap.rst.
@@ -97,8 +97,8 @@ struct ResidentPages {
   /// True for a page that is in memory or in swap, or whose state is not known.
   private func has(_ page: UInt64) -> Bool {
     let number = page &>> 6
-    // Window numbers are hashed by multiplication, because stacks lie at equal distances from each other, so their low
-    // bits would often be the same.
+    // Window numbers are hashed by multiplication. Stacks are often at equal distances from each other, so the low bits
+    // of their window numbers would often be the same.
     let hash = (number &* 0x9E37_79B9_7F4A_7C15) &>> 52
     let offset = Int(truncatingIfNeeded: hash) &* ResidentPages.stride
     if memory.word(offset) != generation | number { read(number, to: offset) }
