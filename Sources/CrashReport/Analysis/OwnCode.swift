@@ -67,7 +67,7 @@ package struct OwnCode: Sendable {
     name.hasSuffix(".so") || name.contains(".so.") || name.hasPrefix("[")
   }
 
-  /// The executable's directory; nil for a directory such as `/usr/bin/` that several programs share.
+  /// The executable's directory; nil if the path has none, or for one such as `/usr/bin/` that several programs share.
   private static func directory(of path: String) -> Substring? {
     guard let slash = path.lastIndex(of: "/") else { return nil }
     let directory = path[...slash]
@@ -96,7 +96,8 @@ package struct OwnCode: Sendable {
 
   private func source(of frame: StackFrame) -> Source {
     guard let file = frame.sourceLocation?.file else {
-      // If a module has debug information, code in it without a source file comes from the toolchain's libraries.
+      // If a module has debug information, code in it without a source file is assumed to come from the toolchain's
+      // libraries.
       return frame.moduleIndex.map(withLines.contains) ?? false ? .other : .unknown
     }
     guard Self.isWritten(file) else { return .unknown }

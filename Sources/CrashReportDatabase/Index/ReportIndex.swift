@@ -4,7 +4,7 @@ package import IntermediateDump
 ///
 /// The index is only a cache: each record can be created again from its minidump. A record is used only if the
 /// minidump's size and time of last change are the same as in the record. File errors are never reported to a caller.
-/// Each record is appended by one write, so converters need no lock. A record that does not match its digest is
+/// Records are appended with one write, so converters need no lock. A record that does not match its digest is
 /// ignored. Reading ends at the first offset where no record begins, and `isWorn(reports:)` is then true, which means
 /// that the file must be written again.
 ///
@@ -22,7 +22,7 @@ package final class ReportIndex: Sendable {
   private static let maximumRecordSize = 16 << 10
   /// The maximum size of the file.
   ///
-  /// A longer file is not read but written again, because most of its records are of reports that no longer exist.
+  /// A longer file is not read but written again, because so many records must include many of deleted reports.
   private static let maximumFileSize = 1 << 34
 
   /// The position in the file of a record without its head.
