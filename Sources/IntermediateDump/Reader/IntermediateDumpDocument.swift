@@ -20,7 +20,7 @@ public struct IntermediateDumpDocument: Sendable {
   /// A truncated dump can still be read.
   public let damage: Damage?
 
-  /// True if the writer finished the dump.
+  /// True if the dump could be read to its end mark, without damage.
   public var isComplete: Bool { damage == nil }
 
   /// Parses a dump; maps that were still open at the damage are kept.

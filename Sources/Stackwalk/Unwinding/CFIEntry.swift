@@ -98,7 +98,7 @@ struct CIE {
   var origin: UInt64
   var instructions: DWARFCursor
 
-  /// Reads a CIE; nil for an unknown version, augmentation or address size.
+  /// Reads a CIE; nil for an FDE, a damaged CIE, or an unknown version, augmentation or address size.
   init?(_ entry: CFIEntry) {
     guard case .cie = entry.kind else { return nil }
     var body = entry.body
