@@ -36,7 +36,7 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Creates the directories, then the FIFO, then the run record, and last the locked dump.
   ///
-  /// Because of this order, a locked dump never exists without the files that show whether its owner is alive.
+  /// Because of this order, a locked dump never exists before the files that show whether its owner is alive.
   ///
   /// - Parameters:
   ///   - path: the path of the database directory.

@@ -93,7 +93,7 @@ package final class ReportIndex: Sendable {
     private var start: Int64 = 0
     private var bytes: [UInt8] = []
 
-    /// Reads bytes at an offset; nil if the file ends before the last of these bytes.
+    /// Reads bytes at an offset; nil if the file cannot be read, or ends before the last of these bytes.
     mutating func bytes(
       at offset: Int64, count: Int, of file: borrowing OpenFile
     ) -> ArraySlice<UInt8>? {
@@ -132,7 +132,7 @@ package final class ReportIndex: Sendable {
     return places[low - 1]
   }
 
-  /// The bytes of a record without its head; nil if they do not match the record's digest.
+  /// The bytes of a record without its head; nil if they cannot be read, or do not match the record's digest.
   private func bytes(at place: Place) -> ArraySlice<UInt8>? {
     let head = Self.headSize
     guard place.offset >= head,

@@ -83,7 +83,7 @@ struct ImageFinder {
 
   // MARK: - The images
 
-  /// Finds the next image; returns nil after the last one.
+  /// Finds the next image; returns nil after the last one, or if the table is full.
   ///
   /// The index of this image in the table is `current`.
   @_noLocks
