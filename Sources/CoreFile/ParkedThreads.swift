@@ -37,7 +37,7 @@ struct ParkedThreads {
     }
   }
 
-  /// The registers that a thread had before the handler stopped it; nil if the handler did not stop the thread.
+  /// The registers that a thread had before the handler stopped it; nil unless the thread's stack shows such a stop.
   private func interrupted(_ thread: ThreadSnapshot) -> CPUContext? {
     let frames = walker.frames(of: thread, limit: Self.maximumFrames)
     guard let index = frames.firstIndex(where: { $0.trust == .signalFrame }),

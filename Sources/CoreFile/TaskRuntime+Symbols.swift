@@ -3,12 +3,13 @@ package import ProcessSnapshot
 package import Stackwalk
 
 extension TaskRuntime {
-  /// Reads from the runtime's variables the values by which tasks are recognized.
+  /// Reads the values that identify tasks in memory from the runtime's variables.
   ///
   /// - Parameters:
   ///   - modules: the modules of the process. The runtime can be linked into the program.
   ///   - word: reads a word of the process's memory.
-  /// - Returns: nil if the process does not use Swift concurrency, or its runtime has another memory layout.
+  /// - Returns: nil if the process does not use Swift concurrency, its runtime has another memory layout, or the
+  ///   variables cannot be read.
   package init?(
     in modules: [ModuleSnapshot], _ symbols: SymbolSource, word: (Address) -> UInt64?
   ) {
@@ -36,10 +37,10 @@ extension TaskRuntime {
 }
 
 extension TaskRuntime.ContextPlace {
-  /// Reads from the handler's variables where tasks store contexts.
+  /// Reads the place where tasks store contexts from the handler's variables.
   ///
   /// The result is nil if the variables are not found, or if they do not contain the offset of the list's head. For
-  /// example, the offset is missing if the program has opened no context.
+  /// example, the offset is missing if the program has not called `withContext`.
   init?(in modules: [ModuleSnapshot], _ symbols: SymbolSource, word: (Address) -> UInt64?) {
     guard let places = ClientFacts.places(in: modules, symbols, word: word),
       let work = places[ClientFacts.workPlaces], let key = places[ClientFacts.workKey],

@@ -82,7 +82,7 @@ extension CrashReportDatabase {
 
   /// All reports, in no particular order.
   ///
-  /// - Throws: also if a report cannot be read for a temporary reason.
+  /// - Throws: if a directory cannot be read, or if a report cannot be read for a temporary reason.
   package func unorderedReports() throws(CrashReportDatabaseError) -> [StoredReport] {
     let listing = try listing()
     let failure = listing.sortedFailures.first { SystemRefusals.isPassing($0.errno) }
@@ -119,8 +119,8 @@ extension Directory {
 
   /// The metadata of a report; nil if there is none or it is damaged.
   ///
-  /// - Throws: also if the metadata file is not a regular file, or if this user may not read it. If nil were returned,
-  ///   the report might be sent again, although the file may record that the server has it.
+  /// - Throws: an error if the metadata file cannot be read, is not a regular file, or is not accessible to this user. If
+  ///   the result were nil, the report might be sent again, although the file may record that the server has it.
   private func knownMetadata(of id: ReportID) throws(CrashReportDatabaseError) -> ReportMetadata? {
     if let metadata = try metadata(of: id) { return metadata }
     let name = StoredReport.metadataName(id)

@@ -6,8 +6,9 @@
 /// There is room for 64 names. `set` and `remove` never lock. Any number of threads can call these functions at the
 /// same time, even before `startHandler`. Both functions search all names, so setting an `Annotation` is faster. If
 /// the process crashes during a call, reports show either the complete old value or the complete new one. A forked
-/// child has its own copy. These values replace values passed to `startHandler(annotations:)` under the same names. If
-/// `HandlerOptions.privacy` is not `full`, dumps leave out all these values.
+/// child gets a copy of the values, and changes only its copy. These values replace values passed to
+/// `startHandler(annotations:)` under the same names. If `HandlerOptions.privacy` is not `full`, dumps leave out all
+/// these values.
 ///
 /// Source: Crashpad `client/simple_string_dictionary.h`.
 public enum SimpleAnnotations {

@@ -25,7 +25,7 @@ struct PendingDumpFiles: ~Copyable {
   private var database: Directory
   /// The open pending directory, which contains the files.
   private var directory: Directory
-  /// The FIFO's read end, which stays open as long as this process runs; nil if the file system has no FIFOs.
+  /// The FIFO's read end, which stays open as long as this process runs; nil if the FIFO could not be created.
   private var fifo: OpenFile?
   /// The run record, open so that notes can be written into it.
   private var record: OpenFile?
@@ -36,7 +36,7 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Creates the directories, then the FIFO, then the run record, and last the locked dump.
   ///
-  /// Because of this order, a locked dump never exists without the files that show whether its owner is alive.
+  /// Because of this order, a locked dump never exists before the files that show whether its owner is alive.
   ///
   /// - Parameters:
   ///   - path: the path of the database directory.

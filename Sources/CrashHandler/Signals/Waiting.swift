@@ -6,8 +6,8 @@ internal import CSignalSafe
 extension Capture {
   /// Waits until no other thread captures, then makes the calling thread the capturing thread.
   ///
-  /// If the process survives the other thread's crash, this thread's crash is captured next; otherwise this thread
-  /// waits until the process has ended.
+  /// If the process survives the other thread's crash, a waiting thread's crash is captured next; otherwise the threads
+  /// wait until the process has ended.
   ///
   /// - Returns: false if the other thread is still capturing, but got no watchdog tick for as long as
   ///   `Installed.patience`.

@@ -20,7 +20,7 @@ struct DirectoryEntries {
     self.scratch = scratch
   }
 
-  /// Returns the next name, which may be "." or ".."; nil at the end.
+  /// Returns the next name, which may be "." or ".."; nil at the end, or after an error (`isBroken`).
   @_noLocks
   mutating func next() -> TextScanner? {
     // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.

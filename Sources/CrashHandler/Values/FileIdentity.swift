@@ -20,8 +20,8 @@ struct FileIdentity {
 
   /// True if the name does not exist in the directory, or belongs to another file.
   ///
-  /// Also false if the system does not show this, for example because the process has given up its permissions for
-  /// the directory.
+  /// The result is false if the kernel does not show whether the name exists, for example because the process has given
+  /// up its permissions for the directory.
   @_noLocks
   func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
     var status = pm_file_status()

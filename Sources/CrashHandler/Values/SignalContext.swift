@@ -94,7 +94,7 @@ struct SignalContext {
   /// The size of the thread's alternate stack; 0 if the thread has none.
   var signalStackSize: UInt64 { @_noLocks get { signalStack.size } }
 
-  /// True if the interrupted code ran on the alternate stack, so that it was in a signal handler.
+  /// True if the interrupted code ran on the alternate stack, as signal handlers do.
   var isOnSignalStack: Bool {
     @_noLocks get { unsafe pm_context_is_on_signal_stack(address) != 0 }
   }

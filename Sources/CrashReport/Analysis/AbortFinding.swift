@@ -81,7 +81,7 @@ struct AbortFinding {
       evidence: evidence + [.terminateOnStack])
   }
 
-  /// A message with the type and the text of the uncaught C++ exception; nil if there is no such exception.
+  /// A message with the type and the text of the uncaught C++ exception; nil if there is none or its type is not known.
   var exceptionMessage: String? {
     guard let exception = snapshot.cxxException, let type = exception.typeName,
       snapshot.exception?.wasSent == true, snapshot.isOwnProcess(snapshot.exception?.sender),

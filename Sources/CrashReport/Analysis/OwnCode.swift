@@ -7,8 +7,9 @@ internal import Synchronization
 ///
 /// If debug information shows that a frame's source file belongs to a dependency, to Swift or to the system, the frame
 /// is not in the program's own code. For any other frame, the names of the frame's module and function decide. The
-/// program's own modules are the executable and the libraries next to it. Swift code in any other library, except the
-/// libraries of Swift and the system, also counts as the program's own, wherever the library is installed.
+/// program's own modules are the executable and the libraries in its directory or below. Swift code in any other
+/// library, except the libraries of Swift and the system, also counts as the program's own, wherever the library is
+/// installed.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// For each module index, true if the module is one of the program's own.
@@ -67,7 +68,7 @@ package struct OwnCode: Sendable {
     name.hasSuffix(".so") || name.contains(".so.") || name.hasPrefix("[")
   }
 
-  /// The executable's directory; nil for a directory such as `/usr/bin/` that several programs share.
+  /// The executable's directory; nil if the path has none, or for one such as `/usr/bin/` that several programs share.
   private static func directory(of path: String) -> Substring? {
     guard let slash = path.lastIndex(of: "/") else { return nil }
     let directory = path[...slash]
@@ -96,7 +97,8 @@ package struct OwnCode: Sendable {
 
   private func source(of frame: StackFrame) -> Source {
     guard let file = frame.sourceLocation?.file else {
-      // If a module has debug information, code in it without a source file comes from the toolchain's libraries.
+      // If a module has debug information, code in it without a source file is assumed to come from the toolchain's
+      // libraries.
       return frame.moduleIndex.map(withLines.contains) ?? false ? .other : .unknown
     }
     guard Self.isWritten(file) else { return .unknown }

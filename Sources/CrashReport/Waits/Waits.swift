@@ -8,7 +8,7 @@ package struct Waits: Sendable, Equatable {
   package private(set) var all: [Wait] = []
   /// The deadlocks, each with its waits in the order in which one thread waits for the next.
   ///
-  /// The order is the same in every dump of the same deadlock.
+  /// The order depends on places in the code, so that reports of the same deadlock list it in the same order.
   package private(set) var deadlocks: [Deadlock] = []
   private var places: [UInt32: Int] = [:]
 
@@ -46,8 +46,9 @@ package struct Waits: Sendable, Equatable {
 
   /// Marks the deadlocks whose waits may be from different moments, because not all of their threads were stopped.
   ///
-  /// For `postmortem capture`, the conversion has removed deadlocks with threads that ran during the dump. A hung
-  /// thread is known to have waited all the time, and so have the threads that wait for it.
+  /// For `postmortem capture`, the conversion has removed deadlocks with threads that ran during the dump. If
+  /// the hung thread is known, the monitor has shown that it did not continue, so the threads that wait for it did not
+  /// continue either.
   private mutating func noteMoments(of snapshot: ProcessSnapshot) {
     guard let request = snapshot.request, request.kind == .program || request.kind == .hang else {
       return

@@ -4,7 +4,7 @@ package import IntermediateDump
 ///
 /// The index is only a cache: each record can be created again from its minidump. A record is used only if the
 /// minidump's size and time of last change are the same as in the record. File errors are never reported to a caller.
-/// Each record is appended by one write, so converters need no lock. A record that does not match its digest is
+/// Records are appended with one write, so converters need no lock. A record that does not match its digest is
 /// ignored. Reading ends at the first offset where no record begins, and `isWorn(reports:)` is then true, which means
 /// that the file must be written again.
 ///
@@ -22,7 +22,7 @@ package final class ReportIndex: Sendable {
   private static let maximumRecordSize = 16 << 10
   /// The maximum size of the file.
   ///
-  /// A longer file is not read but written again, because most of its records are of reports that no longer exist.
+  /// A longer file is not read but written again, because so many records must include many of deleted reports.
   private static let maximumFileSize = 1 << 34
 
   /// The position in the file of a record without its head.
@@ -93,7 +93,7 @@ package final class ReportIndex: Sendable {
     private var start: Int64 = 0
     private var bytes: [UInt8] = []
 
-    /// Reads bytes at an offset; nil if the file ends before the last of these bytes.
+    /// Reads bytes at an offset; nil if the file cannot be read, or ends before the last of these bytes.
     mutating func bytes(
       at offset: Int64, count: Int, of file: borrowing OpenFile
     ) -> ArraySlice<UInt8>? {
@@ -132,7 +132,7 @@ package final class ReportIndex: Sendable {
     return places[low - 1]
   }
 
-  /// The bytes of a record without its head; nil if they do not match the record's digest.
+  /// The bytes of a record without its head; nil if they cannot be read, or do not match the record's digest.
   private func bytes(at place: Place) -> ArraySlice<UInt8>? {
     let head = Self.headSize
     guard place.offset >= head,

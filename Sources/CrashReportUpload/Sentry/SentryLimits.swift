@@ -12,7 +12,7 @@ enum SentryLimits {
   /// The maximum number of bytes of all attachments together, before compression.
   static let attachmentSize: Int64 = 100_000_000
 
-  // The maximum number of characters of a message.
+  // The maximum number of characters of each kind of text.
   static let message = 8192
   static let exceptionType = 128
   static let function = 512

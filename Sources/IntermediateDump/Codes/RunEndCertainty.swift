@@ -4,7 +4,7 @@ public enum RunEndCertainty: UInt8, DumpCode, Comparable {
   case possible = 1
   /// No other explanation fits the evidence well.
   case likely = 2
-  /// The kernel itself reports this end.
+  /// The kernel reports this end, or the process itself shows it, for example by starting a handler after `exec`.
   case certain = 3
 
   public static func < (left: RunEndCertainty, right: RunEndCertainty) -> Bool {

@@ -20,7 +20,7 @@ public struct IntermediateDumpDocument: Sendable {
   /// A truncated dump can still be read.
   public let damage: Damage?
 
-  /// True if the writer finished the dump.
+  /// True if the dump could be read to its end mark, without damage.
   public var isComplete: Bool { damage == nil }
 
   /// Parses a dump; maps that were still open at the damage are kept.
@@ -29,8 +29,8 @@ public struct IntermediateDumpDocument: Sendable {
   ///
   /// - Parameter bytes: the bytes of the whole file.
   /// - Throws: `IntermediateDumpError` only if nothing can be used: the file is shorter than a header, is not an
-  ///   intermediate dump, or has a version or word size that this code does not read. Damage after the header is not
-  ///   an error; `damage` describes such damage.
+  ///   intermediate dump, or has a version, word size or header size that this code does not read. Damage after the
+  ///   header is not an error; `damage` describes such damage.
   public init(parsing bytes: [UInt8]) throws(IntermediateDumpError) {
     try self.init(parsing: DumpBytes(bytes))
   }
@@ -63,7 +63,7 @@ public struct IntermediateDumpDocument: Sendable {
   }
 }
 
-/// The reason why a file is not a dump at all.
+/// The reason why a file cannot be read as a dump at all.
 public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; later versions may add kinds.
   public struct Code: Sendable, Hashable {
@@ -73,7 +73,7 @@ public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringCon
     /// The file does not begin with the magic number of a dump.
     public static let notAnIntermediateDump = Code(
       text: "not an intermediate dump (wrong magic number)")
-    /// A later version of this package wrote the dump.
+    /// The dump has a format version that this code does not read, for example because a later package wrote it.
     public static let unknownVersion = Code(
       text: "an intermediate dump of a version this program does not read")
     /// The dump's process was not a 64-bit process.

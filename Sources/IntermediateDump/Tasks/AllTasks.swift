@@ -16,7 +16,7 @@ package struct AllTasks: Sendable, Equatable {
 
   /// - Parameters:
   ///   - limit: the maximum number of groups that are kept.
-  ///   - recordLimit: the maximum number of tasks of each group of which a record is kept.
+  ///   - recordLimit: the maximum number of tasks in each group whose records are kept.
   package init(_ found: TaskCollection, limit: Int, recordLimit: Int) {
     count = UInt64(found.count)
     timerCount = found.timerCount

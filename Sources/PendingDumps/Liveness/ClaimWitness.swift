@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// A FIFO whose read end a converter keeps open as long as it has dumps claimed.
+/// A FIFO whose read end a converter keeps open while it has claimed dumps.
 ///
 /// If the FIFO has no reader or is removed, processes in any PID namespace know that the claims are no longer valid.
 ///

@@ -83,7 +83,7 @@ enum RunCommand: Subcommand {
     _ database: String, after end: CommandEnd, _ arguments: Arguments
   ) {
     guard InputFile.isDirectory(database) else {
-      // If the database is missing, no handler was ever started with it, and nothing is printed.
+      // A missing database is not an error, because the handler creates it when the handler starts.
       if InputFile.exists(database) {
         Terminal.printError(
           ToolError(path: database, "not a directory; no dump was processed").description)

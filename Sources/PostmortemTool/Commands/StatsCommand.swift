@@ -101,7 +101,7 @@ enum StatsCommand: Subcommand {
     try unreadable.check()
   }
 
-  /// Prints the most frequent crashes in the index.
+  /// Prints the five groups with the most reports.
   private static func printFrequent(_ reports: [ListedReport]) {
     let groups = ReportGroup.groups(of: reports)
     guard !groups.isEmpty else { return }

@@ -157,7 +157,7 @@ enum UploadCommand: Subcommand {
     let reason: String?
   }
 
-  /// An event of an upload as a line of JSON; nil for an event that later events about the same upload follow.
+  /// An event of an upload as a line of JSON; nil for `began` and `progressed`, because the upload's result follows.
   static func line(of event: UploadEvent) -> String? {
     guard event.kind != .began, event.kind != .progressed else { return nil }
     return try? JSON.line(

@@ -129,7 +129,7 @@ extension ExceptionSnapshot {
       value: value)
   }
 
-  /// The system call that raised SIGSYS; nil for any other signal.
+  /// The system call that raised SIGSYS; nil for any other signal, for a SIGSYS that was sent, and without siginfo.
   public var systemCall: TrappedSystemCall? {
     guard signal == 31, let code, code > 0, let info = signalInfo?[...],
       let address = info.littleEndian(at: 16, width: 8),

@@ -77,7 +77,7 @@ public struct ForeignException: Sendable, Equatable {
     return parameters[1] >> 24 & 0xFF
   }
 
-  /// The kind of memory access that faulted; nil if the system does not record it.
+  /// The kind of memory access that faulted; nil except for access violations on Windows, which record it.
   ///
   /// Source: Microsoft, EXCEPTION_RECORD, the first parameter of an access violation.
   public var access: Access? {

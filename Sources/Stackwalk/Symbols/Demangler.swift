@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Turns linkage names into readable names.
 package enum Demangler {
-  /// Demangles a Swift or C++ name; nil for any other name.
+  /// Demangles a Swift or C++ name; nil for any other name, and for a name that cannot be demangled.
   package static func demangle(_ name: String) -> String? {
     if name.hasPrefix("$s") || name.hasPrefix("$S") || name.hasPrefix("_T0") {
       return unsafe taken(swift_demangle(name, name.utf8.count, nil, nil, 0))
@@ -39,7 +39,7 @@ package enum Demangler {
 ///
 /// Source: swift docs/ABI/Mangling.rst: the name of a part ends with `TY` or `TQ` and a number; `Ya` means `async`.
 enum AsyncFunctionName {
-  /// Returns the name of the whole function for any of its parts; nil for a synchronous function.
+  /// Returns the name of the whole function for any of its parts; nil if the name is not that of an async function.
   static func whole(of name: String) -> String? {
     guard name.hasPrefix("$s") || name.hasPrefix("$S") else { return nil }
     if let whole = withoutPart(name) { return whole }

@@ -219,7 +219,7 @@ struct HuffmanCode {
 
   /// Each entry has a symbol in the upper 12 bits and the length of its code in the lower 4 bits.
   ///
-  /// An entry is 0 if the index is not a code or begins a longer code.
+  /// An entry is 0 if no code of up to ten bits begins with the lowest bit of its index.
   private let table: [UInt16]
   /// The number of codes of each length.
   private let counts: [Int]

@@ -10,7 +10,7 @@ enum CFISection {
 
 /// A source of CFI bytes, which is either a module's files or the dump's memory.
 protocol CFISource {
-  /// Reads `count` bytes at a position of a section; nil if the section is shorter.
+  /// Reads `count` bytes at a position of a section; nil if the source does not have all of these bytes.
   func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]?
 }
 
@@ -98,7 +98,7 @@ struct CIE {
   var origin: UInt64
   var instructions: DWARFCursor
 
-  /// Reads a CIE; nil for an unknown version, augmentation or address size.
+  /// Reads a CIE; nil for an FDE, a damaged CIE, or an unknown version, augmentation or address size.
   init?(_ entry: CFIEntry) {
     guard case .cie = entry.kind else { return nil }
     var body = entry.body

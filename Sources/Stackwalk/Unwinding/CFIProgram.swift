@@ -18,7 +18,8 @@ struct CFIProgram {
   /// The position in the section that corresponds to index 0 of the instructions.
   private var origin: UInt64
 
-  /// Computes the rules at an address in the FDE's range; nil if an instruction is damaged or unknown.
+  /// Computes the rules at an address in the FDE's range; nil if an instruction is damaged or unknown, or no rule gives
+  /// the CFA.
   static func row(of fde: FDE, at target: Address, registerCount: Int) -> CFIRow? {
     var program = CFIProgram(of: fde, at: target, registerCount: registerCount)
     var instructions = fde.instructions

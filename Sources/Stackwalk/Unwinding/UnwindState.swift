@@ -82,6 +82,6 @@ struct UnwindRegisters {
     set { values[map.framePointer] = newValue?.value }
   }
 
-  /// The arm64 link register; nil on x86_64.
+  /// The arm64 link register; nil on x86_64, or if its value is not known.
   var linkRegister: UInt64? { map.linkRegister.flatMap { values[$0] } }
 }

@@ -30,7 +30,7 @@ struct ImageFinder {
   fileprivate var listed = 0
   fileprivate var listedCount = 0
   fileprivate var mapping = 0
-  /// The number of listed images, or later of mappings, whose first pages were read ahead.
+  /// The number of listed images whose first pages were read ahead; after the list, the number of such mappings.
   fileprivate var ahead = 0
 
   // MARK: - The list
@@ -83,7 +83,7 @@ struct ImageFinder {
 
   // MARK: - The images
 
-  /// Finds the next image; returns nil after the last one.
+  /// Finds the next image; returns nil after the last one, or if the table is full.
   ///
   /// The index of this image in the table is `current`.
   @_noLocks

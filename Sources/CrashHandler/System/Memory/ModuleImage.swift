@@ -64,7 +64,7 @@ struct ModuleImage {
     }
   }
 
-  /// Reads the ELF header at an address; nil if no image begins there.
+  /// Reads the ELF header at an address; nil if no image begins there, or its headers cannot be read.
   ///
   /// - Parameter scratch: scratch memory of `scratchSize` bytes.
   @_noLocks
@@ -93,7 +93,7 @@ struct ModuleImage {
       notes: scratch + 4096)
   }
 
-  /// Reads program headers at an address; nil if there are none.
+  /// Reads program headers at an address; nil if they cannot be read, or do not describe any loaded segment.
   @_noLocks
   init?(
     headersAt address: UInt64, size: Int, bias: UInt64, memory: SafeMemory,
