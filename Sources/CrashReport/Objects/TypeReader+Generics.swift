@@ -34,7 +34,8 @@ extension TypeReader {
     return parameters.count == bytes.count ? parameters : []
   }
 
-  /// The address of the counts of generic parameters and requirements; nil for a type that is not generic.
+  /// The address of the counts of generic parameters and requirements; nil for a type that is not generic, or whose
+  /// descriptor cannot be read.
   private func genericHeader(of descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil

@@ -8,9 +8,8 @@ internal import Stackwalk
 
 /// Debug files from the debuginfod servers that `DEBUGINFOD_URLS` names.
 ///
-/// The files are cached in the directory that elfutils and gdb use. Like any other file, a cached file is used only
-/// if its build ID is the one in the dump. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT
-/// VARIABLES", "CACHE".
+/// The files are cached in the directory that elfutils and gdb use. A cached file is used only if its build ID is the
+/// one in the dump. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES", "CACHE".
 struct DebugFileServers {
   /// The maximum number of files that are requested for one report.
   private static let maximumModules = 32
@@ -49,7 +48,8 @@ struct DebugFileServers {
 
   /// Downloads the debug files of the modules that have frames without a known source line in a report.
   ///
-  /// - Returns: true if the cache now contains debug files of these modules, which may have more names and lines.
+  /// - Returns: true if the cache now contains the debug file of at least one of these modules, so that the report may
+  ///   show more names and lines.
   func fetch(for report: CrashReport) -> Bool {
     var wanted: [ModuleSnapshot] = []
     for frame in report.threads.flatMap(\.frames) where frame.sourceLocation == nil {
