@@ -21,8 +21,8 @@ struct DebugFileServers {
   private let urls: [String]
   private let download: FileDownload
 
-  /// - Returns: nil if the variable names no server, if there is no directory for a cache, or if this process has
-  ///   more privileges than its user.
+  /// - Returns: nil if `DEBUGINFOD_URLS` names no HTTP server, if there is no directory for a cache, or if this process
+  ///   has more privileges than its user.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
     urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }

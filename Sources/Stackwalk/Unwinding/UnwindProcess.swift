@@ -196,8 +196,7 @@ final class UnwindProcess {
     return true
   }
 
-  /// The captured part of a stack after a part that was left out because of a size limit; nil if the stack was
-  /// captured in one piece.
+  /// The captured part of a stack after a part that was left out because of a size limit; nil if there is no such part.
   func partBehindGap(after address: Address) -> MemoryRegion? {
     // The stack pointer may be right after the end of the lower part.
     let memory = snapshot.memory
