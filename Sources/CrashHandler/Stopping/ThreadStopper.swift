@@ -54,7 +54,7 @@ struct ThreadStopper {
   /// Adds each thread that is not in the table yet, and sends it a stop signal.
   ///
   /// - Parameter waiting: true to wait until new threads are stopped.
-  /// - Returns: true if every thread of the process except the calling thread is known to be stopped.
+  /// - Returns: true only if every thread of the process except the calling thread is known to be stopped.
   private func lookAtThreads(waiting: Bool) -> Bool {
     capture.session.counts.threadsOmitted = 0
     let directory = capture.proc.open(named: "self/task", directory: true)

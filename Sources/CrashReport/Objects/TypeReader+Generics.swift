@@ -37,8 +37,8 @@ extension TypeReader {
     return parameters.count == bytes.count ? parameters : []
   }
 
-  /// The address of the counts of generic parameters and requirements; nil for a type that is not generic, or whose
-  /// descriptor cannot be read.
+  /// The address of the counts of generic parameters and requirements; nil if the descriptor is not generic, is of
+  /// another kind than those below, or cannot be read.
   private func genericHeader(of descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil

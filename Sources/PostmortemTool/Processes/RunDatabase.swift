@@ -135,7 +135,7 @@ struct RunDatabase {
       ).description)
   }
 
-  /// The owner of the directory; nil if the directory does not exist.
+  /// The owner of the directory; nil if the path does not lead to a directory that can be examined.
   private static func owner(of path: String) -> User? {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
