@@ -5,12 +5,12 @@ internal import ProcessSnapshot
 ///
 /// The kernel reports breakpoints and single steps to a debugger with SIGTRAP; without the debugger, this signal
 /// would have ended the process. SIGTRAP means a crash only if the instruction that raised it is a trap instruction
-/// in the core file. Such an instruction belongs to the program, because debuggers leave the breakpoints that they
-/// inserted out of core files.
+/// in the core file. Such an instruction belongs to the program, because debuggers do not write the breakpoints that
+/// they inserted into core files.
 struct DebuggerStop {
   private static let trapSignal: Int32 = 5
 
-  /// True for a SIGTRAP that no trap instruction of the program raised, or if the code at the instruction pointer is
+  /// True for a SIGTRAP if no trap instruction of the program raised it, or if the code at the instruction pointer is
   /// not known.
   static func isFound(in snapshot: ProcessSnapshot) -> Bool {
     guard snapshot.exception?.signal == trapSignal,

@@ -31,8 +31,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     ///
     /// If the kind is `ended`, the reason is the verdict; if it is `complete`, the reason is empty.
     public let reason: String
-    /// The time by which a dump that is `left` can be converted at the latest; nil if the time depends only on the
-    /// other process.
+    /// The time by which a dump that is `left` can be converted at the latest; nil for any other kind, or if the time
+    /// depends only on the other process.
     public let until: Timestamp?
 
     package static let complete = Outcome(kind: .complete, reason: "", until: nil)
@@ -71,7 +71,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     /// For a dump that was taken without a crash, this is the program's reason, or else the text or type of its
     /// error.
     public let message: String?
-    /// The signature, which is the same for crashes with the same cause.
+    /// The signature, which is usually the same for crashes with the same cause.
     public let signature: String?
     /// The function and line of the crash in the program's own code, as far as they are known.
     public let place: String?

@@ -12,9 +12,9 @@ package enum SignalTable {
   /// A line consists of the signal's number, the letters of its classes (`-` for none), its name, and the names of
   /// its codes from 1 upward.
   ///
-  /// The table is one string, because the compiler would turn a choice among strings into a jump table. Two more
-  /// lines do not describe a signal. `sentLine` lists the names of the codes for sent signals, from 0 downward, and
-  /// `errnoLine` lists the names of error numbers.
+  /// The table is one string, because the compiler would turn a choice among strings into a jump table, which the
+  /// call-graph audit of crash code cannot follow. Two more lines do not describe a signal. `sentLine` lists the names
+  /// of the codes for sent signals, from 0 downward, and `errnoLine` lists the names of error numbers.
   package static var text: StaticString {
     @_noLocks get {
       """

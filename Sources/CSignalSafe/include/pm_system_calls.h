@@ -51,7 +51,7 @@ PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t s
 }
 
 // Returns the flags with which a descriptor was opened; O_DIRECTORY among them shows that the descriptor refers to a
-// directory. This function does not use fstat, which would call the file system.
+// directory. This function does not use fstat, because fstat may block on a network file system without a server.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
 // How many times a system call is attempted if signals interrupt it on a slow file system. Most of these signals are
@@ -283,8 +283,8 @@ PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous)
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
 }
 
-// Returns whether 8 bytes can be read. The kernel tries to copy them as a new mask, before it refuses the operation
-// -1.
+// Returns whether the 8 bytes at an address can be read. The kernel copies the bytes as a new signal mask before it
+// rejects the invalid operation -1. If it cannot read them, the error is EFAULT.
 // Source: Linux kernel/signal.c, rt_sigprocmask.
 PM_INLINE _Bool pm_is_readable(uint64_t address) {
   return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;

@@ -40,7 +40,7 @@ struct ClientMemoryReader {
     client.annotationsOmitted = count(at: 12)
   }
 
-  /// The number of entries for which there was no room; nil for none.
+  /// The number of entries for which there was no room; nil if there are none, or if the number cannot be read.
   private func count(at offset: UInt64) -> UInt64? {
     let count = memory.bytes(at: base &+ offset, count: 4)?.littleEndian(at: 0, width: 4) ?? 0
     return count > 0 ? count : nil

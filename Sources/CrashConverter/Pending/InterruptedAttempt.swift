@@ -37,7 +37,7 @@ extension PendingDirectory {
     return false
   }
 
-  /// The thread of a dump's exception; nil if there is no dump, or if the dump is not about a crash.
+  /// The thread of a dump's exception; nil if there is no readable dump, or if it contains no exception.
   private func crashedThread(of name: PendingDumpName) throws(CrashReportDatabaseError) -> UInt64? {
     let bytes: [UInt8]
     do throws(CrashReportDatabaseError) {

@@ -19,8 +19,8 @@ internal import IntermediateDump
 /// annotation takes well under a microsecond, and never locks or allocates. Any number of threads can set an
 /// annotation at the same time, even before `startHandler`. If the process crashes while an annotation is being set,
 /// reports show a complete value: the old one, with a note that a newer one was being set, or the new one.
-/// A forked child has its own copy of all annotations. If `HandlerOptions.privacy` is not `full`, dumps leave out annotations. The type
-/// `Value` can be `String`, `Int`, `UInt`, `Double` or `Bool`.
+/// A forked child has its own copy of all annotations. If `HandlerOptions.privacy` is not `full`, dumps leave out
+/// annotations. The type `Value` can be `String`, `Int`, `UInt`, `Double` or `Bool`.
 ///
 /// Two annotations with the same name, type and capacity are the same annotation.
 ///

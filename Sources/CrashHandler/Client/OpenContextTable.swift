@@ -4,7 +4,8 @@ internal import CSignalSafe
 enum OpenContextTable {
   private static let headSize = 64
 
-  /// Returns a table with only one entry: the context that has been open for the longest time.
+  /// Returns a table with only one entry, the context that has been open for the longest time, or with no entry if no
+  /// context is open.
   ///
   /// The returned table counts the other units of work as calls without an entry.
   ///

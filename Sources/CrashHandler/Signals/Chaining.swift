@@ -19,7 +19,7 @@ extension Capture {
     // `count` is 0 if the crash has no dump in which its outcome could be recorded.
     let count = exception.outcomeOffset > 0 ? shared.survived.count : 0
     // If the fault occurs again although the default action should have ended the process, a seccomp filter has
-    // refused the call of rt_sigaction that restores that action. `restoreAndReraise` detects this from
+    // probably refused the call of rt_sigaction that restores that action. `restoreAndReraise` detects this from
     // `timesReraised`.
     if case .delegated = exception.outcome {
       shared.timesReraised = exception.isRepetition ? shared.timesReraised &+ 1 : 0

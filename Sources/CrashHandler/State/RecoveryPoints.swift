@@ -32,7 +32,9 @@ struct RecoveryPoints {
     return unsafe goBack(to: section, signal)
   }
 
-  /// Interrupts the dump, inside a section or between two sections; returns false if the dump is over.
+  /// Interrupts the dump, inside a section or between two sections.
+  ///
+  /// - Returns: false if the dump is over, or the signal has no context.
   @_noLocks @discardableResult
   func breakOffDump(_ signal: DeliveredSignal) -> Bool {
     guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }

@@ -54,7 +54,7 @@ struct ThreadStopper {
   /// Adds each thread that is not in the table yet, and sends it a stop signal.
   ///
   /// - Parameter waiting: true to wait until new threads are stopped.
-  /// - Returns: true if every thread of the process except the calling thread is known to be stopped.
+  /// - Returns: true only if every thread of the process except the calling thread is known to be stopped.
   private func lookAtThreads(waiting: Bool) -> Bool {
     capture.session.counts.threadsOmitted = 0
     let directory = capture.proc.open(named: "self/task", directory: true)
@@ -118,9 +118,9 @@ struct ThreadStopper {
   /// Reads the thread's state and, if the thread must be stopped, sends it a stop signal that it does not block.
   ///
   /// SIGPROF is tried first, because most threads do not block it. Workers of libdispatch and Swift concurrency block
-  /// every real-time signal. Also, the file `stat` shows whether a thread blocks SIGPROF, but not which real-time
-  /// signals it blocks. Finally, signals below 32 need no queue entry, while sending a real-time signal fails with
-  /// EAGAIN when the user's processes have used up RLIMIT_SIGPENDING.
+  /// every real-time signal. Also, the thread's file `stat` in `/proc` shows whether it blocks SIGPROF, but not which
+  /// real-time signals it blocks. Finally, signals below 32 need no queue entry, while sending a real-time signal fails
+  /// with EAGAIN when the user's processes have used up RLIMIT_SIGPENDING.
   ///
   /// A thread that blocks a signal is not sent that signal. Otherwise, a call such as `sigwait` in the thread could
   /// receive it or, in a process that continues, the signal would arrive later. Source: Linux kernel/signal.c,

@@ -19,7 +19,10 @@ extension TypeReader {
     var hasArgument: Bool
   }
 
-  /// The generic parameters of a type and of the types around it; empty if the type is not generic.
+  /// The generic parameters of a type and of the types around it.
+  ///
+  /// The result is empty if the type is not generic, if it has more than `maximumCount` parameters, or if they cannot
+  /// be read.
   func genericParameters(of descriptor: Address) -> [GenericParameter] {
     guard let header = genericHeader(of: descriptor),
       let count = reader.constants(header, count: 2)?.littleEndian(at: 0, as: UInt16.self),
@@ -34,7 +37,8 @@ extension TypeReader {
     return parameters.count == bytes.count ? parameters : []
   }
 
-  /// The address of the counts of generic parameters and requirements; nil for a type that is not generic.
+  /// The address of the counts of generic parameters and requirements; nil if the descriptor is not generic, is of
+  /// another kind than those below, or cannot be read.
   private func genericHeader(of descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil

@@ -33,7 +33,7 @@ struct FutexCall: Sendable, Equatable {
 
   /// The first two arguments in a line of proc_pid_syscall(5), which shows them as hexadecimal numbers.
   ///
-  /// The result is nil if the line contains only the number of the system call.
+  /// The result is nil if the line does not contain two arguments.
   private static func arguments(_ text: String) -> (word: UInt64, operation: UInt64)? {
     let words = text.split(separator: " ").dropFirst().prefix(2).map { word in
       UInt64(word.drop { $0 == "0" || $0 == "x" }, radix: 16) ?? 0

@@ -64,7 +64,7 @@ package struct DumpBytes: Sendable {
     }
   }
 
-  /// Reads a little-endian integer of up to 8 bytes; nil if it is not inside the dump.
+  /// Reads a little-endian integer of up to 8 bytes; nil if it is not inside the dump, or cannot be read.
   package func integer(at offset: Int, width: Int) -> UInt64? {
     guard offset >= 0, width >= 0, offset <= count, width <= count - offset else { return nil }
     return slice(offset..<offset + width)?.littleEndian(at: 0, width: width)

@@ -20,7 +20,9 @@ package struct TaskCollection {
 
   package var count: Int { tasks.count }
 
-  /// Adds a task, or counts it if it is a timer; ignores a task whose ID was added before.
+  /// Adds a task, or counts it if it is a timer.
+  ///
+  /// A task whose ID was added before is ignored. Once `tasks` contains `taskLimit` tasks, all others are ignored.
   package mutating func add(_ task: FoundTask) {
     guard tasks.count < Self.taskLimit, known.insert(task.id).inserted else { return }
     if task.isTimer {

@@ -5,8 +5,8 @@ internal import IntermediateDump
 extension InputFile {
   /// Reads standard input to its end.
   ///
-  /// A core file of any size is read through a temporary file if standard input is a pipe. Anything else is read into
-  /// memory.
+  /// A core file, or a compressed file, can have any size: from a regular file it is read in place, and from a pipe
+  /// through a temporary file. Anything else is read into memory.
   static func standardInput(_ core: CoreSource) throws(ToolError) -> DumpBytes {
     let name = "standard input"
     var status = stat()

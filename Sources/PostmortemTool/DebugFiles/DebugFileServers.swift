@@ -8,9 +8,8 @@ internal import Stackwalk
 
 /// Debug files from the debuginfod servers that `DEBUGINFOD_URLS` names.
 ///
-/// The files are cached in the directory that elfutils and gdb use. Like any other file, a cached file is used only
-/// if its build ID is the one in the dump. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT
-/// VARIABLES", "CACHE".
+/// The files are cached in the directory that elfutils and gdb use. A cached file is used only if its build ID is the
+/// one in the dump. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES", "CACHE".
 struct DebugFileServers {
   /// The maximum number of files that are requested for one report.
   private static let maximumModules = 32
@@ -22,8 +21,8 @@ struct DebugFileServers {
   private let urls: [String]
   private let download: FileDownload
 
-  /// - Returns: nil if the variable names no server, if there is no directory for a cache, or if this process has
-  ///   more privileges than its user.
+  /// - Returns: nil if `DEBUGINFOD_URLS` names no HTTP server, if there is no directory for a cache, or if this process
+  ///   has more privileges than its user.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
     urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
@@ -49,7 +48,8 @@ struct DebugFileServers {
 
   /// Downloads the debug files of the modules that have frames without a known source line in a report.
   ///
-  /// - Returns: true if the cache now contains debug files of these modules, which may have more names and lines.
+  /// - Returns: true if the cache now contains the debug file of at least one of these modules, so that the report may
+  ///   show more names and lines.
   func fetch(for report: CrashReport) -> Bool {
     var wanted: [ModuleSnapshot] = []
     for frame in report.threads.flatMap(\.frames) where frame.sourceLocation == nil {

@@ -28,7 +28,7 @@ struct RunDatabase {
         ?? User(number: number, group: group, name: "\(number)")
     }
 
-    /// - Parameter text: the user's name or number; the result is nil if there is no such user.
+    /// - Parameter text: the user's name or number; the result is nil for a name that the system does not know.
     init?(_ text: String) {
       if let user = unsafe Self.entry({ unsafe getpwnam_r(text, $0, $1, $2, $3) }) {
         self = user
@@ -135,7 +135,7 @@ struct RunDatabase {
       ).description)
   }
 
-  /// The owner of the directory; nil if the directory does not exist.
+  /// The owner of the directory; nil if the path does not lead to a directory that can be examined.
   private static func owner(of path: String) -> User? {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }

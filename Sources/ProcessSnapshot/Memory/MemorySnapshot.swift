@@ -134,7 +134,8 @@ package struct DumpMemory {
     bytesLeft = memory?.regions.reduce(0) { $0 + $1.count } ?? 0
   }
 
-  /// The region that a `memoryRegion` map describes; nil if its bytes are missing.
+  /// The region that a `memoryRegion` map describes; nil if its address or a part of its bytes is missing, or if it has
+  /// more than `bytesLeft` bytes in the minidump.
   package mutating func region(_ map: IntermediateDumpMap) -> MemoryRegion? {
     guard let address: Address = map[.regionAddress] else { return nil }
     if let range = map.range(.regionData) {

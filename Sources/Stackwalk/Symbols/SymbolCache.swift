@@ -41,7 +41,7 @@ final class SymbolCache {
 
   /// Reads the cache for a module from the store.
   ///
-  /// - Returns: nil for a module without a build ID.
+  /// - Returns: nil for a module without a build ID, or without files.
   init?(of module: ModuleSnapshot, _ files: [ELFImage], in store: any SymbolStore) {
     guard module.buildID.count > 1, !files.isEmpty else { return nil }
     self.store = store

@@ -163,7 +163,8 @@ final class UnwindProcess {
     "_start", "clone", "clone3", "__clone", "__clone3", "thread_start",
   ]
 
-  /// The name of the whole asynchronous function that contains an address; nil for a synchronous function.
+  /// The name of the whole asynchronous function that contains an address; nil for a synchronous function, or if the
+  /// function's name is not known.
   func asyncFunction(_ address: Address) -> String? {
     asyncFunctions.value(at: address) {
       functionName(address).flatMap(AsyncFunctionName.whole)
@@ -195,8 +196,7 @@ final class UnwindProcess {
     return true
   }
 
-  /// The captured part of a stack after a part that was left out because of a size limit; nil if the stack was
-  /// captured in one piece.
+  /// The captured part of a stack after a part that was left out because of a size limit; nil if there is no such part.
   func partBehindGap(after address: Address) -> MemoryRegion? {
     // The stack pointer may be right after the end of the lower part.
     let memory = snapshot.memory
@@ -215,7 +215,8 @@ final class UnwindProcess {
     return snapshot.mapping(containing: address)?.range
   }
 
-  /// The range from the start of the captured memory that contains an address to the end of the stack there.
+  /// The range from the start of the captured memory that contains an address to the end of the stack around the
+  /// address.
   ///
   /// The range includes a part of the stack that was left out because of a size limit. The range excludes other
   /// memory that follows the stack in a core file.

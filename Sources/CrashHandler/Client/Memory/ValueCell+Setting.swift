@@ -5,8 +5,8 @@ extension ValueCell {
   /// Replaces the value.
   ///
   /// - Parameter version: the version of the value that may be replaced; nil for any version.
-  /// - Returns: whether the value was set. The value is not set if another thread has replaced that version, or if
-  ///   all buffers are in use.
+  /// - Returns: whether the value was set. The value is not set if another thread has replaced that version, if all
+  ///   buffers are in use, or if the key and the value together are longer than the cell's capacity.
   @_noLocks
   func set(
     key: UnsafeRawPointer?, keyCount: Int, value: UnsafeRawPointer?, valueCount: Int,

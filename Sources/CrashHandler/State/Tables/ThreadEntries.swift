@@ -1,7 +1,7 @@
 /// A table with one entry for each thread that waits to capture its crash (`Shared.waiting`), or that takes a dump
 /// without a crash (`Shared.dumpingThreads`).
 ///
-/// Each thread adds and removes only its own entry.
+/// Each thread adds and removes only its own entry. Only a forked child removes all entries.
 ///
 /// RUNS-DURING-CRASH.
 @safe
