@@ -52,15 +52,20 @@ enum ThreadStack {
       return stack(UInt(bitPattern: own)).use(isFirst: current == 0) ? 0 : errno
     }
     guard let stack = make() else { return errno }
+    // The key is set first, because a failure after `use` would leave the thread without its earlier stack.
+    let result = unsafe pthread_setspecific(
+      key, UnsafeMutableRawPointer(bitPattern: stack.mapping))
+    guard result == 0 else {
+      stack.unmap()
+      return result
+    }
     guard stack.use(isFirst: current == 0, thread: thread) else {
       let reason = errno
+      _ = unsafe pthread_setspecific(key, nil)
       stack.unmap()
       return reason
     }
-    let result = unsafe pthread_setspecific(
-      key, UnsafeMutableRawPointer(bitPattern: stack.mapping))
-    if result != 0 { stack.release() }
-    return result
+    return 0
   }
 
   /// Keeps the stack until the last round of destructors, so that a crash in another key's destructor can still use
