@@ -1,9 +1,9 @@
 internal import CrashReportDatabase
 package import IntermediateDump
 
-/// Sends reports immediately, and only once, for `postmortem upload`.
+/// Sends reports for `postmortem upload`: immediately, and without later attempts for reports that fail.
 ///
-/// This function ignores the interval between uploads and the times set for the next attempts.
+/// This function ignores the interval between uploads, and the times stored for the next attempts.
 ///
 /// - Parameters:
 ///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
