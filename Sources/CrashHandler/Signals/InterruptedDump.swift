@@ -47,7 +47,7 @@ extension Capture {
     shared.capturingThread.store(0)
   }
 
-  /// True if the calling thread is the capturing thread; a thread stays the capturing thread until its crash is handled.
+  /// True if the calling thread is the capturing thread, which it stays until its crash has been handled.
   ///
   /// A thread that takes a dump without a crash is handled by `recoverLiveDump` first.
   var isCapturing: Bool {
