@@ -92,7 +92,7 @@ extension MemoryFault {
     "swift_unownedRetainStrong", "swift_unknownObjectRetain", "swift_unknownObjectRelease",
   ]
 
-  /// The reference-counting function and its argument, if the function faulted while it read the argument's count.
+  /// The reference-counting function and its argument, if the function faulted when it accessed the argument.
   ///
   /// The reference count is the second word of an object.
   private var countedObject: (function: String, Address)? {

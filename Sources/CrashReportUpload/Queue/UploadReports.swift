@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 package import IntermediateDump
 
-/// Sends reports for `postmortem upload`: immediately, and without later attempts for reports that fail.
+/// Sends reports immediately, for `postmortem upload`; if an upload fails, the function does not wait to try again.
 ///
 /// This function ignores the interval between uploads, and the times stored for the next attempts.
 ///
