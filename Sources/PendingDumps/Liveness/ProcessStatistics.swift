@@ -116,7 +116,7 @@ package struct ProcessStatistics: Sendable, Equatable {
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
-  /// A process has this ID, but `/proc` does not show the process.
+  /// A process may have this ID, but `/proc` does not show such a process.
   case unreadable
   case found(ProcessStatistics)
 

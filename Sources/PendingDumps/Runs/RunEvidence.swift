@@ -135,7 +135,7 @@ package struct RunEvidence: Sendable {
   }
 
   /// Returns a heartbeat as stored in a run record: a size (4 bytes), a complete intermediate dump of that size, and
-  /// zeros.
+  /// zeros; nil if the evidence does not fit even without the parts that can be left out.
   package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {

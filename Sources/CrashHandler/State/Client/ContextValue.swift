@@ -69,7 +69,8 @@ struct ContextValue {
     let next: Int
   }
 
-  /// Returns the context at an offset (0 for the first context); nil after the last context.
+  /// Returns the context at an offset (0 for the first context); nil after the last context, or if the context would
+  /// extend beyond the text.
   @_noLocks
   func entry(_ offset: Int) -> Entry? {
     guard offset >= 0, offset &+ 2 <= textCount else { return nil }
