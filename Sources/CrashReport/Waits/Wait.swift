@@ -18,7 +18,7 @@ package struct Wait: Sendable, Equatable {
     case thread
     /// An initialization that another thread performs.
     case once
-    /// A lock, of libdispatch or of the program, whose futex word contains the owner's thread ID.
+    /// A lock of libdispatch or of the program; its futex word contains the owner's thread ID.
     case ownedLock = "owned-lock"
     /// A lock of the C library's heap.
     case allocator
