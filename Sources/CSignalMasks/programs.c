@@ -23,7 +23,7 @@ typedef int exec_function(const char *, char *const[], char *const[]);
 // The sanitizers' definitions of posix_spawn and posix_spawnp.
 extern spawn_function __interceptor_posix_spawn __attribute__((weak));
 extern spawn_function __interceptor_posix_spawnp __attribute__((weak));
-// libc's internal names of these functions, which are used only in static executables.
+// libc's internal names of posix_spawn, posix_spawnp, execve and execvpe, which are used only in static executables.
 extern spawn_function __posix_spawn __attribute__((weak));
 extern int __spawni(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[],
                     char *const[], int) __attribute__((weak));

@@ -6,7 +6,7 @@ internal import Stackwalk
 ///
 /// In a crash, the handler records the same data (`CxxExceptionSection.swift`). Functions in a core file cannot be
 /// called, so the address of the thread's exception globals is computed from the machine code of `__cxa_get_globals`.
-/// Only exceptions of libstdc++ are recognized.
+/// Only exceptions of libstdc++ are recognized. On arm64, the type and the text of the exception are never found.
 ///
 /// Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2, and 2.9.5 (RTTI layout); libstdc++
 /// libsupc++/unwind-cxx.h.
@@ -25,7 +25,7 @@ struct CoreCxxException {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// The exception; nil if no exception was caught.
+  /// The exception; nil if no exception was caught, or if libstdc++ is not found.
   ///
   /// If the type is not known, the exception has no type name.
   var exception: CxxException? {
@@ -66,7 +66,8 @@ struct CoreCxxException {
     }
   }
 
-  /// The address of the crashed thread's exception globals; nil if the function's machine code is not recognized.
+  /// The address of the crashed thread's exception globals; nil on arm64, or if the core file lacks the needed data, or
+  /// if the function's machine code is not recognized.
   private func globals(_ function: Address, _ module: ModuleSnapshot) -> Address? {
     guard snapshot.architecture == .x86_64, let pointer = snapshot.crashedThread?.threadPointer,
       let code = memory.bytes(at: function, count: 48)

@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
 
-/// The reason why no dump could be processed at all.
+/// The reason why a call could not process or list any dump.
 ///
 /// A dump that cannot be converted is not an error; the `ProcessedDump` of this dump reports the failure.
 public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConvertible {

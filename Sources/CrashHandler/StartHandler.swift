@@ -32,8 +32,9 @@ private struct Started {
 /// dump. The handler creates no thread, unless `heartbeatInterval` is set, and runs no timer until it takes a dump.
 /// Never call this function from a signal handler.
 ///
-/// If the environment variable `POSTMORTEM_DISABLE` is neither empty nor 0, this function does nothing and throws. A
-/// program with more permissions than its caller (set-user-ID, set-group-ID, file capabilities) ignores the variable.
+/// If the environment variable `POSTMORTEM_DISABLE` is set, and is neither empty nor 0, this function does nothing and
+/// throws. A program with more permissions than its caller (set-user-ID, set-group-ID, file
+/// capabilities) ignores the variable.
 ///
 /// A second call with the same database returns the same handler and changes nothing.
 ///

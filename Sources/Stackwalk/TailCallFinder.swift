@@ -2,8 +2,8 @@ internal import ProcessSnapshot
 
 /// Finds functions that have left the stack by a tail call.
 ///
-/// The callee's frame may belong to another function than the target of the call. The target has then ended with a jump
-/// to that function, directly or through further functions. Such a jump is a tail call. The finder searches the code in
+/// The callee's frame may belong to a function other than the target of the call. The target then ended with a jump to
+/// that function, directly or through further functions. Such a jump is a tail call. The finder searches the code in
 /// the module's file for these jumps. The Swift compiler, unlike C compilers, does not describe such jumps in debug
 /// information. If several chains of jumps are possible, only their common parts are shown.
 ///

@@ -10,7 +10,7 @@ struct TailJump: Equatable {
   /// The number of bytes before a return address that are searched for a direct call; an x86_64 call has 5 bytes.
   static var callSize: Int { 5 }
 
-  /// The target of a direct call; nil for an indirect call.
+  /// The target of a direct call; nil for an indirect call, or if the bytes are not a call.
   ///
   /// - Parameters:
   ///   - code: the `callSize` bytes before the return address.

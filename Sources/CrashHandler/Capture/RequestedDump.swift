@@ -5,8 +5,8 @@ internal import PendingDumps
 extension DeliveredSignal {
   /// The request for a dump that the signal carries; nil if the signal carries no request.
   ///
-  /// The kernel lets only root and the process's own user send such a signal. The sender's ID in `siginfo_t` is not
-  /// checked, because the sender itself sets it.
+  /// The kernel lets only the process's own user and processes with CAP_KILL, such as root's, send this signal. The
+  /// sender's ID in `siginfo_t` is not checked, because the sender itself sets it.
   var captureRequest: CaptureRequest? {
     @_noLocks get {
       guard let information, information.code == SI_QUEUE else { return nil }

@@ -47,7 +47,7 @@ extension Capture {
     shared.capturingThread.store(0)
   }
 
-  /// True if the calling thread is the capturing thread, or its crash is being handled further after the capture.
+  /// True if the calling thread is the capturing thread, which it stays until its crash has been handled.
   ///
   /// A thread that takes a dump without a crash is handled by `recoverLiveDump` first.
   var isCapturing: Bool {
@@ -56,8 +56,9 @@ extension Capture {
 
   /// Handles a signal on the capturing thread.
   ///
-  /// A signal from another process or the kernel is stored, and is sent again if the process survives the crash. After
-  /// any other signal, the thread continues at the innermost recovery point; if there is none, the process ends.
+  /// A signal that another process or the kernel sent is stored, and is sent again if the process survives the crash.
+  /// After any other signal, such as a fault, the thread continues at the innermost recovery point; if there is none,
+  /// the process ends.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal
@@ -81,14 +82,12 @@ extension Capture {
     endProcess(by: call)
   }
 
-  /// True for a signal from another process or the kernel, which must not end the process.
+  /// True for a signal that another process or the kernel sent, and that is not the crash itself.
   ///
-  /// The signal can arrive before the dump, while the dump is written, while Swift's backtracer runs, and while the
-  /// process ends.
-  ///
-  /// The reason is that the report would not name the signal. While the process is ending, a signal
-  /// with the crash's number may be the crash itself, because `restoreAndReraise` queues the crash's signal with its
-  /// original sender.
+  /// Such a signal must not end the process, because the report would not name the signal. It can arrive before the
+  /// dump, while the dump is written, while Swift's backtracer runs, and while the process ends. While the process is
+  /// ending, a signal with the crash's number may be the crash itself, because `restoreAndReraise` queues the crash's
+  /// signal with its original sender.
   private func mustPostpone(_ signal: DeliveredSignal) -> Bool {
     guard signal.isForeign(to: shared.process.id) else { return false }
     return !isEnding || signal.number != session.exception.signal.number

@@ -46,7 +46,7 @@ private struct StackLines {
   let images: ImageFinder
   let memory: SafeMemory
   let scratch: Scratch
-  /// The end of the stack's mapping, if it is known.
+  /// The end of the stack's mapping; the largest number if the mappings are not known, and 0 if no mapping fits.
   let end: UInt64
   /// The address of the lowest word of the stack that was not examined yet.
   var place: UInt64
@@ -129,8 +129,8 @@ private struct StackLines {
   ///
   /// - Parameters:
   ///   - place: the location of the code address on the stack; nil if the code address is from a register.
-  ///   - saved: for a frame record that the scan found, the location, below a candidate, of the saved frame pointer
-  ///   that points to the record; nil for any other entry.
+  ///   - saved: the location on the stack of the saved frame pointer through which the scan found this entry's frame
+  ///     record; nil for an entry that was found in another way.
   private mutating func add(
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {

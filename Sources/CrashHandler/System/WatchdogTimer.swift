@@ -70,7 +70,8 @@ extension Capture {
     session.time.timer = timer
   }
 
-  /// Creates a timer for a dump of a process that has not crashed; returns -1 if the handler has no timer.
+  /// Creates a timer for a dump of a process that has not crashed; returns -1 if the handler has no timer, or if the
+  /// kernel refuses another one.
   ///
   /// The timer's signal goes only to the thread that takes the dump. The signal arrives every 10 ms, and would
   /// otherwise interrupt system calls in threads that are not stopped.

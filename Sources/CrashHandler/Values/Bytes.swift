@@ -63,7 +63,7 @@ struct Bytes {
     return length <= count && dropFirst(count &- length).text.matches(word)
   }
 
-  /// Returns at most `limit` bytes of the text; cuts it only between two UTF-8 characters.
+  /// Returns at most `limit` bytes of the text; cuts valid UTF-8 only between two characters.
   @_noLocks
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }

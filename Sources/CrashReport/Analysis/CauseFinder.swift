@@ -109,10 +109,10 @@ extension ExceptionSnapshot {
     }
   }
 
-  /// The message of the Swift runtime; nil if it consists only of white space.
+  /// The message of the Swift runtime; nil if there is none, or if it consists only of white space.
   var swiftMessage: String? { fatalMessage?.trimmed }
 
-  /// The message of the C library; nil if it consists only of white space.
+  /// The message of the C library; nil if there is none, or if it consists only of white space.
   var libraryMessage: String? { abortMessage?.trimmed }
 }
 

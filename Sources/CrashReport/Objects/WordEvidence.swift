@@ -4,8 +4,8 @@ internal import Stackwalk
 extension MemoryFault {
   /// Finds evidence for the cause in the words that were involved in the fault.
   ///
-  /// These words are the faulting address, the registers that hold null or an impossible address, and the reference
-  /// that was passed to a function of the Swift runtime.
+  /// Such words are, for example, the faulting address, a register that holds null or an impossible address, and the
+  /// reference that was passed to a function of the Swift runtime.
   func wordEvidence(of cause: Cause) -> [Evidence] {
     var evidence: [Evidence] = []
     if let (function, address) = countedObject {
@@ -64,8 +64,8 @@ extension MemoryFault {
 
   /// True if a register points to memory outside the stack whose first word is null.
   ///
-  /// The program may then have read the null from the first word of a freed object, which contained the address of the
-  /// object's metadata before.
+  /// The program may have read the null from there: the memory may be a freed object, whose first word contained the
+  /// address of the object's metadata before.
   private var hasNullMetadata: Bool {
     guard let context = exception.context else { return false }
     let stack = snapshot.mapping(containing: context.stackPointer)
@@ -92,7 +92,7 @@ extension MemoryFault {
     "swift_unownedRetainStrong", "swift_unknownObjectRetain", "swift_unknownObjectRelease",
   ]
 
-  /// The reference-counting function and its argument, if the function faulted while it read the argument's count.
+  /// The reference-counting function and its argument, if the function faulted when it accessed the argument.
   ///
   /// The reference count is the second word of an object.
   private var countedObject: (function: String, Address)? {

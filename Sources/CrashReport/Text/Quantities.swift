@@ -3,7 +3,8 @@ internal import ProcessSnapshot
 
 /// Formats sizes, durations and numbers for people.
 package enum Quantity {
-  /// A size in the largest unit that is not larger than the size; a number below ten has one decimal unless it is 0.
+  /// A size in the largest unit that is not larger than the size; a number below ten has one decimal place, unless that
+  /// place is 0.
   static func size(_ bytes: UInt64) -> String {
     var unit = 0
     while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }

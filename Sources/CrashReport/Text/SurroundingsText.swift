@@ -91,10 +91,10 @@ extension CrashReport {
 }
 
 extension OpenDescriptor {
-  /// True for a file that the crash handler has kept open since it started.
+  /// True for a file that the crash handler has probably kept open since it started.
   ///
-  /// Such files are recognized by their paths: files in the handler's directory, files of the process's cgroup, and
-  /// /proc.
+  /// Only the path is checked: it is in the directory of pending dumps, or it is one of the cgroup files that the
+  /// handler reads, or it is /proc. The program itself may have opened the same path.
   var isHandlers: Bool {
     guard let path else { return false }
     let parts = path.split(separator: "/")

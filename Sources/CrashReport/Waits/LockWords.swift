@@ -36,7 +36,7 @@ struct LockWords {
     return Owner(id: (value & 0x3FFF_FFFF).nonzero, hasWaiter: value >> 31 == 1)
   }
 
-  /// The owner of the `pthread_mutex_t` that begins at the word; nil if the bytes are not a mutex.
+  /// The owner of the `pthread_mutex_t` that begins at the word; nil if the bytes were not captured or are not a mutex.
   var mutex: Owner? {
     guard let lock = value(0), let owner = value(8), let kind = value(16),
       // The allowed bits stand for the type, for robust, priority-inheriting, priority-protected and shared mutexes,
@@ -54,7 +54,7 @@ struct LockWords {
     return Owner(id: owner.nonzero, hasWaiter: lock & 3 == 2)
   }
 
-  /// The `pthread_rwlock_t` that contains the word; nil if the bytes are not such a lock.
+  /// The `pthread_rwlock_t` that contains the word; nil if the bytes were not captured or are not such a lock.
   ///
   /// The memory of the lock contains the number of readers but not their thread IDs. The word on which a thread waits
   /// can be the futex word for the phase, for the writers, or for the readers.

@@ -2,7 +2,7 @@ package import ProcessSnapshot
 
 /// The wait of a thread for an object such as a lock, found from the thread's frames and memory.
 ///
-/// Either the thread is blocked in futex(2), or the kernel or libdispatch refused the wait.
+/// Either the thread is blocked in futex(2), or the kernel or libdispatch refused the wait, because it would never end.
 package struct Wait: Sendable, Equatable {
   /// The kind of object that the thread waits for.
   package enum Subject: String, Sendable {
@@ -18,7 +18,7 @@ package struct Wait: Sendable, Equatable {
     case thread
     /// An initialization that another thread performs.
     case once
-    /// A lock of libdispatch or of the program whose word contains the owner's thread ID.
+    /// A lock of libdispatch or of the program; its futex word contains the owner's thread ID.
     case ownedLock = "owned-lock"
     /// A lock of the C library's heap.
     case allocator

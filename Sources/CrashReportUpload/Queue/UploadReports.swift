@@ -1,9 +1,9 @@
 internal import CrashReportDatabase
 package import IntermediateDump
 
-/// Sends reports immediately, and only once, for `postmortem upload`.
+/// Sends reports immediately, for `postmortem upload`; if an upload fails, the function does not wait to try again.
 ///
-/// This function ignores the interval between uploads and the times set for the next attempts.
+/// This function ignores the interval between uploads, and the times stored for the next attempts.
 ///
 /// - Parameters:
 ///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are

@@ -69,10 +69,11 @@ enum UploadVerdict: Sendable, Equatable {
     }
   }
 
-  /// The latest date that is accepted, as a number of seconds from now.
+  /// The latest date that is accepted in a Retry-After header, as a number of seconds from now.
   private static let longestDate: Int64 = 365 * 86_400
 
-  /// The number of seconds to wait, from a Retry-After header with a number or a date; nil for anything else.
+  /// The number of seconds to wait, from a Retry-After header with a number or a date; nil for anything else, and for a
+  /// date more than a year ahead.
   static func seconds(retryAfter text: String, now: Int64) -> Int64? {
     let text = text.trimmingCharacters(in: .whitespaces)
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {

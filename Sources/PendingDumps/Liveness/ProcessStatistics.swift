@@ -11,9 +11,9 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var startTime: UInt64
   /// The start of the main thread's stack, which an exec changes; 0 if the kernel does not show it.
   package var stackStart: UInt64
-  /// The wait status of a process that has ended, but that its parent has not reaped yet.
+  /// The wait status of a zombie: a process that has ended, and that its parent has not reaped yet.
   ///
-  /// The wait status is also 0 if the kernel does not show it to this user.
+  /// For another process, the value means nothing. If the kernel does not show the status to this user, the value is 0.
   package var waitStatus: Int32?
   /// More fields, which are used only for the calling process.
   package var own = Own()
@@ -26,7 +26,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     package var terminal: Int32 = 0
     /// The number of the process's pages that are in memory.
     package var residentPages: UInt64 = 0
-    /// The addresses of the arguments, each ended by NUL, on the main thread's stack.
+    /// The addresses between which the arguments are on the main thread's stack; a NUL ends each argument.
     package var argumentsStart: UInt64 = 0
     package var argumentsEnd: UInt64 = 0
 
@@ -116,7 +116,7 @@ package struct ProcessStatistics: Sendable, Equatable {
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
-  /// A process has this ID, but `/proc` does not show the process.
+  /// A process may have this ID, but `/proc` does not show such a process.
   case unreadable
   case found(ProcessStatistics)
 

@@ -19,7 +19,8 @@ package struct RunEvidence: Sendable {
   package var uptime: UInt64?
   /// The number of processes on the machine that the kernel has killed since boot because memory ran out.
   package var machineKills: UInt64?
-  /// How many processes in the process's cgroup were killed because memory ran out, and how many are in it now.
+  /// The number of processes in the process's cgroup that were killed because memory ran out, and the number of
+  /// processes in the cgroup at `time`.
   package var groupKills: UInt64?
   package var groupProcesses: UInt64?
   package var cgroup: String?
@@ -134,7 +135,7 @@ package struct RunEvidence: Sendable {
   }
 
   /// Returns a heartbeat as stored in a run record: a size (4 bytes), a complete intermediate dump of that size, and
-  /// zeros.
+  /// zeros; nil if the evidence does not fit even without the parts that can be left out.
   package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {

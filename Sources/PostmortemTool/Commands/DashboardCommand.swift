@@ -82,7 +82,7 @@ enum DashboardCommand: Subcommand {
     var links: [ReportID: String] = [:]
     for (number, report) in reports.enumerated() {
       progress.update(number, of: reports.count)
-      // A report that was deleted in the meantime has no page.
+      // A report that cannot be read, for example because it was deleted in the meantime, has no page.
       guard let file = try? CrashFile(at: report.path) else { continue }
       let shown = CrashReport(
         snapshot: file.snapshot, symbolicating: true, symbolStore: SymbolCacheDirectory())

@@ -108,7 +108,7 @@ enum WatchCommand: Subcommand {
 private struct WatchUploads {
   private let uploader: ReportUploader
 
-  /// Creates uploads; nil if the arguments do not name a server.
+  /// Starts an uploader; nil if the arguments do not name a server.
   init?(_ path: String, _ arguments: Arguments) throws {
     let target = try UploadTarget(arguments, urlOption: "--upload")
     guard let target else { return nil }

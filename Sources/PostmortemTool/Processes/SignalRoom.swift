@@ -11,8 +11,8 @@ internal import PendingDumps
 struct SignalRoom: ~Copyable {
   /// How certain it is that a thread has room.
   ///
-  /// It is not certain for a running thread without an alternate stack of the handler, because the kernel does not show
-  /// the stack pointer of a running thread.
+  /// For example, it is not certain for a running thread without an alternate stack of the handler, because the kernel
+  /// does not show the stack pointer of a running thread.
   enum Certainty: Comparable {
     case known
     case likely

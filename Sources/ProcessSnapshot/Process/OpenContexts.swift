@@ -85,7 +85,7 @@ package struct OpenContexts: Sendable, Equatable {
       values: record.values, omittedCount: record.omittedCount)
   }
 
-  /// The units of work with an entry, the oldest first.
+  /// The units of work of the calls in `contexts`, the oldest first.
   package var works: [Work] {
     var works: [Work] = []
     var places: [UInt64: Int] = [:]

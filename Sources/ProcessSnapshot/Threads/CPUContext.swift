@@ -73,7 +73,8 @@ public struct X86_64Context: Sendable, Equatable {
   public var ss: UInt16 = 0
   /// The XSAVE area, whose first 512 bytes are the FXSAVE area; empty if it was not captured.
   ///
-  /// A snapshot that was read from a minidump may contain only the first 512 bytes.
+  /// Only the first 512 bytes may be available, for example for a thread that did not crash, or in a snapshot that was
+  /// read from a minidump.
   public var floatingPointState: [UInt8] = []
 
   public init() {}
@@ -192,7 +193,7 @@ extension ARM64Context {
     (sp, pc, pstate) = (words[31], words[32], words[33])
   }
 
-  /// Reads `struct fpsimd_context`; leaves the registers empty if its magic number is missing.
+  /// Reads `struct fpsimd_context`; leaves the registers empty if it is too short, or if its magic number is missing.
   mutating func read(floatingPointState bytes: ArraySlice<UInt8>) {
     guard bytes.count >= 528, bytes.littleEndian(at: 0, width: 4) == 0x4650_8001 else { return }
     fpsr = UInt32(truncatingIfNeeded: bytes.littleEndian(at: 8, width: 4) ?? 0)

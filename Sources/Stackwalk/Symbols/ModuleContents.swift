@@ -15,7 +15,7 @@ package struct ModuleContents {
   package let bytes: DumpBytes
   /// The loaded segments that are not writable, which contain code and constants.
   ///
-  /// Data that the dynamic linker relocates is in writable segments.
+  /// Data that the dynamic linker relocates is in writable segments, so it is not included.
   package let constantParts: [Part]
 
   /// Finds and opens the file of a module.

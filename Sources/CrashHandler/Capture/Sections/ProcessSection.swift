@@ -45,13 +45,16 @@ extension Capture {
   }
 }
 
-/// Replaces each byte after the label in a line such as "Name:\tname" with "-".
+/// Replaces each byte after the label with "-" in each line such as "Name:\tname".
+///
+/// The text has two such lines if a second status text was appended.
 private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer, count: Int) {
   var scanner = unsafe Bytes(text, count: count).text
-  guard scanner.find(label) else { return }
-  var index = scanner.position
-  while index < count, unsafe text.loadUnaligned(fromByteOffset: index, as: UInt8.self) != 0x0A {
-    unsafe text.storeBytes(of: 0x2D, toByteOffset: index, as: UInt8.self)  // "-"
-    index &+= 1
+  while scanner.find(label) {
+    var index = scanner.position
+    while index < count, unsafe text.loadUnaligned(fromByteOffset: index, as: UInt8.self) != 0x0A {
+      unsafe text.storeBytes(of: 0x2D, toByteOffset: index, as: UInt8.self)  // "-"
+      index &+= 1
+    }
   }
 }

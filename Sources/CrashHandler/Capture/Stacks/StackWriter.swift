@@ -84,7 +84,7 @@ struct StackWriter {
     guard index < mappings.count else { return nil }
     let mapping = mappings[index]
     let start = mapping.start > wanted ? mapping.start : wanted
-    // An address far below the next mapping is not a stack pointer.
+    // An address more than 1 GiB below the next readable mapping is not treated as a stack pointer.
     guard start &- wanted <= 1 &<< 30 else { return nil }
     let isInside = threadPointer > start && threadPointer < mapping.end
     let end = isInside ? (threadPointer & ~4095) &+ 4096 : mapping.end

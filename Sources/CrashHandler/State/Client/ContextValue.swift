@@ -5,7 +5,7 @@
 /// of the unit of work. Word 2 holds the size of the text (2 bytes), the number of contexts for which there was no
 /// room (2 bytes), and 0 (4 bytes). The text begins at offset 24, with the outermost context first. For each context,
 /// the text contains the length of the name (with `cutBit` if the value was cut), the length of the value, the name
-/// and the value. Zeros fill the last word of the text.
+/// and the value. Zeros pad the text to a multiple of 8 bytes.
 ///
 /// RUNS-DURING-CRASH; filled by the program.
 @safe
@@ -69,7 +69,8 @@ struct ContextValue {
     let next: Int
   }
 
-  /// Returns the context at an offset (0 for the first context); nil after the last context.
+  /// Returns the context at an offset (0 for the first context); nil after the last context, or if the context would
+  /// extend beyond the text.
   @_noLocks
   func entry(_ offset: Int) -> Entry? {
     guard offset >= 0, offset &+ 2 <= textCount else { return nil }
