@@ -83,7 +83,8 @@ void pm_pop_work(void);
 // Returns the current value of the caller's task or thread.
 void *_Nullable pm_work_value(void);
 
-// Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task.
+// Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task, or if the
+// program has no Swift concurrency.
 uint64_t pm_task_id(void);
 
 // Returns a number, at least 1, that no other unit of work in the process has.

@@ -68,7 +68,8 @@ package struct LiveTaskSearch {
     (self.process, self.runtime, limits) = (process, runtime, .tool)
   }
 
-  /// Searches for the tasks; nil if the process's mappings or its page map cannot be read.
+  /// Searches for the tasks; nil if the process's mappings or its page map cannot be read, if pages do not have 4 KiB,
+  /// or if no memory is left.
   package func tasks() -> TaskCollection? {
     guard let maps = LiveMaps(of: process), let memory = LiveMemory(maps, of: process) else {
       return nil
