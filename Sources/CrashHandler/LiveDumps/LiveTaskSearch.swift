@@ -4,9 +4,9 @@ package import IntermediateDump
 
 /// A search for all tasks of Swift concurrency in the memory of a running process.
 ///
-/// In its own process, the search runs before the dump is taken. `postmortem capture` searches another process,
-/// directly after that process has written its dump. No thread is stopped during a search, so a task that a thread
-/// changes at that moment may be missing. Not crash code.
+/// If a process searches its own memory, the search runs before the dump is taken. `postmortem capture` searches
+/// another process, directly after that process has written its dump. No thread is stopped during a search, so a task
+/// that a thread changes at that moment may be missing. Not crash code.
 ///
 /// The search reads only private, anonymous, writable ranges, and only pages that the page map marks as present. So
 /// reading never waits for a FUSE file system, and loads no pages into memory.
@@ -132,8 +132,8 @@ package struct LiveTaskSearch {
 }
 
 extension Capture {
-  /// All tasks of the process as tokens, for the dump of a hang or a dump that the program requests; empty if the
-  /// search is not possible.
+  /// All tasks of the process as tokens, for the dump of a hang or a dump that the program requests; empty if dumps
+  /// leave out secrets, if memory is short, or if the search is not possible.
   ///
   /// Call this on the handler's `Capture`.
   func tasks(for request: DumpRequest) -> [UInt8] {

@@ -120,7 +120,7 @@ struct TextBuffer {
     unsafe append(escaping: bytes.address, count: bytes.count, limit: limit)
   }
 
-  /// Appends NUL-terminated text in the handler's own memory.
+  /// Appends NUL-terminated text from the handler's own memory, with escapes.
   @_noLocks
   mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
     var count = 0
