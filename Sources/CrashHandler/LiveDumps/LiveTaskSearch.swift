@@ -109,7 +109,7 @@ package struct LiveTaskSearch {
     return found
   }
 
-  /// The tasks as tokens of a dump; empty if there are none.
+  /// The tasks as tokens of a dump; empty if none was found, or if the search is not possible.
   ///
   /// If the tokens would exceed `tokenLimit`, some tasks are left out.
   var tokens: [UInt8] {

@@ -22,7 +22,7 @@ package struct CrashReport: Sendable {
   package var otherMessages: [String]
   /// The cause of the crash or, in a dump without a crash, the deadlock; nil if the dump shows neither.
   package var cause: Finding?
-  /// A line of text that is the same for crashes with the same cause; the rules are in
+  /// A line of text that is meant to be the same for all crashes with the same cause; the rules are in
   /// `Docs/Reference/Signatures.md`.
   package var signature: String?
   /// The innermost call of the program's own code on the crashing or hanging thread, with file and line if they are
