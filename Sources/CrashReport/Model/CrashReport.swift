@@ -35,7 +35,7 @@ package struct CrashReport: Sendable {
   /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
   /// innermost call of a dependency.
   package var place: String?
-  /// The thread that hangs; nil for a report that is not about a hang.
+  /// The hung thread, as far as it is known; nil for a report that is not about a hang.
   package var hang: HangSubject?
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits

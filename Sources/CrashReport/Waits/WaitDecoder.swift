@@ -3,8 +3,8 @@ internal import Stackwalk
 
 /// Decides which object a thread waits for, from the waiting functions and the memory of the lock.
 ///
-/// If a rule does not match exactly, the wait has no owner, because a wrong owner costs the reader more time than no
-/// owner.
+/// If the lock's memory does not match a rule exactly, the wait has no owner, because a wrong owner costs the reader
+/// more time than no owner.
 struct WaitDecoder {
   let snapshot: ProcessSnapshot
   let ownCode: OwnCode
@@ -22,7 +22,7 @@ struct WaitDecoder {
 
   /// The maximum number of frames that are examined.
   ///
-  /// The first frame that matches a rule determines the kind of object.
+  /// The innermost frame whose function is in `functions` usually determines the kind of object.
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.
