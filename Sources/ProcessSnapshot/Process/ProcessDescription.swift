@@ -70,7 +70,7 @@ public struct ProcessDescription: Sendable, Equatable {
 
   /// The command-line arguments, starting with the program's name; nil if they are not known.
   ///
-  /// The last argument may be cut, because the handler keeps at most 4 KiB.
+  /// The handler keeps at most 4 KiB, so the last argument may be cut, and arguments after it may be missing.
   public var arguments: [String]? {
     guard var rest = commandLine?[...] else { return nil }
     if rest.last == 0 { rest = rest.dropLast() } else if rest.isEmpty { return [] }
