@@ -42,7 +42,9 @@ struct WaitDecoder {
   }
 
   /// The innermost call of the program's own code that is not a method of a lock; this call shows the reader which lock
-  /// the thread waits for. If all such calls are methods of locks, the innermost one is used.
+  /// the thread waits for.
+  ///
+  /// If all such calls are methods of locks, the innermost one is used.
   func place(in frames: [StackFrame]) -> String? {
     let rest = frames.drop { !ownCode.contains($0) || Self.isLock($0) }
     return ownCode.place(in: Array(rest)) ?? ownCode.place(in: frames)

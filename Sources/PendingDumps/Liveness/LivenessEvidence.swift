@@ -41,8 +41,9 @@ package struct LivenessEvidence: Sendable {
   /// The start of the process's stack; nil if it is not known.
   package var stackStart: UInt64?
   package var fifo: FIFOProbe
-  /// Whether the kernel grants a lease on the owner's run record; `.unknown` if the owner does not map the record. A
-  /// converter has no run record: `.granted` if its claim names a FIFO, otherwise `.unknown`.
+  /// Whether the kernel grants a lease on the owner's run record; `.unknown` if the owner does not map the record.
+  ///
+  /// A converter has no run record: `.granted` if its claim names a FIFO, otherwise `.unknown`.
   package var lease: RecordLease
   /// True if only this machine writes to the file system.
   package var isLocalFileSystem: Bool
