@@ -41,9 +41,10 @@ static value_hook next_value_hook;
 #define CODE_MASK ~0ull
 #endif
 
-// Finds the thread's stack, once for each thread. For the main thread, pthread_getattr_np would read /proc/self/maps.
-// Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB, whichever is smaller, because the
-// kernel maps nothing else within that distance below the end. Source: Linux arch/x86/mm/mmap.c, mmap_base().
+// Finds the bounds of the calling thread's normal stack. For the main thread, pthread_getattr_np would read
+// /proc/self/maps. Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB, whichever is
+// smaller, because the kernel maps nothing else within that distance below the end. Source: Linux arch/x86/mm/mmap.c,
+// mmap_base().
 static void find_stack(void) {
   if (pm_gettid() == getpid()) {
     struct rlimit limit;
@@ -65,8 +66,8 @@ static void find_stack(void) {
   pthread_attr_destroy(&attributes);
 }
 
-// Stores the address of an error's box, and releases the previous box. The store is an atomic exchange, because two
-// threads may share an entry, and each box must be released exactly once.
+// Stores the address of an error's box, holds an unowned reference to the box, and releases the previous one. The store
+// is an atomic exchange, because two threads may share an entry, and each reference must be released exactly once.
 static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (!swift_unownedRetain || !swift_unownedRelease || !swift_isDeallocating) return;
   if (box) swift_unownedRetain((void *)box);
@@ -74,8 +75,8 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// Returns the index of the record to overwrite: a record whose error was released or, if there is none, the oldest
-// record.
+// Returns the index of the record to overwrite: a record without an error, or whose error was released or, if there is
+// none, the record whose error was thrown longest ago.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {
@@ -118,7 +119,7 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
       return;
     }
   struct timespec now;
-  // libc reads this clock without a system call.
+  // On Linux 5.3 and later, libc reads this clock without a system call.
   clock_gettime(CLOCK_BOOTTIME, &now);
   struct pm_throw made = {
       .uptime = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,

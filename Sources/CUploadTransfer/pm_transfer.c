@@ -170,7 +170,8 @@ static void keep_open_ssl(void *library) {
   if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-// If the program itself is linked with libcurl, that libcurl is used.
+// Finds the functions of libcurl, and initializes libcurl. If the program itself is linked with libcurl, that libcurl
+// is used.
 static void find_library(void) {
   atomic_store(&process_end.process, getpid());
   pthread_atfork(NULL, NULL, begin_child);

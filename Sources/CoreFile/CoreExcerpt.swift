@@ -2,11 +2,12 @@ internal import IntermediateDump
 package import ProcessSnapshot
 
 extension ProcessSnapshot {
-  /// The snapshot with only the memory that the handler would capture in a crash, so that a report does not become a
-  /// second core file.
+  /// The snapshot with only stacks, tasks, registered memory, and the memory at addresses in registers, as in a dump of
+  /// the handler.
   ///
-  /// The limits for stacks and registered memory ranges are the defaults of `CaptureLimits`. For each task, the excerpt
-  /// keeps the task object and the slabs that hold the frames of the task's functions.
+  /// So a report does not become a second core file. The limits for stacks and registered memory ranges are the defaults
+  /// of `CaptureLimits`. For each task, the excerpt keeps the task object and the slabs that hold the frames of the
+  /// task's functions.
   package var excerpt: ProcessSnapshot {
     var excerpt = self
     let crashed = exception?.threadID

@@ -25,7 +25,8 @@ struct CoreTaskSearch {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// The tasks; nil if the process did not use Swift concurrency, or its runtime has another memory layout.
+  /// The tasks; nil if the process did not use Swift concurrency, its runtime has another memory layout, or the
+  /// runtime's variables cannot be found or read.
   ///
   /// - Parameter byteLimit: the maximum number of bytes that are read.
   func tasks(byteLimit: UInt64 = Self.byteLimit) -> AllTasks? {

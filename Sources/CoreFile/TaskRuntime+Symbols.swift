@@ -9,7 +9,7 @@ extension TaskRuntime {
   ///   - modules: the modules of the process. The runtime can be linked into the program.
   ///   - word: reads a word of the process's memory.
   /// - Returns: nil if the process does not use Swift concurrency, its runtime has another memory layout, or the
-  ///   variables cannot be read.
+  ///   variables cannot be found or read.
   package init?(
     in modules: [ModuleSnapshot], _ symbols: SymbolSource, word: (Address) -> UInt64?
   ) {

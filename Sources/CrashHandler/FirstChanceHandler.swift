@@ -14,12 +14,12 @@ public typealias FirstChanceHandler =
 /// program continues with the `ucontext_t`, which the function may have changed. If the function returns false, the
 /// crash is captured as usual. The function may also leave through `siglongjmp`.
 ///
-/// The function runs in a signal handler, on the alternate stack of the thread that got the signal. All signals are
-/// blocked, except faults and the signals that this package uses to stop threads and to limit its time. The function
-/// may run on several threads at once. It may do only what signal-safety(7) allows: no allocation, no lock, no Swift
-/// object. It must decide from the fault's address or instruction whether the fault belongs to its own runtime, and
-/// return false for all other faults. The function is not called for a fault in code that runs on an alternate stack,
-/// such as this function, or in a vfork(2) child.
+/// The function runs in a signal handler, on the alternate stack of the thread that got the signal, if the thread has
+/// one. All signals are blocked, except faults and the signals that this package uses to stop threads and to limit its
+/// time. The function may run on several threads at once. It may do only what signal-safety(7) allows: no allocation,
+/// no lock, no Swift object. It must decide from the fault's address or instruction whether the fault belongs to its
+/// own runtime, and return false for all other faults. The function is not called for a fault in code that runs on an
+/// alternate stack, such as this function, or in a vfork(2) child.
 ///
 /// `setFirstChanceHandler` may be called at any time, even before `startHandler`, and from any thread, but not from a
 /// signal handler.

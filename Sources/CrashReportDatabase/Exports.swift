@@ -1,3 +1,3 @@
-// Re-exports `PendingDumps`, which contains the code that reads and writes a database's files, and the error type that
-// these calls throw. The handler uses this module too.
+// Re-exports `PendingDumps`, which reads and writes the files of a database, and declares `CrashReportDatabaseError`.
+// The handler uses `PendingDumps` too.
 @_exported public import PendingDumps

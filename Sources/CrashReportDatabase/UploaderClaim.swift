@@ -26,7 +26,8 @@ package struct UploaderClaim: ~Copyable, Sendable {
     _ = try? directory.rename(name.description, to: directory, Self.freeName, replacing: true)
   }
 
-  /// Claims the right to upload; nil while another uploader, in this process or another, has it.
+  /// Claims the right to upload; nil if the right cannot be claimed now, usually because another uploader, in this
+  /// process or another, has it.
   package static func take(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> UploaderClaim? {

@@ -18,7 +18,7 @@ final class HangWatcher: Sendable {
   private static let heartbeatInterval: UInt64 = 2_000_000_000
   private let state = Mutex(State())
 
-  /// Adds a watch; creates the thread if it is not running.
+  /// Adds a watch; creates the monitors' thread if it is not running.
   func add(_ watch: Watch) throws(CrashHandlerError) {
     try state.withLock { state throws(CrashHandlerError) in
       if !state.hasThread {

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 
 extension ProcessSnapshot {
-  /// All parts of a dump that can be read map by map, in the order in which they are written.
+  /// All parts of a dump that can be read one map of keys and values at a time, in the order in which they are written.
   ///
   /// The parts that are needed to list many dumps come first.
   package static let mapFields = MapFields(

@@ -1,4 +1,5 @@
-// Declares all C functions that crash-time Swift may call.
+// Includes all headers of this module. They declare every C function that crash code in Swift may call, and in
+// pm_program.h and pm_core_facts.h functions that crash code must not call.
 #ifndef CSIGNALSAFE_H
 #define CSIGNALSAFE_H
 

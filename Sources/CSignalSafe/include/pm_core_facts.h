@@ -17,8 +17,8 @@ struct pm_core_facts {
 };
 extern struct pm_core_facts pm_core_facts_storage __attribute__((visibility("hidden")));
 
-// Keeps copies of the dump's encoded process map and system map, one after the other. Without memory for the copies,
-// core files lack these maps.
+// Copies the encoded maps `process` and `system` of a dump, one after the other, into memory that core files contain.
+// If no memory is left for the copies, core files lack these facts.
 void pm_keep_core_facts(
     const void *_Nonnull process, uint64_t process_size, const void *_Nonnull system, uint64_t system_size);
 

@@ -80,10 +80,12 @@ _Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 // Removes the value that was pushed last.
 void pm_pop_work(void);
 
-// Returns the current value of the caller's task or thread.
+// Returns the value that was pushed last in the current task, or in the thread if it runs no task; NULL if there is
+// none.
 void *_Nullable pm_work_value(void);
 
-// Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task.
+// Returns the number that the Swift runtime gave the calling thread's task; 0 if the thread runs no task, or if the
+// program has no Swift concurrency.
 uint64_t pm_task_id(void);
 
 // Returns a number, at least 1, that no other unit of work in the process has.

@@ -34,7 +34,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   case writeSurroundings
   // This section has a separate time limit, and lists the sections that failed or were left out.
   case writeCapture
-  // These sections run only in a crash, after the dump is complete or has failed.
+  // These sections run only in a crash: `removeHangDumps` after a complete dump, the other two also after a dump that
+  // has failed.
   case removeHangDumps, writeSummary, writeStandardError
 
   // This getter is never inlined, because the call-graph audit follows the switch's jump table only inside this getter.

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Code that adds the dump of a hang to the list.
+/// Adds the dump of a hang to the list of hang dumps that a crash removes.
 ///
 /// Not crash code. Crash code only removes dumps from the list.
 extension HangDumps {

@@ -64,7 +64,7 @@ final class LiveMemory: TaskMemory {
     return unsafe page.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
-  /// Returns a copy of a page; nil if the page is not in memory.
+  /// Returns a copy of a page; nil if the page is not in memory or cannot be read.
   private func page(_ number: UInt64) -> UnsafeMutableRawPointer? {
     let slot = Int(number % UInt64(Self.cachedPages))
     let place = unsafe buffer + (Self.partPages + slot) * Int(Self.pageSize)

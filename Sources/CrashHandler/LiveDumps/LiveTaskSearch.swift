@@ -4,9 +4,9 @@ package import IntermediateDump
 
 /// A search for all tasks of Swift concurrency in the memory of a running process.
 ///
-/// In its own process, the search runs before the dump is taken. `postmortem capture` searches another process,
-/// directly after that process has written its dump. No thread is stopped during a search, so a task that a thread
-/// changes at that moment may be missing. Not crash code.
+/// If a process searches its own memory, the search runs before the dump is taken. `postmortem capture` searches
+/// another process, directly after that process has written its dump. No thread is stopped during a search, so a task
+/// that a thread changes at that moment may be missing. Not crash code.
 ///
 /// The search reads only private, anonymous, writable ranges, and only pages that the page map marks as present. So
 /// reading never waits for a FUSE file system, and loads no pages into memory.
@@ -68,7 +68,8 @@ package struct LiveTaskSearch {
     (self.process, self.runtime, limits) = (process, runtime, .tool)
   }
 
-  /// Searches for the tasks; nil if the process's mappings or its page map cannot be read.
+  /// Searches for the tasks; nil if the process's mappings or its page map cannot be read, if pages do not have 4 KiB,
+  /// or if no memory is left.
   package func tasks() -> TaskCollection? {
     guard let maps = LiveMaps(of: process), let memory = LiveMemory(maps, of: process) else {
       return nil
@@ -108,7 +109,7 @@ package struct LiveTaskSearch {
     return found
   }
 
-  /// The tasks as tokens of a dump; empty if there are none.
+  /// The tasks as tokens of a dump; empty if none was found, or if the search is not possible.
   ///
   /// If the tokens would exceed `tokenLimit`, some tasks are left out.
   var tokens: [UInt8] {
@@ -131,8 +132,8 @@ package struct LiveTaskSearch {
 }
 
 extension Capture {
-  /// All tasks of the process as tokens, for the dump of a hang or a dump that the program requests; empty if the
-  /// search is not possible.
+  /// All tasks of the process as tokens, for the dump of a hang or a dump that the program requests; empty if dumps
+  /// leave out secrets, if memory is short, or if the search is not possible.
   ///
   /// Call this on the handler's `Capture`.
   func tasks(for request: DumpRequest) -> [UInt8] {

@@ -113,14 +113,15 @@ struct TextBuffer {
   /// A backslash is doubled. Control characters, bytes that are not UTF-8, and characters that break lines or change
   /// the direction of text are replaced with `\n`, `\r`, `\t`, or `\xHH` for each byte.
   ///
-  /// - Parameter limit: the maximum number of bytes to append; longer text ends in "...".
+  /// - Parameter limit: the maximum number of bytes to append. A text that needs more than `limit - 6` bytes is cut,
+  ///   and ends in "...".
   @_noLocks
   mutating func append(_ word: StaticString = "", escaping bytes: Bytes, limit: Int) {
     append(word)
     unsafe append(escaping: bytes.address, count: bytes.count, limit: limit)
   }
 
-  /// Appends NUL-terminated text in the handler's own memory.
+  /// Appends NUL-terminated text from the handler's own memory, with escapes.
   @_noLocks
   mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
     var count = 0

@@ -19,8 +19,8 @@ package enum MainThreadActivity: Sendable, Equatable {
     guard let id = snapshot.process.processID,
       let thread = snapshot.threads.first(where: { $0.id == id })
     else { return nil }
-    // The thread that received the signal was captured while it ran. The code at its instruction pointer shows what
-    // the thread did before. In a core file, the thread is still in its system call.
+    // The thread that received the signal was captured while it ran. The code at its instruction pointer shows what the
+    // thread did when the signal came. In a core file, the thread is still in its system call.
     let activity =
       snapshot.exception?.threadID == id
       ? Self.interrupted(thread, snapshot) : Self.blocked(thread, snapshot)

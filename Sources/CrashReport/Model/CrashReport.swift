@@ -22,7 +22,7 @@ package struct CrashReport: Sendable {
   package var otherMessages: [String]
   /// The cause of the crash or, in a dump without a crash, the deadlock; nil if the dump shows neither.
   package var cause: Finding?
-  /// A line of text that is the same for crashes with the same cause; the rules are in
+  /// A line of text that is meant to be the same for all crashes with the same cause; the rules are in
   /// `Docs/Reference/Signatures.md`.
   package var signature: String?
   /// The innermost call of the program's own code on the crashing or hanging thread, with file and line if they are
@@ -35,7 +35,7 @@ package struct CrashReport: Sendable {
   /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
   /// innermost call of a dependency.
   package var place: String?
-  /// The thread that hangs; nil for a report that is not about a hang.
+  /// The hung thread, as far as it is known; nil for a report that is not about a hang.
   package var hang: HangSubject?
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits

@@ -5,8 +5,8 @@ extension CrashReport {
   /// One thread, its stack, and the task of Swift concurrency that it ran.
   package struct Thread: Sendable {
     package var snapshot: ThreadSnapshot
-    /// True for the thread that received the signal, or, in a dump without a crash, for the thread that the dump is
-    /// about.
+    /// True for the thread that received the signal, or, in a dump without a crash, for the hung thread or for the
+    /// thread that took the dump.
     package var crashed: Bool
     package var trace: StackTrace
     package var task: Task?

@@ -12,6 +12,7 @@ extension TaskSnapshot.Fields {
 
   package var priorityWord: String { Self.word(priority) }
 
-  /// The priority with which the task was created; nil if the priority has not changed since then.
+  /// The priority with which the task was created; nil if it is not known, or if the priority has not changed since
+  /// then.
   var basePriorityWord: String? { basePriority.flatMap { $0 == priority ? nil : Self.word($0) } }
 }

@@ -6,9 +6,10 @@ internal import Stackwalk
 enum FreedChunk {
   /// True if the memory at an address looks like a freed chunk.
   ///
-  /// In a freed chunk, the first word is the address of the next freed chunk, or null if there is none. glibc combines
-  /// this word by XOR with the chunk's own address, shifted right by 12 bits. The combined word rarely points into a
-  /// mapping. By contrast, the first word of an object is the address of its metadata, which is in a mapping.
+  /// In a freed chunk on a tcache or fastbin list, the first word is the address of the next freed chunk, or null if
+  /// there is none. glibc combines this word by XOR with the chunk's own address, shifted right by 12 bits. The
+  /// combined word rarely points into a mapping. By contrast, the first word of an object is the address of its
+  /// metadata, which is in a mapping.
   ///
   /// Source: glibc malloc/malloc.c, PROTECT_PTR.
   static func begins(at address: Address, in snapshot: ProcessSnapshot) -> Bool {

@@ -133,7 +133,7 @@ extension CrashReport {
     return "in \(ownCode.line(of: frame))\(module)"
   }
 
-  /// The stack that the place is taken from; empty if the place is from no stack.
+  /// The stack from which the report's `place` is taken; empty if `place` is not taken from a stack.
   private var placeFrames: [StackFrame] {
     switch ReportPlace(of: snapshot, hang, cause, shownTaskDeadlock) {
     case .ownStack: threads.first(where: \.crashed)?.frames ?? []

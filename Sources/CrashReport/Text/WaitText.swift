@@ -9,7 +9,7 @@ extension CrashReport {
   ///
   /// For a cycle of waiting threads, there is a sentence about the cycle and one about each of its threads. Otherwise,
   /// the sentences describe the first four waits in the chain that starts at the hung thread, and what the owners of
-  /// the locks do. Sentences about a deadlock of tasks follow.
+  /// the locks do. In the second case, sentences about a deadlock of tasks follow.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {
@@ -65,7 +65,8 @@ extension CrashReport {
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
   }
 
-  /// The end of a sentence that describes what the owner of a lock does; nil if the owner waits for another lock.
+  /// The end of a sentence that describes what the owner of a lock does; nil if the owner itself waits in one of the
+  /// `waits`.
   func state(of owner: UInt32) -> String? {
     guard let thread = threads.first(where: { $0.id == owner }) else {
       let isWhole =

@@ -3,8 +3,8 @@ internal import Stackwalk
 
 /// Decides which object a thread waits for, from the waiting functions and the memory of the lock.
 ///
-/// If a rule does not match exactly, the wait has no owner, because a wrong owner costs the reader more time than no
-/// owner.
+/// If the lock's memory does not match a rule exactly, the wait has no owner, because a wrong owner costs the reader
+/// more time than no owner.
 struct WaitDecoder {
   let snapshot: ProcessSnapshot
   let ownCode: OwnCode
@@ -22,7 +22,7 @@ struct WaitDecoder {
 
   /// The maximum number of frames that are examined.
   ///
-  /// The first frame that matches a rule determines the kind of object.
+  /// The innermost frame whose function is in `functions` usually determines the kind of object.
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.
@@ -41,8 +41,10 @@ struct WaitDecoder {
     return wait
   }
 
-  /// The innermost call of the program's own code that is not a method of a lock; this call shows the reader which
-  /// lock the thread waits for.
+  /// The innermost call of the program's own code that is not a method of a lock; this call shows the reader which lock
+  /// the thread waits for.
+  ///
+  /// If all such calls are methods of locks, the innermost one is used.
   func place(in frames: [StackFrame]) -> String? {
     let rest = frames.drop { !ownCode.contains($0) || Self.isLock($0) }
     return ownCode.place(in: Array(rest)) ?? ownCode.place(in: frames)

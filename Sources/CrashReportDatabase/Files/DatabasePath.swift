@@ -14,8 +14,8 @@ enum DatabasePath {
     return unsafe lstat(path, &status) == 0 || errno != ENOENT
   }
 
-  /// Opens the directory; throws if users other than this one, root, the database's owner and members of a shared
-  /// group can add or replace files in it.
+  /// Opens the directory; throws if it cannot be opened, or if users other than this one, root, the database's owner
+  /// and members of a shared group can add or replace files in it.
   static func open(
     _ path: String, creating: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {

@@ -9,7 +9,7 @@ protocol UploadContent: Sendable {
   /// count.
   mutating func stand(for group: UploadGroup?)
 
-  /// The headers that requests of this form need, by name.
+  /// The values, by name, of the headers that a request with this content needs.
   var headers: [String: String] { get }
   var isCompressed: Bool { get }
   /// The maximum number of bytes of a request; a larger request is created again without some parts.

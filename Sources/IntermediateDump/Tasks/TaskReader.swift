@@ -38,7 +38,8 @@ package struct TaskReader<Memory: TaskMemory> {
     (self.runtime, self.memory) = (runtime, memory)
   }
 
-  /// The task object at an address; nil if there is none, or if the task has ended.
+  /// The task object at an address; nil if there is none, if the task has ended, or if its memory cannot be read or is
+  /// inconsistent.
   package func task(at address: UInt64) -> FoundTask? {
     guard address >= 0x10000, address & (TaskRuntime.alignment - 1) == 0,
       memory.word(at: address) == runtime.metadata, isAlive(address),

@@ -192,7 +192,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     commit()
   }
 
-  /// Sets the file for a dump of which nothing has been written to a file yet.
+  /// Sets the file that the dump is written to; may be called only while all bytes of the dump are still in the buffer.
   @_noLocks
   public mutating func redirect(to descriptor: Int32) {
     self.descriptor = descriptor

@@ -8,7 +8,8 @@ package struct DirectoryOwner: Sendable, Equatable {
   package let user: UInt32
   package let group: UInt32
 
-  /// Finds the owner of an open directory; nil if this process is not root or the directory belongs to root.
+  /// Finds the owner of an open directory; nil if this process is not root, the directory belongs to root, or its owner
+  /// cannot be read.
   package init?(of directory: Int32) {
     var status = stat()
     guard unsafe fstat(directory, &status) == 0 else { return nil }

@@ -6,8 +6,9 @@ internal import IntermediateDump
 /// Files about this process's memory, descriptors and namespaces are read from `/proc/thread-self`, because
 /// `/proc/self` does not show these once the first thread has ended.
 ///
-/// Most of these files have a size of 0, so they are read until a read returns nothing. Paths are passed to the
-/// kernel by `withCString`, because the implicit conversion to a pointer would copy them twice.
+/// Most of these files have a size of 0. So a file is read until a read returns nothing, unless one read is known to
+/// return everything needed. Paths are passed to the kernel by `withCString`, because the implicit conversion to a
+/// pointer would copy them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
   /// The sizes, in bytes, of the buffers for the first read and the first readlink(2).
@@ -73,12 +74,13 @@ package enum SystemFile {
     bytes(path, isOneRecord: isOneRecord).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Reads a file that contains one integer; nil if the file contains anything else.
+  /// Reads a file that contains one integer; nil if the file contains anything else or cannot be read.
   package static func integer(_ path: String) -> UInt64? {
     bytes(path, isOneRecord: true).flatMap { integer(of: $0) }
   }
 
-  /// Reads an open file that contains one integer, from its start; nil if the file contains anything else.
+  /// Reads an open file that contains one integer, from its start; nil if the file contains anything else or cannot be
+  /// read.
   package static func integer(_ descriptor: Int32) -> UInt64? {
     var digits: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     return unsafe withUnsafeMutableBytes(of: &digits) { buffer in

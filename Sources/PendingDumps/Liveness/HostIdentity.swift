@@ -6,7 +6,7 @@ package struct HostIdentity: Sendable, Equatable {
   package var bootID: String?
   /// The inode of `/proc/self/ns/pid`.
   package var processNamespace: UInt64?
-  /// The inode of `/proc/self/ns/time`; nil on kernels before 5.6.
+  /// The inode of `/proc/self/ns/time`; nil on kernels before 5.6, or if `/proc` does not show it.
   ///
   /// The time namespace shifts the start times that this process reads.
   package var timeNamespace: UInt64?

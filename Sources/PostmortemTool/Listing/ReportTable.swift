@@ -166,7 +166,9 @@ struct ReportTable {
 
 /// Describes a crash on one line.
 enum CrashWords {
-  /// The message or, without one, the signal and the cause; for a run that left no dump, how it ended.
+  /// The message or, without one, the signal and the cause; "hang" or "dump" if there is no signal either.
+  ///
+  /// For a run that left no dump, the text says how the run ended.
   static func text(of facts: ReportFacts?) -> String {
     guard let facts else { return "(cannot be read)" }
     if let end = facts.end { return "ended: " + RunEndKind.fewWords(for: end) }

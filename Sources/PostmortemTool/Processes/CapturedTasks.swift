@@ -19,7 +19,8 @@ struct CapturedTasks {
 
   init(of processID: Int32) { self.processID = processID }
 
-  /// The tasks; nil if the process does not use Swift concurrency, or if its memory cannot be read.
+  /// The tasks; nil if the process does not use Swift concurrency, if its runtime is not found or has another memory
+  /// layout, or if its memory cannot be read.
   func tasks() -> AllTasks? {
     let symbols = SymbolSource()
     guard

@@ -92,7 +92,8 @@ enum InputFile {
     unsafe access(path, F_OK) == 0
   }
 
-  /// The device and inode of a file, after following links; empty if the file does not exist.
+  /// The device and inode of a file, after following links; empty if the file does not exist, or if its status cannot
+  /// be read.
   static func identity(of path: String) -> [UInt64] {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []

@@ -21,7 +21,7 @@ public struct CaptureQuality: Sendable, Equatable {
   /// The number of threads about which the dump contains nothing.
   public var threadsOmitted: UInt64?
   /// The sections of the dump that were left out or ended early because the handler faulted or ran out of time; bit n
-  /// stands for section n.
+  /// stands for the section with the number n in Docs/Internals/IntermediateDumpFormat.md.
   public var sectionsAbandoned: UInt64?
   /// Bits for the parts that the handler could not read from `/proc`: bit 0 for the mappings, bit 1 for the threads,
   /// bit 2 for the open descriptors.

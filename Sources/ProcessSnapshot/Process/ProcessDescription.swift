@@ -70,7 +70,7 @@ public struct ProcessDescription: Sendable, Equatable {
 
   /// The command-line arguments, starting with the program's name; nil if they are not known.
   ///
-  /// The last argument may be cut, because the handler keeps at most 4 KiB.
+  /// The handler keeps at most 4 KiB, so the last argument may be cut, and arguments after it may be missing.
   public var arguments: [String]? {
     guard var rest = commandLine?[...] else { return nil }
     if rest.last == 0 { rest = rest.dropLast() } else if rest.isEmpty { return [] }
@@ -142,14 +142,16 @@ public struct ProcessDescription: Sendable, Equatable {
   /// The length of a clock tick in nanoseconds.
   private static var tick: UInt64 { 10_000_000 }
 
-  /// The time of the process's start, in nanoseconds since 1970; nil if the process's age is not known.
+  /// The time of the process's start, in nanoseconds since 1970; nil if the process's age or the time of the crash is
+  /// not known.
   public var startTime: Int64? {
     guard let crashTime, let age, let nanoseconds = Int64(exactly: age) else { return nil }
     let (start, overflow) = crashTime.subtractingReportingOverflow(nanoseconds)
     return overflow ? nil : start
   }
 
-  /// The time in nanoseconds of CLOCK_BOOTTIME from the start of the handler to the crash.
+  /// The time from the start of the handler to the crash, in nanoseconds of CLOCK_BOOTTIME; nil if either time is not
+  /// known.
   public var uptime: UInt64? {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
     return crashUptime &- launchUptime

@@ -46,8 +46,8 @@ extension TaskSnapshot {
   /// Reads the fields from captured memory; never traps, whatever the memory contains.
   ///
   /// - Parameter memory: the memory of the snapshot.
-  /// - Returns: the fields; nil if the memory of the task's object was not captured, or the runtime has another
-  ///   layout.
+  /// - Returns: the fields; nil if the memory of the task's object was not captured, the runtime has another layout, or
+  ///   the memory is not that of a task.
   public func fields(in memory: MemorySnapshot) -> Fields? {
     guard layoutVersion == Self.knownLayout, let flags = memory.word(at: address &+ 0x20),
       // A job of kind 0 is a task.

@@ -245,7 +245,7 @@ struct LineProgram {
           ? UInt16(truncatingIfNeeded: file) : LineTable.Row.unknownFile))
   }
 
-  /// Keeps the rows of a sequence, unless the linker has removed the sequence's code.
+  /// Keeps the rows of a sequence, unless the sequence is empty or the linker has removed its code.
   private mutating func endSequence() {
     defer {
       sequenceStart = rows.count

@@ -12,7 +12,7 @@ enum LeafReturn {
   static let codeSize = 64
 
   /// Finds the number of bytes that the function has on the stack; nil unless the code soon returns through the
-  /// unchanged link register.
+  /// unchanged link register, and changes the stack pointer only as an epilogue does.
   ///
   /// - Parameter code: the code, starting with the next instruction.
   static func stackSize(_ code: [UInt8]) -> UInt64? {

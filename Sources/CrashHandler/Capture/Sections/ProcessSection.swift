@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes facts that can change between launch and crash: parent, CPU time, the kernel's status text.
+/// Writes facts that can change between launch and crash: parent, resource usage, the kernel's status text.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_process) @_noLocks

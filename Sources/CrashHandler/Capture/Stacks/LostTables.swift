@@ -36,7 +36,7 @@ extension Capture {
     guard var place = memory.firstReadable(from: (context.stackPointer &+ 7) & ~7) else {
       return false
     }
-    // 64 KiB are enough for 64 frames of 1 KiB each.
+    // The search covers 64 KiB of the stack, which is enough for 64 frames of 1 KiB each.
     let end = place &+ 65536
     while place < end, let word = memory.word(place) {
       if word &- image.start < size { return true }

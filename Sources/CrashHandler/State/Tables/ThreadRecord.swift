@@ -56,7 +56,7 @@ struct ThreadRecord {
     var stateLetter: UInt8 = 0
     /// True for a thread that the kernel created for io_uring.
     ///
-    /// Such a thread runs no code of the program, and always blocks all signals.
+    /// Such a thread runs no code of the program, and always blocks all signals except SIGKILL and SIGSTOP.
     var isKernelWorker = false
     fileprivate var nameLength: UInt8 = 0
     fileprivate var systemCallLength: UInt8 = 0

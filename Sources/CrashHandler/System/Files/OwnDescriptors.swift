@@ -28,7 +28,7 @@ extension Capture {
     session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
   }
 
-  /// Checks that the descriptor still refers to the dump's file.
+  /// Returns false, and records the loss, if the descriptor no longer refers to the dump's file.
   @_noLocks @discardableResult
   func holdsDumpFile() -> Bool {
     switch session.progress.file {

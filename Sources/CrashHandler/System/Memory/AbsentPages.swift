@@ -46,7 +46,7 @@ struct AbsentPages {
   /// True if a mapping's file may be on a file system that another process serves.
   ///
   /// Another process may serve the file if the file is on FUSE or 9P, or on a file system that is not in the list of
-  /// mounts.
+  /// mounts, or if that list cannot be read.
   private func isServed(_ mapping: Mapping) -> Bool {
     var device = mappings.device(of: mapping)
     let major = device.hexadecimal()
