@@ -141,6 +141,8 @@ extension HandlerStatus.Finding {
     }
   }
 
+  /// The signal with which libc cancels threads.
+  ///
   /// Source: glibc sysdeps/unix/sysv/linux/internal-signals.h, SIGCANCEL.
   private static let librarysOwn: Int32 = 32
 
@@ -164,7 +166,7 @@ extension HandlerStatus.Finding {
   }
 }
 
-/// Returns the handler of a signal; nil if it is the expected handler.
+/// Returns the handler of a signal; nil if it is the expected handler, or if the kernel does not tell the handler.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   guard let action = SignalAction.current(signal), action.handler != expected else { return nil }
   return action.handler

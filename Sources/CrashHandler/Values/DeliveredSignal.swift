@@ -26,7 +26,9 @@ struct DeliveredSignal {
     self.context = unsafe SignalContext(context)
   }
 
-  /// The code in the siginfo; 0 if the code is not known, as for a signal that a process sent.
+  /// The code in the siginfo; 0 if there is no siginfo.
+  ///
+  /// 0 is also SI_USER, the code of a signal that a process sent with kill(2).
   var code: Int32 { @_noLocks get { information?.code ?? 0 } }
 
   /// True for a signal that a process or the kernel sent, and that no instruction raised.

@@ -22,7 +22,7 @@ enum ReportPlace {
       self = hang.hasPlace ? .ownStack : tasks?.waits.first.map { .task($0) } ?? .unknown
       return
     }
-    // The thread that wrote a requested dump is not the one that the report is about.
+    // The report of a requested dump may be about a deadlock, and then not about the thread that wrote the dump.
     switch snapshot.request == nil ? nil : cause?.cause {
     case .deadlock(let deadlock): self = deadlock.waits.first.map { .wait($0) } ?? .ownStack
     case .taskDeadlock(let deadlock): self = deadlock.waits.first.map { .task($0) } ?? .ownStack
