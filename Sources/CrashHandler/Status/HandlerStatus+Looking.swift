@@ -166,7 +166,7 @@ extension HandlerStatus.Finding {
   }
 }
 
-/// Returns the handler of a signal; nil if it is the expected handler, or if the kernel does not tell the handler.
+/// Returns the handler of a signal; nil if it is the expected handler, or if the action cannot be read.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   guard let action = SignalAction.current(signal), action.handler != expected else { return nil }
   return action.handler

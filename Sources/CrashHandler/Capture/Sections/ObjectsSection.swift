@@ -170,9 +170,9 @@ private struct ObjectWriter {
     return mapping.has(Mapping.isReadable) && !mapping.has(Mapping.isExecutable)
   }
 
-  /// Writes the metadata of an object and, unless the dump already contains them, the object's words.
+  /// Writes the metadata of an object and, unless the dump already contains them, the object's first words.
   ///
-  /// Nothing is written if the metadata has no known kind.
+  /// Nothing is written if the kind of the metadata is not known.
   private mutating func writeObject(_ index: Int, isOnStack: Bool) {
     guard let head = head(ofObject: index), let type = type(head.word(0)) else { return }
     let (object, metadata, kind) = (objects.address(index), head.word(0), type.word(0))
