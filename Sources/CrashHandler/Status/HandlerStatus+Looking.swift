@@ -5,8 +5,8 @@ public import PendingDumps
 internal import Synchronization
 
 extension Handler {
-  /// Finds out whether a crash would be captured: whether other code has replaced this package's handlers, or threads
-  /// block crash signals.
+  /// Finds out whether a crash would be captured, for example whether other code has replaced this package's handlers,
+  /// or whether threads block crash signals.
   ///
   /// Libraries also install handlers, and a thread can block the signals of a crash. So read this property and log
   /// the result after all libraries are set up, and again after seccomp filters are set up. With a hundred threads,
