@@ -119,7 +119,8 @@ func openPendingDirectory(
   }
 }
 
-/// Claims a file in the pending directory and makes its report; returns nil if there was nothing to report.
+/// Claims a file in the pending directory and makes its report; returns nil if the file no longer exists, or if there
+/// was nothing to report.
 func process(
   _ file: PendingDirectory.File, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingDirectory
