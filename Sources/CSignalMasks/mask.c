@@ -25,8 +25,8 @@ static _Thread_local struct pm_thread_mask own_mask __attribute__((tls_model("in
 // The process ID of a vfork child that has set its own mask; such a child runs in its parent's memory.
 static _Thread_local int32_t own_copy __attribute__((tls_model("initial-exec")));
 
-// Does what libc's pthread_sigmask does, even with invalid pointers: this function reads `set`, and the kernel writes
-// `old`.
+// Does what libc's pthread_sigmask does. With an invalid `set`, this function faults, because it reads `set` itself;
+// with an invalid `old`, the kernel returns EFAULT.
 static int ask_kernel(int how, const sigset_t *set, sigset_t *old) {
   if (__interceptor_pthread_sigmask) return __interceptor_pthread_sigmask(how, set, old);
   uint64_t signals;

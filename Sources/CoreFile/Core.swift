@@ -171,8 +171,8 @@ struct Core {
     writer.end()
   }
 
-  /// The floating-point state in the layout of the kernel's signal frame; nil if the core file does not have this
-  /// state.
+  /// The floating-point state in the layout of the kernel's signal frame; nil if the core file has no such state of a
+  /// plausible size.
   private func floatingPointState(of thread: CoreThread, isWhole: Bool) -> [UInt8]? {
     if image.architecture == .x86_64, isWhole, let place = thread.extendedState,
       place.count <= Self.maximumStateSize

@@ -7,11 +7,11 @@ internal import PendingDumps
 /// by SIGKILL or a reboot.
 ///
 /// The call reads, converts and waits for the disk, which takes tens of milliseconds per dump. Any number of threads
-/// and processes may call this function at the same time; each dump becomes one report. A dump is removed only once its
-/// report would survive a power cut. A dump that cannot be converted stays, and the next call tries again. The third
-/// failure moves the dump to the quarantine directory; failures that the machine caused, such as a full disk, do not
-/// count. If a process ends during the second attempt, other than by a crash on another thread, the third attempt moves
-/// the dump to quarantine without converting it.
+/// and processes may call this function at the same time; only one of them at a time converts a given dump. A dump is
+/// removed only once its report would survive a power cut. A dump that cannot be converted stays, and the next call
+/// tries again. The third failure moves the dump to the quarantine directory; failures that the machine caused, such as
+/// a full disk, do not count. If a process ends during the second attempt, other than by a crash on another thread, the
+/// third attempt moves the dump to quarantine without converting it.
 ///
 /// If root calls this function for another user's database, a separate thread converts the dumps with that user's
 /// file permissions. This thread also calls `userStreams` and `progress`.
@@ -119,7 +119,8 @@ func openPendingDirectory(
   }
 }
 
-/// Claims a file in the pending directory and makes its report; returns nil if there was nothing to report.
+/// Claims a file in the pending directory and makes its report; returns nil if the file no longer exists, or if there
+/// was nothing to report.
 func process(
   _ file: PendingDirectory.File, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingDirectory

@@ -28,8 +28,8 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 
   /// Returns the names of the copies of files, in the order of the files' paths.
   ///
-  /// Each name is the last part of the path, with unsafe characters replaced. A number precedes the name if the name
-  /// is already taken.
+  /// Each name is the last part of the path, with unsafe characters replaced; a long name is cut at its beginning. A
+  /// number precedes the name if the name is already taken.
   package static func names(for paths: [String]) -> [String] {
     var used: Set<String> = []
     return paths.map { path in

@@ -14,13 +14,13 @@ struct ToolError: Error, CustomStringConvertible {
 
   init(_ reason: String) { self.init(reason, exitStatus: 1) }
 
-  /// Puts a file's name before the reason; both may contain any characters.
+  /// Puts a file's name before the reason, and escapes control characters in both.
   init(path: String, _ reason: some CustomStringConvertible, exitStatus: Int32 = 1) {
     self.init(
       "\(path.escapedForMessage): \(reason.description.escapedForMessage)", exitStatus: exitStatus)
   }
 
-  /// An error in the command line: the reason, followed by the usage line of the command's help.
+  /// An error in the command line: the reason, followed by the usage lines of the command's help.
   ///
   /// - Parameter printsHelp: true to show all of the help.
   ///
@@ -33,7 +33,7 @@ struct ToolError: Error, CustomStringConvertible {
     return ToolError("\(reason)\n\(usage.joined(separator: "\n"))", exitStatus: 64)
   }
 
-  /// The same error with further text before the usage line.
+  /// The same error with further text at the end of its first line.
   func adding(_ text: String) -> ToolError {
     var lines = description.split(separator: "\n", omittingEmptySubsequences: false).map(
       String.init)

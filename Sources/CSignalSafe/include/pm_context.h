@@ -94,8 +94,8 @@ PM_INLINE const void *pm_context_floating_point(const void *context) {
   return *(const void *const *)((const char *)context + PM_CONTEXT_FLOATING_POINT);
 }
 // Returns the size of the whole XSAVE area in bytes, including FP_XSTATE_MAGIC2 at its end. The size comes from the
-// software-reserved bytes at offset 464. `area` is a copy of the first 512 bytes. Source: Linux
-// arch/x86/include/uapi/asm/sigcontext.h.
+// software-reserved bytes at offset 464; without a valid size there, the result is 512. `area` is a copy of the first
+// 512 bytes. Source: Linux arch/x86/include/uapi/asm/sigcontext.h.
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *reserved = (const uint32_t *)((const char *)area + 464);
   if (reserved[0] != 0x46505853u || reserved[1] < 512 || reserved[1] > 16384) return 512;

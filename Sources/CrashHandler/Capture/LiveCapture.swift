@@ -17,8 +17,8 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
 extension Capture {
   fileprivate func captureLiveDump() {
     if session.request.isFromTool {
-      // The thread is inside a signal handler, and the signal's frame is on the alternate stack. So faults during the
-      // dump are handled on another stack.
+      // The thread is inside a signal handler, and the signal's frame may be on the alternate stack. So faults during
+      // the dump are handled on another stack.
       setFaultStack()
     } else {
       // The dump is taken on a separate stack, so a fault can be handled on the thread's alternate stack or, without

@@ -10,10 +10,10 @@ internal import Glibc
 /// This function never locks. Any thread may call it, even before `startHandler`. A forked child has its own list. If
 /// `HandlerOptions.privacy` is not `full`, nothing is attached.
 ///
-/// - Parameter path: the file's path, of at most 1,024 bytes; a relative path is resolved now, from the current
-///   directory.
-/// - Returns: false if the path is empty, too long or contains a NUL, or if there are already 16 other attachments.
-///   Reports state how many attachments did not fit.
+/// - Parameter path: the file's path; a relative path is resolved now, from the current directory. The absolute path
+///   may have at most 1,024 bytes.
+/// - Returns: false if the path is empty, too long or contains a NUL, if the current directory is needed but not known,
+///   or if there are already 16 other attachments. Reports state how many attachments did not fit.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   guard let path = absolute(path) else { return false }

@@ -56,7 +56,7 @@ extension Capture {
     forgetBacktracer()
     if session.exception.outcome.isEnd { return }
     let isRemembered = session.exception.outcomeOffset > 0
-    // Without a dump, no thread was stopped.
+    // Without a dump, no thread was stopped, so the handler is still ready for the next crash.
     if isRemembered { rearm() }
     takeBackSignals(ours, after: signal.number)
     if isRemembered { markReturned(signal) }

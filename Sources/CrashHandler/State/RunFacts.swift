@@ -1,6 +1,6 @@
 /// The facts by which a run record identifies its process.
 ///
-/// These facts are known when the handler is installed, except in a forked child.
+/// `startHandler` reads these facts. A forked child has different facts, and reads them when it writes a dump.
 @safe
 struct RunFacts {
   var startTime: UInt64

@@ -37,8 +37,8 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The signal of `armTimerOnce` does not arrive before the time is over. A tenth of the time is subtracted here,
-    // to allow for the resolution of the clocks.
+    // The signal of `armTimerOnce` arrives only when the time is over, and is ignored before `end`. A tenth of the time
+    // is subtracted, so that the signal is not ignored if the clock is slightly behind the timer.
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 

@@ -5,8 +5,8 @@ public import PendingDumps
 internal import Synchronization
 
 extension Handler {
-  /// Finds out whether a crash would be captured: whether other code has replaced this package's handlers, or threads
-  /// block crash signals.
+  /// Finds out whether a crash would be captured, for example whether other code has replaced this package's handlers,
+  /// or whether threads block crash signals.
   ///
   /// Libraries also install handlers, and a thread can block the signals of a crash. So read this property and log
   /// the result after all libraries are set up, and again after seccomp filters are set up. With a hundred threads,
@@ -141,6 +141,8 @@ extension HandlerStatus.Finding {
     }
   }
 
+  /// The signal with which libc cancels threads.
+  ///
   /// Source: glibc sysdeps/unix/sysv/linux/internal-signals.h, SIGCANCEL.
   private static let librarysOwn: Int32 = 32
 
@@ -164,7 +166,7 @@ extension HandlerStatus.Finding {
   }
 }
 
-/// Returns the handler of a signal; nil if it is the expected handler.
+/// Returns the handler of a signal; nil if it is the expected handler, or if the action cannot be read.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   guard let action = SignalAction.current(signal), action.handler != expected else { return nil }
   return action.handler

@@ -19,8 +19,9 @@ extension Capture {
 
   /// Gives later faults a separate stack, and unblocks the signals of faults and the watchdog's signal.
   ///
-  /// If the kernel refuses the stack, the handler arms no timer, does not copy memory with plain loads, and writes no
-  /// summary, because each of these could raise a signal on this thread.
+  /// If the kernel refuses the stack, or `HandlerOptions.forgoing` contains `threads`, the handler arms no timer, does
+  /// not copy memory with plain load instructions, and writes no summary, because each of these could raise a signal on
+  /// this thread.
   @_noLocks
   func setFaultStack() {
     if mayMake(CallBit.threads) { session.hasFaultStack = installed.faultStack.use() }

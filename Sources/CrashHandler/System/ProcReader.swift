@@ -43,8 +43,9 @@ struct ProcReader {
     unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reads a list to its end, or until the memory is full; returns the number of bytes, or nil if the list cannot be
-  /// opened.
+  /// Reads a list to its end, until the memory is full, or until four reads in a row fail.
+  ///
+  /// Returns the number of bytes, or nil if the list cannot be opened.
   @_noLocks
   func readList(
     named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
@@ -94,7 +95,7 @@ struct ProcReader {
 
   /// Reads a file into the memory that holds its path, because the path is not needed once the file is open.
   ///
-  /// Returns -errno if the file cannot be read.
+  /// Returns the number of bytes; -errno if the file cannot be read; 0 if the path was too long for the memory.
   @_noLocks
   func attempt(over path: TextBuffer) -> Int {
     var path = path

@@ -26,10 +26,12 @@ struct DeliveredSignal {
     self.context = unsafe SignalContext(context)
   }
 
-  /// The code in the siginfo; 0 if the code is not known, as for a signal that a process sent.
+  /// The code in the siginfo; 0 if there is no siginfo.
+  ///
+  /// 0 is also SI_USER, the code of a signal that a process sent with kill(2).
   var code: Int32 { @_noLocks get { information?.code ?? 0 } }
 
-  /// True for a signal that a process or the kernel sent, and that no instruction raised.
+  /// True for a signal that, according to its siginfo, a process or the kernel sent, and no instruction raised.
   ///
   /// SIGXCPU, SIGXFSZ, SIGPIPE and SIGQUIT always count as sent, whatever their code is. In reports, only the code
   /// decides whether a signal counts as sent (`ExceptionSnapshot.wasSent`). The kernel sends SIGXCPU with the code
@@ -50,7 +52,7 @@ struct DeliveredSignal {
     return information.sender != process
   }
 
-  /// True for a signal that an instruction raised.
+  /// True for a signal that, according to its siginfo, an instruction raised.
   var isFault: Bool { @_noLocks get { information != nil && !isAsynchronous } }
 
   /// Whether the crashing instruction raises the signal again when the handler returns to that instruction.

@@ -1,5 +1,5 @@
 /// A thread's stack pointer and instruction pointer, from a text of proc_pid_syscall(5); both are 0 for a running
-/// thread.
+/// thread, or if the text is empty.
 ///
 /// RUNS-DURING-CRASH.
 struct SystemCallPlace {

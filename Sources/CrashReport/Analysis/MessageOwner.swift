@@ -26,8 +26,9 @@ struct MessageOwner {
 
   /// The message of the Swift runtime that the crashing thread wrote, and its certainty.
   ///
-  /// The result is nil if there is no message, or if another thread wrote it. If there are several messages, the result
-  /// is also nil if the frames, the registers and the stack do not show which one the crashing thread wrote.
+  /// The result is nil if there is no message, if another thread wrote it, or if the crashing thread wrote it earlier.
+  /// If there are several messages, the result is also nil if the frames, the registers and the stack do not show which
+  /// one the crashing thread wrote.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     let messages = swiftMessages
     let possible = messages.compactMap { owned($0.text, by: ofSwift) }
@@ -120,7 +121,9 @@ struct MessageOwner {
 
   // MARK: - The C library
 
-  /// The message of the C library and its certainty; nil if there is no message or another thread wrote it.
+  /// The message of the C library and its certainty.
+  ///
+  /// The result is nil if there is no message, if another thread wrote it, or if the crashing thread wrote it earlier.
   var libraryMessage: (text: String, certainty: Finding.Certainty)? {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }

@@ -22,7 +22,8 @@ enum ReportPlace {
       self = hang.hasPlace ? .ownStack : tasks?.waits.first.map { .task($0) } ?? .unknown
       return
     }
-    // The thread that wrote a requested dump is not the one that the report is about.
+    // If the cause of a requested dump is a deadlock, the report is about a deadlocked thread or task, not about the
+    // thread that wrote the dump.
     switch snapshot.request == nil ? nil : cause?.cause {
     case .deadlock(let deadlock): self = deadlock.waits.first.map { .wait($0) } ?? .ownStack
     case .taskDeadlock(let deadlock): self = deadlock.waits.first.map { .task($0) } ?? .ownStack

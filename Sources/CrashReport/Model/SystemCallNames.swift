@@ -73,7 +73,7 @@ package enum SystemCallNames {
 }
 
 extension ProcessSnapshot.Architecture {
-  /// The name of a system call; nil for an architecture other than x86_64.
+  /// The name of a system call; nil for a number that is not in the table, or an architecture other than x86_64.
   func systemCallName(_ number: Int) -> String? {
     self == .x86_64 ? SystemCallNames.name(number) : nil
   }

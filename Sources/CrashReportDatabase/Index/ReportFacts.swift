@@ -6,7 +6,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var program: String?
   /// The product's version.
   package var version: String?
-  /// The signal's name; nil for a report that is not about a crash.
+  /// The signal's name; nil for a report that is not about a crash, or if the dump lacks the signal.
   package var signal: String?
   /// A word for the cause, as in the report's JSON.
   package var cause: String?

@@ -132,7 +132,9 @@ package enum DatabaseDirectory {
   private static let group: UInt32 = 0o20
   private static let setsGroup: UInt32 = 0o2000
 
-  /// Source: open(2); the same on x86_64 and arm64.
+  /// The flag O_PATH, which has this value on x86_64 and arm64.
+  ///
+  /// Source: open(2).
   private static let O_PATH: Int32 = 0o10_000_000
 
   private static let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
@@ -277,13 +279,15 @@ package enum DatabaseDirectory {
       option: type.flatMap { MountOptions.forOwner($0, user: pm_file_user()) })
   }
 
-  /// Returns the remedy for a wrong mode on a file system that keeps no modes; nil if chmod(1) can change the mode.
+  /// Returns the remedy for a wrong mode on a file system that is known to keep no modes; nil for any other.
   private static func modeRemedy(_ descriptor: Int32, _ path: String) -> String? {
     guard let type = LocalFileSystem.type(of: descriptor), let option = MountOptions.forMode(type)
     else { return nil }
     return "its file system (\(type)) stores no file modes: mount it with \(option)"
   }
 
+  /// Makes the error for an object whose owner is not trusted.
+  ///
   /// - Parameter option: the mount option that would make this user the owner; nil if chown(1) can change the owner.
   private static func foreign(
     _ status: stat, _ object: String, option: String? = nil

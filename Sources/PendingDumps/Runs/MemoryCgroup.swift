@@ -54,7 +54,7 @@ package struct MemoryCgroupFiles {
   /// The descriptor is -1 if the file is missing.
   package let used: Int32
   package let limit: Int32
-  /// The limit when the files were opened; nil if there was none.
+  /// The limit when the files were opened; nil if there was none, or if it could not be read.
   package let limitAtOpening: UInt64?
 
   package init(
@@ -86,12 +86,12 @@ package struct MemoryCgroup {
   var kills: UInt64?
   var processCount: UInt64?
   var used: UInt64?
-  /// The limit of the cgroup's memory in bytes; nil if there is none.
+  /// The limit of the cgroup's memory in bytes; nil if there is none, or if it could not be read.
   var limit: UInt64?
 
   /// Reads the numbers for the calling process.
   ///
-  /// - Parameter isNew: true if the files were just opened.
+  /// - Parameter isNew: true if the files were just opened, so that `limitAtOpening` is the current limit.
   init(_ files: MemoryCgroupFiles, isNew: Bool) {
     path = files.path
     guard let directory = files.directory else { return }
@@ -107,8 +107,8 @@ package struct MemoryCgroup {
     }
   }
 
-  /// Returns how many processes in a memory cgroup the kernel killed when memory ran out; nil if the cgroup no longer
-  /// exists or is not visible to this process.
+  /// Returns how many processes in a memory cgroup the kernel killed when memory ran out; nil if no file shows the
+  /// number, for example because the cgroup no longer exists or is not visible to this process.
   package static func kills(of path: String) -> UInt64? {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]

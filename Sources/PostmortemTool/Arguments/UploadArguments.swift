@@ -35,6 +35,8 @@ extension UploadTarget {
 }
 
 extension UploadOptions {
+  /// Reads the options of uploads from the arguments.
+  ///
   /// - Parameter seconds: the timeout in seconds if the option `--timeout` is not given.
   fileprivate init(_ arguments: Arguments, _ seconds: Int) throws {
     self.init()

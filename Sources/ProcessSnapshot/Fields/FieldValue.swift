@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// A value that a property of a dump can hold.
 package protocol FieldValue: Sendable {
-  /// Reads a key's value; nil if the map lacks the key, or if this type cannot read a value of the stored kind.
+  /// Reads a key's value; nil if the map lacks the key, or if this type cannot represent the stored value.
   init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap)
 
   func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter)
@@ -32,7 +32,7 @@ extension FieldValue {
 }
 
 extension IntermediateDumpMap {
-  /// The value of a key; nil if the map lacks the key, or has it with another kind of value.
+  /// The value of a key; nil if the map lacks the key, or if `Value` cannot represent the stored value.
   package subscript<Value: FieldValue>(key: IntermediateDumpKey) -> Value? {
     Value(key, in: self)
   }

@@ -100,9 +100,9 @@ struct KeptObjects {
     return true
   }
 
-  /// True for metadata of a class, which begins with 0 and has two sizes and a descriptor.
+  /// True if metadata whose first word is 0 can be that of a class: it has two plausible sizes and a descriptor.
   ///
-  /// At a privacy level above `full`, the handler has replaced the sizes with `WordFilter.replacement`.
+  /// If `HandlerOptions.privacy` was not `full`, the handler has replaced the sizes with `WordFilter.replacement`.
   private func isClass(_ place: Address) -> Bool {
     guard let sizes = memory.word(at: place &+ 32), let descriptor = memory.word(at: place &+ 40)
     else { return false }

@@ -28,7 +28,7 @@ enum DWARFValue {
     var addressSize: Int
   }
 
-  /// Returns the size in bytes of values that have a form; nil if the form has a variable size.
+  /// Returns the size in bytes of values that have a form; nil if the form is unknown or has a variable size.
   static func width(of form: UInt64, _ format: Format) -> Int? {
     switch form {
     case DWARFForm.flagPresent, DWARFForm.implicitConst: 0

@@ -51,7 +51,7 @@ package final class ModuleSymbols {
 
   /// A note that the module's files are stripped, so that they contain no names except those of dynamic symbols.
   ///
-  /// The result is nil if they are not stripped, or if no file was found.
+  /// The result is nil if they are not stripped.
   var missingNames: String? { files.missingNames }
 
   /// Converts an address of the process to the link-time address of the same place.

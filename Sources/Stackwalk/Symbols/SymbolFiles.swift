@@ -29,8 +29,8 @@ struct SymbolFiles {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
-      // A dump contains the build ID of every module that has one. If the dump has no build ID for the module, a file
-      // with a build ID belongs to another build.
+      // If the dump has no build ID for the module, the module had none, or its build ID could not be read. A file with
+      // a build ID then counts as a file of another build.
       guard own.elf.buildID == module.buildID else {
         throw StackwalkError(.notTheSameBuild, path: module.path)
       }
@@ -53,7 +53,8 @@ struct SymbolFiles {
 
   /// Searches for files in places other than the module's path.
   ///
-  /// - Returns: the path of the first file in these places that belongs to another build; nil if there is none.
+  /// - Returns: the path of the first file in these places that belongs to another build; nil if there is none, or if
+  ///   no search is needed.
   private mutating func findOthers(
     _ module: ModuleSnapshot, _ directories: SymbolDirectories, _ limit: WorkLimit
   ) -> String? {
@@ -199,7 +200,7 @@ struct DebugLink: Equatable {
   let name: String
   let checksum: UInt32
 
-  /// Reads the section; nil if there is none, or if the name contains a slash.
+  /// Reads the section; nil if there is no valid section, or if the name contains a slash.
   init?(of elf: borrowing ELFFile) {
     guard let section = elf.section(named: ".gnu_debuglink"), section.size <= 4096,
       let bytes = elf.file.bytes(at: section.fileOffset, count: Int(clamping: section.size)),

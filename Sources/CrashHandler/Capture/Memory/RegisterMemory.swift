@@ -1,7 +1,8 @@
 /// Writes the memory that the crashing thread's registers point to.
 ///
-/// For each register, a window of memory is written, from 128 bytes below the address in the register to 384 bytes
-/// above it. Overlapping windows are joined. The memory that registers point to is often more useful than the stack.
+/// For each register that can be a pointer, a window of memory is written, from 128 bytes below the address in the
+/// register to 384 bytes above it. Overlapping windows are joined. The memory that registers point to is often more
+/// useful than the stack.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.

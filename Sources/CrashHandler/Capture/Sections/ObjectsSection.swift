@@ -144,7 +144,8 @@ private struct ObjectWriter {
     stage.add(address, count: count, least: least)
   }
 
-  /// Returns the first words of a possible object; nil if the first two words cannot be those of an object.
+  /// Returns the first words of a possible object; nil if they were not read, or if the first two cannot be those of an
+  /// object.
   private func head(ofObject index: Int) -> Bytes? {
     guard let head = objects.bytes(index), isCandidate(head.word(0)),
       countsReferences(head.word(8))
@@ -163,13 +164,15 @@ private struct ObjectWriter {
     return count < 8 ? nil : place.bytes(count: count)
   }
 
-  /// True for an address in memory that is readable and not executable, because code contains no objects.
+  /// True for a multiple of 8 that is an address in readable memory without code, because code contains no objects.
   private func isCandidate(_ word: UInt64) -> Bool {
     guard word & 7 == 0, let mapping = mappings.mapping(around: word) else { return false }
     return mapping.has(Mapping.isReadable) && !mapping.has(Mapping.isExecutable)
   }
 
-  /// Writes an object and its metadata, if the metadata has a known kind.
+  /// Writes the metadata of an object and, unless the dump already contains them, the object's first words.
+  ///
+  /// Nothing is written if the kind of the metadata is not known.
   private mutating func writeObject(_ index: Int, isOnStack: Bool) {
     guard let head = head(ofObject: index), let type = type(head.word(0)) else { return }
     let (object, metadata, kind) = (objects.address(index), head.word(0), type.word(0))
@@ -245,7 +248,7 @@ private struct ObjectWriter {
   }
 
   /// True if the word can be an object's reference count: that of an immortal object, the address of a side table, or
-  /// fewer than 2^24 strong and 2^20 unowned references.
+  /// at most 2^24 strong and fewer than 2^20 unowned references.
   private func countsReferences(_ word: UInt64) -> Bool {
     word & 0xFFFF_FFFF == 0xFFFF_FFFF || (word &>> 62 == 3 && isCandidate(word &<< 3))
       || (word & 0xFE00_0000_FFE0_0001 == 1 && word & 0xFFFF_FFFF > 1)

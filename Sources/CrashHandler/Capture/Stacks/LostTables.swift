@@ -1,13 +1,12 @@
 internal import CSignalSafe
 
-/// Writes the unwind tables of images whose files do not exist.
+/// Writes the unwind tables of images whose files were removed or replaced, or never existed.
 ///
-/// The tables are written for images that may have frames on the crashing thread's stack. An image's file may have
-/// been removed or replaced, or may never have existed.
+/// The tables are written for images that may have frames on the crashing thread's stack.
 ///
-/// libc and optimized code have no frame pointers, so their callers can be found only with unwind tables. Without the
-/// file, these tables cannot be read after the crash. The ELF header is written too, because readers find the tables
-/// through it.
+/// Some code, for example in many builds of libc, has no frame pointers. The callers of such code can be found reliably
+/// only with unwind tables. Without the file, these tables cannot be read after the crash. The ELF header is written
+/// too, because readers find the tables through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 extension Capture {

@@ -2,8 +2,9 @@ internal import IntermediateDump
 
 /// Writes the top of the crashing thread's stack, before any other thread is stopped.
 ///
-/// The top is 64 KiB, which is enough for 64 frames of 1 KiB each. The top is found from the registers alone, because
-/// mappings that are read while threads still run may soon be outdated, and reading many mappings takes a long time.
+/// The top is at most 64 KiB, which is enough for 64 frames of 1 KiB each; with a large innermost frame, a second part
+/// of at most 64 KiB follows. Both parts are found from the registers alone, because mappings that are read while
+/// threads still run may soon be outdated, and reading many mappings takes a long time.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {

@@ -19,8 +19,8 @@ extension WorkRings {
 
   /// Returns the breadcrumb ring of a unit of work.
   ///
-  /// If the unit of work has no ring, it takes the least recently used ring in its bucket. The result is nil if other
-  /// units of work took that ring four times in a row.
+  /// If the unit of work has no ring, it takes the least recently used ring in its bucket. The result is nil if four
+  /// attempts fail because other units of work take the ring first.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
     let first = bucket(work)
@@ -53,7 +53,7 @@ extension WorkRings {
     return oldest
   }
 
-  /// Releases the ring of a unit of work, so that another unit of work can take it.
+  /// Releases the ring of a unit of work, so that the next unit of work that needs a ring of this bucket takes it.
   @_noLocks
   func retire(_ work: UInt64) {
     guard let index = index(of: work, from: bucket(work)) else { return }
