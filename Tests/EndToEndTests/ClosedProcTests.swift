@@ -13,15 +13,15 @@ import Testing
   private let directory = try! SharedDirectory()
   private var database: String { directory.path + "/db" }
 
-  private func crash(_ condition: String, _ kind: String, on place: String) async throws
-    -> CrashReport
-  {
+  private func crash(
+    _ condition: String, _ kind: String, on place: String, _ more: String...
+  ) async throws -> CrashReport {
     let child = try await ChildProcess.run(
       try BuiltProducts.besideTests("crash-lab"),
       [
         kind, "--on", place, "--threads", "3", "--condition", condition, "--database", database,
         "--no-summary",
-      ], in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+      ] + more, in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
     #expect(child.end.signal == SIGSEGV, "\(child)")
     let processed = try processIntermediateDumps(database: database, storingSymbols: false)
     #expect(processed.map(\.outcome) == [.complete], "\(processed)")
@@ -49,6 +49,22 @@ import Testing
       snapshot.process.statusText.map { String(decoding: $0, as: UTF8.self) }?
         .contains("\nPid:\t\(id)\n") == true)
     #expect(snapshot.capture.notShown == nil)
+  }
+
+  /// The handler appends the status text of a live thread to that of the process.
+  @Test func aSanitizedDumpHasNoThreadsNameAndNoUsersIDInEitherStatusText() async throws {
+    let report = try await crash(
+      "first-thread-ended", "null-read", on: "pthread", "--privacy", "sanitized")
+    let text = String(decoding: report.snapshot.process.statusText ?? [], as: UTF8.self)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count { $0.hasPrefix("Pid:") } == 2)
+    let hidden = lines.filter { line in
+      ["Name:", "Uid:", "Gid:", "Groups:"].contains(where: line.hasPrefix)
+    }
+    #expect(hidden.count >= 6)
+    #expect(
+      hidden.allSatisfy { $0.drop { $0 != ":" }.dropFirst().allSatisfy { "-\t ".contains($0) } },
+      "\(hidden)")
   }
 
   /// Landlock and seccomp return EACCES for files of /proc that were readable at the start.

@@ -112,7 +112,7 @@ import Testing
   @Test func sanitisingLeavesOutWhatTellsOfAPersonAndKeepsTheContainerAndKinds() {
     var snapshot = SyntheticProcess.snapshot()
     snapshot.process.cgroup.path = "/docker/" + Self.id
-    snapshot.process.statusText? += Array("Uid:\t1000\t0\t0\t0\n".utf8)
+    snapshot.process.statusText? += Array("Uid:\t1000\t0\t0\t0\nName:\tworker\n".utf8)
     #expect(snapshot.process.userIDs == UserIDs(real: 1000, effective: 0))
     snapshot.process.auxiliaryVector = vector([(9, 4096), (11, 1000), (14, 7), (267, 5), (0, 0)])
     let links = [

@@ -54,7 +54,7 @@ extension ProcessSnapshot {
     request?.errorText = nil
     process.commandLine = nil
     process.statusText = process.statusText.map {
-      UserNumbers.removed(fromStatus: Self.withoutName($0))
+      UserNumbers.removed(fromStatus: Self.withoutNames($0))
     }
     leaveOutSurroundings()
   }
@@ -68,10 +68,13 @@ extension ProcessSnapshot {
     for index in process.descriptors.indices { process.descriptors[index].leaveOutPath() }
   }
 
-  /// Removes the first line, which has the main thread's name, from the text of `/proc/<pid>/status`.
-  private static func withoutName(_ text: [UInt8]) -> [UInt8] {
-    guard text.starts(with: "Name:".utf8) else { return text }
-    return Array(text.drop { $0 != UInt8(ascii: "\n") }.dropFirst())
+  /// Removes the lines with the names of threads from the text of `/proc/<pid>/status`.
+  ///
+  /// The text has two such lines if the main thread had ended, because the handler then appended another thread's text.
+  private static func withoutNames(_ text: [UInt8]) -> [UInt8] {
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return Array(
+      lines.filter { !$0.starts(with: "Name:".utf8) }.joined(separator: [UInt8(ascii: "\n")]))
   }
 
   /// The address range of the instructions around the crash, if they were mapped from a file.

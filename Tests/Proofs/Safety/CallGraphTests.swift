@@ -39,7 +39,7 @@ import Testing
   }
 
   /// The upper bound of the lines of code in files that a handler can reach: the current count (decision 31).
-  private static let budget = 10_116
+  private static let budget = 10_117
 
   @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", .asTested)
