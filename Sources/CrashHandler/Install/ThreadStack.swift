@@ -61,7 +61,7 @@ enum ThreadStack {
     }
     guard stack.use(isFirst: current == 0, thread: thread) else {
       let reason = errno
-      _ = unsafe pthread_setspecific(key, nil)
+      _ = pthread_setspecific(key, nil)
       stack.unmap()
       return reason
     }
