@@ -298,7 +298,7 @@ import Testing
     #expect(end.kind == .unexplained)
     #expect(
       end.evidence.contains(
-        "Processes of its cgroup killed for want of memory: 0 at its launch, not readable now."
+        "Processes of its cgroup that were killed because memory ran out: 0 at its launch, not readable now."
       ),
       "\(end.evidence)")
   }

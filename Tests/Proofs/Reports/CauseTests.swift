@@ -83,7 +83,7 @@ import Testing
       guard !interval.isEmpty else { continue }
       #expect(report.cause?.certainty == .likely)
       let text = try #require(report.explanation)
-      #expect(text.contains("no sign of life for 30 s (WatchdogSec)"), "\(text)")
+      #expect(text.contains("no watchdog message for 30 s (WatchdogSec)"), "\(text)")
       #expect(text.contains("(systemd) of user"), "\(text)")
     }
   }

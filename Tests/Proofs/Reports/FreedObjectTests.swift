@@ -105,7 +105,9 @@ private struct PlantedRun {
     switch scene {
     case "unowned-after-free": return ["outlived was a Node."]
     case "wild-retain":
-      return ["0x\(String(0x1234_5678_9AB0 + number * 0x7_7770, radix: 16)), which is no object of"]
+      return [
+        "0x\(String(0x1234_5678_9AB0 + number * 0x7_7770, radix: 16)), which is not a Swift object"
+      ]
     default: break
     }
     let memory = Self.words(output)

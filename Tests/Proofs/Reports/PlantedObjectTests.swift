@@ -26,7 +26,7 @@ struct PlantedObjectTests {
       var words = ["byte 0x\(fill) repeated", meaning]
       // The runtime does not count references of a negative number, so another function crashes.
       if run % 2 == 0, let value = UInt64(word, radix: 16), Int64(bitPattern: value) > 0 {
-        words.append("swift_retain was called on 0x\(word), which is no object of Swift")
+        words.append("swift_retain was called on 0x\(word), which is not a Swift object")
       }
       return words
     }
@@ -46,7 +46,9 @@ struct PlantedObjectTests {
   @Test func aRetainOfWhatIsNoObjectSaysSo() async throws {
     try await expect("wild-retain") { run in
       let address = 0x1234_5678_9AB0 + run * 0x7_7770
-      return ["swift_retain was called on 0x\(String(address, radix: 16)), which is no object of"]
+      return [
+        "swift_retain was called on 0x\(String(address, radix: 16)), which is not a Swift object"
+      ]
     }
   }
 

@@ -75,7 +75,7 @@ struct PlainVolumeTests {
     let lines = child.standardOutput.split(separator: "\n").map(String.init)
     try #require(lines.count == 4, "\(child)")
     for line in lines[..<2] {
-      #expect(line.contains("its owner may still write to it: somebody maps the run record"))
+      #expect(line.contains("its owner may still write to it: a process maps the run record"))
     }
     #expect(lines[2].hasPrefix("report "), "\(child)")
     #expect(lines[3] == "left 0", "\(child)")
