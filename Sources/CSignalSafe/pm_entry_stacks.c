@@ -88,8 +88,8 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
   uint64_t end = end_of(stack), top = end, left = stack->left;
   uint64_t interrupted = pm_context_register(wanted->context, PM_STACK_POINTER);
   if (end - interrupted < pm_entries.stack_size) {
-    // The code that was interrupted runs on this entry stack. The handler's frames go below that code's frames,
-    // although the kernel has started again at the top of the alternate stack.
+    // The code that was interrupted runs on this entry stack, so the handler's frames go below that code's frames. The
+    // kernel does not know the entry stack: it has put the signal frame at the top of the alternate stack.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
     // The thread is inside a call that the handler made on the alternate stack, and that has not returned.

@@ -15,7 +15,7 @@ struct BreadcrumbRingReader {
   /// The address of the word that contains the number of the next breadcrumb.
   let next: Address
 
-  /// The number of breadcrumbs that the program has written to this ring since its start.
+  /// The number of breadcrumbs that the program has left in this ring, including dropped and incomplete ones.
   var left: UInt64 { memory.word(at: next) ?? 0 }
 
   /// The breadcrumbs in the ring with the numbers of their units of work, oldest first, and the number of slots that
