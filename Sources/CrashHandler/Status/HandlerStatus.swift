@@ -52,7 +52,7 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
   /// The findings; empty if nothing prevents a capture.
   public let findings: [Finding]
 
-  /// The findings, one per line.
+  /// The findings, one per line; if there are none, the sentence that the handler is in place.
   public var description: String {
     findings.isEmpty
       ? "the crash handler is in place"

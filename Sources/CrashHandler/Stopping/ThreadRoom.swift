@@ -33,7 +33,8 @@ struct ThreadRoom {
   /// False if the thread's stack pointer is unknown and the thread's alternate stack is small.
   ///
   /// - Parameters:
-  ///   - call: the stack pointer and instruction pointer of the system call that the thread is in, if any.
+  ///   - call: the thread's stack pointer and instruction pointer, from /proc, while the thread is blocked; 0 if they are
+  ///     unknown, as for a running thread.
   ///   - hasEntryStack: true if an entry stack is free for the thread.
   @inline(never) @_noLocks
   func suffices(on threadID: Int32, in call: SystemCallPlace, hasEntryStack: Bool) -> Bool {

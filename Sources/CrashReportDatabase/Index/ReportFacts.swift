@@ -23,7 +23,8 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   /// True if no names were needed, or if the search for names did not run out of time, so that signature and place
   /// are final.
   package var isNamed = false
-  /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had no details.
+  /// The encoded `ReportDetails`; nil if the facts were read without details, as for a list, or if an older version of
+  /// this package wrote the index record.
   package private(set) var detailBytes: [UInt8]?
 
   /// The details for exports; nil if they must be read from the minidump.

@@ -24,8 +24,7 @@ package final class DebugInformation: MemoryHolder {
   private(set) lazy var index = DWARFUnitIndex(ranges, abbreviations: abbreviations, limit: limit)
   private var contents: [UInt64: DWARFUnitContent] = [:]
   private var lines: [UInt64: LineTable] = [:]
-  /// The names of functions. The key is the offset of the abstract entry or the declaration to which a function's entry
-  /// refers.
+  /// The names of functions, by the offset of the abstract entry or declaration to which a function's entry refers.
   private var names: [UInt64: String] = [:]
   /// The number of bytes that the three caches take from `limit`.
   private(set) var cost = 0
