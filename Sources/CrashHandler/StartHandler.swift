@@ -33,8 +33,8 @@ private struct Started {
 /// Never call this function from a signal handler.
 ///
 /// If the environment variable `POSTMORTEM_DISABLE` is set, and is neither empty nor 0, this function does nothing and
-/// throws. A program with more permissions than its caller (set-user-ID, set-group-ID, file
-/// capabilities) ignores the variable.
+/// throws. A program with more permissions than its caller (set-user-ID, set-group-ID, file capabilities) ignores the
+/// variable.
 ///
 /// A second call with the same database returns the same handler and changes nothing.
 ///
