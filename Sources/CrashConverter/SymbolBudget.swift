@@ -2,7 +2,7 @@ internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The time that one call may spend on finding names and lines, for all its dumps together.
+/// The time that one call of a conversion function may spend on finding names and lines, for all dumps together.
 ///
 /// Hundreds of dumps may be waiting when a program starts. Dumps of the same build share the symbols that were read.
 /// When the time is used up, further reports are stored without names. `postmortem show` can still find these names if

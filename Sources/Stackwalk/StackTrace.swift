@@ -102,7 +102,7 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The thread's registers, so the frame is certain.
+  /// The thread's registers; the frame is certain.
   public static let context = FrameTrust(rawValue: "context")
   /// Call frame information; the frame is certain if the callee's frame is certain and the stack is not damaged.
   public static let callFrameInformation = FrameTrust(rawValue: "call-frame-information")
@@ -133,7 +133,7 @@ public struct SourceLocation: Sendable, Hashable {
   public var line: Int?
   /// The column, counted from 1; nil if it is not recorded.
   public var column: Int?
-  /// True if the code itself has no line, and this is the last line before the code in the same function.
+  /// True if the code itself has no line, and `line` is the last line before the code in the same function.
   ///
   /// Debuggers show this line too.
   public var isApproximate: Bool

@@ -12,7 +12,7 @@ struct SessionFiles {
   var fifo: HeldFile
   /// `/proc`.
   var proc: HeldFile
-  /// True while there is no locked file, so that the next dump must create one.
+  /// True while there is no locked file; the next dump must then create one.
   ///
   /// No locked file exists in a forked child, for a requested dump, after a survived crash if the next file could not
   /// be created, and after `exit` has removed the file.

@@ -91,7 +91,7 @@ extension CrashReport {
 
   /// A hint about files that would give names to the frames of a thread.
   ///
-  /// The result is nil if no frame without a name is in a module that was loaded from a file.
+  /// The result is nil if all frames in modules that were loaded from files have names.
   func symbolHint(on thread: Thread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
     // Prefer a module of the program, because users usually have the files of these modules.

@@ -54,7 +54,7 @@ package struct TaskRecord: Sendable, Equatable {
   package var priority: UInt8 { UInt8(truncatingIfNeeded: status) }
   package var isCancelled: Bool { status & Self.isCancelled != 0 }
 
-  /// The record as the four words of a dump.
+  /// The four words that a dump stores for this record.
   var words: [UInt64] { [id, parent, awaited, UInt64(flags) | UInt64(status) << 32] }
 
   init(words: ArraySlice<UInt64>) {

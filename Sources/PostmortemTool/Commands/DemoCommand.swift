@@ -30,7 +30,7 @@ enum DemoCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
     let directory = try TemporaryDirectory(isKept: arguments.has("--keep"))
-    // Prints a remark; with --json, only the report is printed on standard output.
+    // Prints a remark. With --json, it prints nothing, because standard output then contains only the report.
     func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
     say(
       "1. A victim whose threads wait for work crashes (with Swift's own backtracer and core files off)."

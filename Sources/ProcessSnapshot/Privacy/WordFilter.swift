@@ -33,7 +33,7 @@ final class WordFilter: Sendable {
   func sanitized(_ word: UInt64) -> UInt64 { keeps(word) ? word : Self.replacement }
 
   private func keeps(_ word: UInt64) -> Bool {
-    // In a saved frame pointer, bit 60 marks the frame record of a Swift async function.
+    // In a saved frame pointer, bit 60 may be set to mark the frame record of a Swift async function.
     word < 4096 || places.contains(Address(word)) || places.contains(Address(word & ~(1 << 60)))
       || signedCode?.contains(Address(word & 0x0000_FFFF_FFFF_FFFF)) == true
       || words.contains(signedCode == nil ? word : word & 0x0000_FFFF_FFFF_FFFF)

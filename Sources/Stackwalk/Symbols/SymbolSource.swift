@@ -122,7 +122,8 @@ public final class SymbolSource {
     limit.forgetAll()
   }
 
-  /// A note on a module whose names or callers are missing or uncertain, or whose names were stored at conversion.
+  /// A note on a module: why names or callers of its functions are missing or uncertain, or that its names were stored
+  /// at conversion.
   ///
   /// The result is nil if there is nothing to note, or if the module was not needed.
   public func note(on module: ModuleSnapshot) -> String? {

@@ -163,8 +163,9 @@ final class UnwindProcess {
     "_start", "clone", "clone3", "__clone", "__clone3", "thread_start",
   ]
 
-  /// The name of the whole asynchronous function that contains an address; nil for a synchronous function, or if the
-  /// function's name is not known.
+  /// The linkage name of the asynchronous function that contains an address, without the suffix of the function's part.
+  ///
+  /// The result is nil for a synchronous function, or if the function's name is not known.
   func asyncFunction(_ address: Address) -> String? {
     asyncFunctions.value(at: address) {
       functionName(address).flatMap(AsyncFunctionName.whole)

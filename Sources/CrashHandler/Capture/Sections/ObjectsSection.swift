@@ -33,9 +33,9 @@ private struct ObjectWriter {
   private static var objectSize: Int { 64 }
   /// The size of an object's head: the metadata pointer, the reference count and, in an error, the error's type.
   private static var headSize: Int { 24 }
-  /// The size of a class's metadata up to and including its descriptor, and the size including words that may be
-  /// generic arguments.
+  /// The size of a class's metadata up to and including its descriptor.
   private static var classSize: Int { 48 }
+  /// The size of a class's metadata including the words after the descriptor that may be generic arguments.
   private static var argumentsSize: Int { 256 }
   /// The maximum number of bytes of all regions together; 2% of the dump's size so far if that is less.
   private static var byteLimit: UInt64 { 4096 }

@@ -47,7 +47,9 @@ extension ValueCell {
     }
   }
 
-  /// Makes a filled buffer the current value; releases the buffer if another thread has replaced the version.
+  /// Makes a filled buffer the current value.
+  ///
+  /// If another thread has replaced the value with the given version, the buffer is released instead.
   @_noLocks
   func show(_ index: Int, replacing version: UInt64?) -> CellResult {
     while true {
