@@ -192,7 +192,7 @@ enum HandlerInstaller {
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
     // This session has its own names, recovery points and writer. It shares the stack, tables and buffers with
-    // `capture`, so only one thread at a time may use the two.
+    // `capture`, so only one thread at a time may use this session or `capture`.
     let requested = try memory.session(
       sharing: capture,
       names: memory.names(of: files.lockedName, areNew: true))

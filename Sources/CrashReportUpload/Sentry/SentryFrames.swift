@@ -140,8 +140,8 @@ struct SentryFrames {
 
   /// The images in the order of their addresses.
   ///
-  /// If the event would be too large, it contains fewer images: at first only those with a frame of a thread in the
-  /// event.
+  /// If the event would be too large, it contains fewer images. The first images to be left out are those to which no
+  /// frame in the event belongs.
   var images: [SentryValue] {
     var used: Set<Int> = []
     for thread in report.threads.prefix(cuts.threads) {

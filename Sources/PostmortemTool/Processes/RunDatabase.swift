@@ -177,8 +177,8 @@ private struct UserChanger {
     "capsh": ["--user", "--uid"], "start-stop-daemon": ["-c", "--chuid"],
   ]
 
-  /// Returns nil if the command's first word is not such a program, or if the options of the command do not change
-  /// the user.
+  /// Returns nil if the command's first word is not a program that can change the user, or if the options of the
+  /// command do not change the user.
   init?(_ command: [String]) {
     guard let word = command.first?.split(separator: "/").last.map(String.init) else { return nil }
     let options = Self.byOption[word] ?? []

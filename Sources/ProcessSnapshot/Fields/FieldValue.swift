@@ -7,7 +7,7 @@ package protocol FieldValue: Sendable {
 
   func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter)
 
-  /// The kinds of value that the schema may declare for a key whose property has this type.
+  /// The kinds that the schema may declare for a key whose values have this type.
   static var kinds: IntermediateDumpKeyKinds { get }
   /// The number of bytes of a stored value; nil if the number can vary.
   static var storedSize: Int? { get }

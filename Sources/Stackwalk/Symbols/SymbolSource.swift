@@ -91,10 +91,10 @@ public final class SymbolSource {
   /// True if the limit of time or work has been reached; names may then be missing although the files contain them.
   package var isTimeOver: Bool { limit.isReached }
 
-  /// Prepares the source for another process, and keeps the open files.
+  /// Prepares the source for another process, and usually keeps the open files.
   ///
-  /// Without a time limit, the limit of work is reset too. In this case, the files are closed if the limit was reached
-  /// or most of the memory is taken.
+  /// If the source has no time limit, this call also resets the limit of work, and closes the files if that limit was
+  /// reached or most of the memory is taken.
   ///
   /// - Parameter stored: the symbols that are stored in the report of that process.
   public func begin(stored: StoredSymbols?) {

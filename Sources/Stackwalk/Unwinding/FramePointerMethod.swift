@@ -45,7 +45,7 @@ struct FrameRecord {
     returnAddress = process.codeAddress(target)
   }
 
-  /// Clears bit 60 of a frame pointer, which marks the frame record of an asynchronous Swift function.
+  /// Clears bit 60 of a frame pointer, which may be set to mark the frame record of an asynchronous Swift function.
   ///
   /// Source: LLVM, `SwiftAsyncFramePointerMode`.
   static func withoutMark(_ framePointer: Address) -> Address {

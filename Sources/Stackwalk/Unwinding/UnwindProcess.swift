@@ -199,7 +199,7 @@ final class UnwindProcess {
 
   /// The captured part of a stack after a part that was left out because of a size limit; nil if there is no such part.
   func partBehindGap(after address: Address) -> MemoryRegion? {
-    // The stack pointer may be right after the end of the lower part.
+    // The stack pointer may be right after the end of the captured part below the gap.
     let memory = snapshot.memory
     guard
       let part = memory.region(containing: address) ?? memory.region(containing: address &- 1),
@@ -216,8 +216,7 @@ final class UnwindProcess {
     return snapshot.mapping(containing: address)?.range
   }
 
-  /// The range from the start of the captured memory that contains an address to the end of the stack around the
-  /// address.
+  /// The stack around an address, from the start of the captured region that contains the address.
   ///
   /// The range includes a part of the stack that was left out because of a size limit. The range excludes other
   /// memory that follows the stack in a core file.

@@ -50,7 +50,7 @@ struct WordSanitizer {
 
   /// - Parameter mapping: set to the mapping that the word points into.
   private func keeps(_ word: UInt64, _ mapping: inout Mapping) -> Bool {
-    // Bit 60 marks the frame record of a Swift async function.
+    // In a saved frame pointer, bit 60 may be set to mark the frame record of a Swift async function.
     if isMapped(word & ~(1 &<< 60), &mapping) { return true }
     #if arch(arm64)
       return mappings.isExecutable(CodeAddress.of(word))
