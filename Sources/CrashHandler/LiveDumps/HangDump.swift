@@ -53,7 +53,7 @@ package struct HangDump: Sendable {
   /// Takes the dump.
   ///
   /// If the hung thread is known and running, a signal stops it. If the hung thread is not known, signals stop all
-  /// running threads. Waiting threads never get a signal.
+  /// running threads. A thread that is waiting when the handler reads its state gets no signal.
   ///
   /// - Throws: `CrashHandlerError`, for example if dumps of eight hangs in progress already exist.
   package init(taking description: Description) throws(CrashHandlerError) {

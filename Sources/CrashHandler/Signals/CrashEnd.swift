@@ -24,7 +24,8 @@ extension Capture {
     restoreAndReraise(call.signal, isForced: isForced)
   }
 
-  /// Restores the previous action of the signal, and makes the signal occur again with the original siginfo.
+  /// Restores the previous action of the signal, and makes the signal occur again, if possible with the original
+  /// siginfo.
   ///
   /// If `forcesDefaultAction` is true, the signal gets the default action instead of its previous one.
   ///

@@ -121,7 +121,7 @@ struct RunDatabase {
   /// Prints a message if this process is root, the command changed to another user before its end, and the database
   /// belongs to root.
   ///
-  /// That user cannot use the database.
+  /// In this case, the other user cannot use the database.
   func compare(with end: CommandEnd) {
     guard geteuid() == 0, let user = end.user, user != 0, Self.owner(of: path)?.number == 0 else {
       return
