@@ -19,7 +19,7 @@ enum ThreadStack {
     return result == 0 ? key : nil
   }()
 
-  /// The number of threads that got no alternate stack because memory or thread-local keys were used up.
+  /// The number of threads that got no alternate stack, for example because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
   /// The maximum number of rounds in which libc runs thread-local destructors, if destructors set keys again.

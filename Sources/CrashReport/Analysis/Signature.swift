@@ -4,10 +4,10 @@ internal import Stackwalk
 
 /// Makes one line of text by which crashes are grouped: crashes with the same cause usually have the same line.
 ///
-/// A signature consists of the signal and the names of the innermost calls of the program's own code. A signature
-/// contains no addresses, because they change with every run. A signature contains no line numbers, offsets, or numbers
-/// of closures and awaits, because they can change with every build. A signature does not depend on the thread or on
-/// inlining. `Docs/Reference/Signatures.md` describes the rules and their limits.
+/// A signature usually consists of the signal and the names of the innermost calls of the program's own code. A
+/// signature contains no addresses, because they change with every run. A signature contains no line numbers, offsets,
+/// or numbers of closures and awaits, because they can change with every build. A signature does not depend on the
+/// thread or on inlining. `Docs/Reference/Signatures.md` describes the rules and their limits.
 package struct Signature: Sendable {
   private static let frameCount = 3
   /// The maximum number of a recursion's functions that a signature names.

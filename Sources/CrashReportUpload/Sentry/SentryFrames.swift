@@ -138,7 +138,7 @@ struct SentryFrames {
 
   // MARK: - Images
 
-  /// The images in the order of their addresses.
+  /// The images that have a build ID, in the order of their addresses.
   ///
   /// If the event would be too large, it contains fewer images. The first images to be left out are those to which no
   /// frame in the event belongs.

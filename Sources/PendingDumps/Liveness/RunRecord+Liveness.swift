@@ -62,7 +62,8 @@ extension RunRecord {
 
 extension LivenessEvidence {
   private static let hour: Int64 = 3_600_000_000_000
-  /// The age limits in nanoseconds, for files of the asking program and for files of other programs.
+  /// The ages of a file, in nanoseconds, after which its owner counts as dead: for files of the asking program, and for
+  /// files of other programs.
   static let ownAgeLimit = 24 &* hour
   static let foreignAgeLimit = 60 &* 24 &* hour
 }

@@ -31,7 +31,7 @@ package struct RunEvidence: Sendable {
   package var residentMemory: UInt64?
   package var machineMemory: UInt64?
   package var availableMemory: UInt64?
-  /// The paths of the files on which the process held kernel locks.
+  /// The paths of at most eight files on which the process held kernel locks.
   package var lockedFiles: [String] = []
   /// The report ID of the hang that was in progress; nil if there was no hang.
   package var hangReport: ReportID?

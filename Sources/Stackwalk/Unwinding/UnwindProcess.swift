@@ -188,8 +188,8 @@ final class UnwindProcess {
   ///
   /// The limit protects against an attacker's dump, for example with many threads on one very large stack.
   ///
-  /// - Parameter units: the number of frames or scanned words; each takes well below a microsecond in a release
-  ///   build.
+  /// - Parameter units: the amount of work; a frame or a scanned word is one unit, which takes well below a
+  ///   microsecond in a release build.
   /// - Returns: false if fewer than `units` are left.
   func spend(_ units: Int) -> Bool {
     guard workLeft >= units else { return false }
