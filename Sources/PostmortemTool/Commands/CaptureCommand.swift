@@ -129,7 +129,7 @@ private struct QuietMoment {
   }
 }
 
-/// A process that is known to accept requests.
+/// A process that is known to accept dump requests.
 private struct RequestedProcess: ~Copyable {
   let database: String
   private let processID: Int32

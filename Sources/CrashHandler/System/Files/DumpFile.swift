@@ -117,7 +117,7 @@ extension Capture {
   /// The suffix is the only lock. If the rename fails, the dump keeps the suffix, but its end mark still shows that
   /// it is complete.
   ///
-  /// - Returns: false if the file keeps its name, or has the name that a converter gave it.
+  /// - Returns: true if `.locked` was removed from the name of the dump, or of the copy that replaces a removed dump.
   @_noLocks
   func finishDump() -> Bool {
     let result = takeLockAway()
