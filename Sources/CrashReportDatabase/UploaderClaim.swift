@@ -13,8 +13,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
   /// The ID that stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
-  /// The file's name while no uploader has the right to upload. The process ID in this name is 0, as in the name of a
-  /// dump whose claim was released.
+  /// The file's name while no uploader has the right to upload; its process ID is 0, as in the name of a released dump.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
   private let directory: Directory

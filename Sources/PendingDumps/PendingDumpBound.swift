@@ -55,8 +55,8 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the handler start that chose this report ID must list even a large directory. The last byte of the random
-  /// ID decides, so on average this is so for one start in `interval`.
+  /// True if the start of the handler that chose this random report ID must list even a large directory: one start in
+  /// `interval`.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the limits.

@@ -57,8 +57,8 @@ extension Capture {
 
   /// True if the file no longer has its name.
   ///
-  /// In this case, a converter assumed that this process was dead and renamed the file. The converter will remove the
-  /// file after creating a report.
+  /// Usually, a converter has then assumed that this process was dead, and has renamed the file. The converter will
+  /// remove the file after creating a report.
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     return unsafe session.files.dump.identity.isGone(
