@@ -100,7 +100,8 @@ extension Capture {
   /// Removes an incomplete dump, its run record and its FIFO.
   ///
   /// The dump is emptied first, because a process that has changed its user may be unable to remove a name from the
-  /// directory. An empty dump is never converted to a crash report.
+  /// directory. An empty dump is never converted to a crash report. If the program chose the dump's path, the dump is
+  /// only emptied.
   @_noLocks
   func discardDump() {
     let files = session.files
@@ -218,8 +219,8 @@ extension Capture {
     give(session.files.fifo.descriptor)
   }
 
-  /// Opens directories again if their descriptors were closed or reused; creates the pending directory again if it
-  /// was removed.
+  /// Opens directories again if their descriptors were closed or reused; creates the database's directory and the
+  /// pending directory again if they were removed.
   private func prepareDirectories() {
     guard mayMake(CallBit.files) else { return }
     if mayMake(CallBit.proc), !isSame(session.files.proc) {
