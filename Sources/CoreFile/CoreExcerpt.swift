@@ -2,8 +2,8 @@ internal import IntermediateDump
 package import ProcessSnapshot
 
 extension ProcessSnapshot {
-  /// The snapshot with only stacks, tasks, registered memory, and the memory at addresses in registers, as in a dump of
-  /// the handler.
+  /// The snapshot with only stacks, tasks, registered memory, and the memory around the fault address and around
+  /// addresses in registers, as in a dump of the handler.
   ///
   /// So a report does not become a second core file. The limits for stacks and registered memory ranges are the defaults
   /// of `CaptureLimits`. For each task, the excerpt keeps the task object and the slabs that hold the frames of the

@@ -7,9 +7,9 @@ package import Stackwalk
 /// The number of context switches of each thread of a process, counted before a dump of the process is requested.
 ///
 /// If a dump does not stop the threads, their system calls are read first, and the locks later. In between, a thread
-/// can get the lock that it waited for, and then seems to wait for itself. A thread that waits, and has had no context
-/// switch since this count, has waited all the time, so all facts about it describe the same moment. The kernel shows
-/// these counts to every user who sees the process, even if Yama restricts ptrace(2).
+/// can get the lock that it waited for, and then seems to wait for itself. If a waiting thread has had no context
+/// switch since the count, it has waited all the time. So all facts about this thread describe the same moment. The
+/// kernel shows these counts to every user who sees the process, even if Yama restricts ptrace(2).
 ///
 /// Source: proc_pid_status(5), State, voluntary_ctxt_switches and nonvoluntary_ctxt_switches. The kernel counts a
 /// context switch when a thread stops running, not when it starts (kernel/sched/core.c, `__schedule`).

@@ -13,8 +13,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
   /// The ID that stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
-  /// The file's name while no uploader has the right: its process ID is 0, as in the name of a dump whose claim was
-  /// released.
+  /// The file's name while no uploader has the right to upload; its process ID is 0, as in the name of a released dump.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
   private let directory: Directory
@@ -40,7 +39,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
       return nil
     }
     let host = HostIdentity.current()
-    // If the file has no usable date, its age counts from the time when an uploader asks for the right.
+    // If the file has no usable date, its age counts from the time when an uploader first asks for the right to upload.
     if date(of: status) == nil { FileDate.renew(current.description, in: directory.descriptor) }
     guard verdict(current, status, host).isDead,
       let mine = PendingDumpName(

@@ -295,7 +295,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
 
   /// The number that stands for the key in files.
   ///
-  /// The synthesized `rawValue` does not have the annotation for crash code (`@_noLocks`). In a debug build, the body
-  /// of `rawValue` is visible only in this file.
+  /// Crash code uses this property instead of `rawValue`, because the synthesized `rawValue` is not marked `@_noLocks`.
+  /// In a debug build, the body of `rawValue` is visible only in this file.
   public var code: UInt16 { @_noLocks get { rawValue } }
 }

@@ -1,6 +1,6 @@
 /// The classes of signals, for ordinary code; crash code reads the table with `SignalTable.word`.
 extension SignalTable {
-  /// A class of signals; the raw value is the letter of the class in a row.
+  /// A class of signals; the raw value is the letter that stands for the class in the table's rows.
   package enum Class: UInt8, CaseIterable, Sendable {
     /// A signal that an instruction raises.
     case fault = 0x66  // f

@@ -55,8 +55,8 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the start of the handler that chose this report ID lists even a large directory; the last byte of the
-  /// random ID decides.
+  /// True if the start of the handler that chose this random report ID must list even a large directory: one start in
+  /// `interval`.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the limits.

@@ -1,5 +1,5 @@
-// Includes all headers of this module. They declare every C function that crash code in Swift may call, and in
-// pm_program.h and pm_core_facts.h functions that crash code must not call.
+// Includes all headers of this module. They declare every C function that crash code in Swift may call. Crash code must
+// not call the functions in pm_program.h and pm_core_facts.h.
 #ifndef CSIGNALSAFE_H
 #define CSIGNALSAFE_H
 

@@ -51,8 +51,8 @@ public func withContext<Result: ~Copyable, Failure: Error>(
 /// }
 /// ```
 ///
-/// This function works like `withContext(_:_:operation:)` with one value. If there is not enough room for all values,
-/// long values are cut first, down to 32 bytes each, so that a long value does not displace others.
+/// This function works like `withContext(_:_:operation:)`, but sets several values. If there is not enough room for all
+/// values, long values are cut first, down to 32 bytes each, so that a long value does not displace others.
 ///
 /// - Parameters:
 ///   - values: names, at most 64 bytes each, and texts; of two values with the same name, the last one is used.

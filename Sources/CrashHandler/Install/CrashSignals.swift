@@ -91,7 +91,8 @@ struct CrashSignals {
     return 0
   }
 
-  /// The signals and the code of Swift's backtracer, if it is a previous handler.
+  /// The signals whose previous handler is Swift's backtracer, and the range of its code; all 0 if there is no such
+  /// signal.
   var backtracer: Shared.Backtracer {
     var backtraced: UInt64 = 0
     var found = (code: UInt64(0), size: UInt64(0))

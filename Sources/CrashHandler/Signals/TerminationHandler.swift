@@ -20,7 +20,7 @@ func pm_handle_termination(
   }
   if processID == 1 { return }
   // If a seccomp filter forbids rt_sigaction, the signal is not sent again, because this handler would receive it
-  // again.
+  // again. The process then exits with status 128 plus the signal's number.
   if SignalAction.set(signal, pm_signal_action()) {
     let isQueued =
       unsafe SignalInformation(information)?.queue(signal, for: pm_gettid(), of: processID) ?? false

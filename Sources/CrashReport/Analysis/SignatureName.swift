@@ -29,7 +29,7 @@ struct SignatureName: Sendable, Equatable {
     "property wrapper backing initializer of ", "static ",
   ]
 
-  /// True for the first function of a program or a thread; the name of such a function does not distinguish crashes.
+  /// True for the first function of a program; the name of such a function does not distinguish crashes.
   var isEntry: Bool {
     text == "main" || text == "async_Main" || text == "_start" || text.hasSuffix("_main")
       || text.hasSuffix(".main()") || text.hasSuffix(".$main()")

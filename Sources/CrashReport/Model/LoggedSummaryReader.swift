@@ -96,7 +96,7 @@ package struct LoggedSummaryReader {
   /// The index of the open summary to which a line of an origin belongs; nil if there is none.
   ///
   /// If no open summary has the same origin, the line may belong to a summary whose leading text changes from line to
-  /// line. For example, grep(1) adds line numbers.
+  /// line. For example, `grep -n` adds line numbers.
   private mutating func index(of origin: LogOrigin) -> Int? {
     if let index = open.firstIndex(where: { $0.origin == origin }) {
       open[index].isSteady = true

@@ -48,8 +48,8 @@ extension MemoryFault {
   var usedFreedMemory: (register: String?, Address)? {
     guard let fault = exception.address, let context = exception.context else { return nil }
     func isUsed(_ address: Address) -> Bool {
-      // Metadata has fields up to 64 bytes below its address. Except for classes with hundreds of methods, its fields end
-      // less than 4 KiB above.
+      // Metadata has fields up to 64 bytes below its address. Except for classes with hundreds of methods, its fields
+      // end less than 4 KiB above this address.
       guard let word = snapshot.memory.word(at: address),
         fault.value &- word &+ 64 < 64 + 4096
       else { return false }

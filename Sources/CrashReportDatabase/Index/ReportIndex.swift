@@ -22,7 +22,7 @@ package final class ReportIndex: Sendable {
   private static let maximumRecordSize = 16 << 10
   /// The maximum size of the file.
   ///
-  /// A longer file is not read but written again, because so many records must include many of deleted reports.
+  /// A longer file is not read but written again, without the records of deleted reports.
   private static let maximumFileSize = 1 << 34
 
   /// The position in the file of a record without its head.
@@ -182,7 +182,7 @@ extension ReportIndex {
     try? database.append(reports.flatMap { record(of: $0.key, $0.facts) }, to: fileName)
   }
 
-  /// Replaces the file by a file with these records; a failure is not an error.
+  /// Replaces the index file with a file of these records; a failure is ignored.
   package static func rewrite(
     _ reports: [(key: Key, facts: ReportFacts)], in database: borrowing Directory
   ) {

@@ -17,7 +17,7 @@ struct UploadForm: UploadContent {
     case file(UploadFile)
   }
 
-  /// The boundary has 122 random bits, so no content contains it.
+  /// The boundary has 122 random bits, so no content is likely to contain it.
   private let boundary = "---postmortem-\(ReportID())"
   private var parts: [(header: String, content: Content)] = []
   private let reportID: ReportID

@@ -82,7 +82,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Writes a property with bytes from memory that is known to be readable.
   ///
-  /// If other memory may be unreadable, first copy it with fault-tolerant code.
+  /// Before you write bytes from memory that may be unreadable, copy them with fault-tolerant code.
   ///
   /// - Returns: false if the property was left out because an earlier write failed, the limit is reached, or the
   ///   property does not fit into the buffer.

@@ -61,7 +61,7 @@ extension MinidumpDecoder {
       return
     }
     var exception = ExceptionSnapshot(threadID: UInt32(truncatingIfNeeded: id))
-    // The kind of the dump request is only in this package's own stream, so it stays nil here.
+    // Only this package's own stream contains the kind of the dump request, so the kind stays nil here.
     if isLinux, number == UInt64(UInt32.max) { snapshot.request = DumpRequest() }
     if isLinux {
       takeSignal(number, code: UInt32(truncatingIfNeeded: code), address: address, to: &exception)

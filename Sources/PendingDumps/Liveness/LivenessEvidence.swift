@@ -43,7 +43,7 @@ package struct LivenessEvidence: Sendable {
   package var fifo: FIFOProbe
   /// Whether the kernel grants a lease on the owner's run record; `.unknown` if the owner does not map the record.
   ///
-  /// A converter has no run record: `.granted` if its claim names a FIFO, otherwise `.unknown`.
+  /// For a converter, which has no run record, the value is `.granted` if its claim names a FIFO, otherwise `.unknown`.
   package var lease: RecordLease
   /// True if only this machine writes to the file system.
   package var isLocalFileSystem: Bool

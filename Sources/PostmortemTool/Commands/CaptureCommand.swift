@@ -129,7 +129,7 @@ private struct QuietMoment {
   }
 }
 
-/// A process that is known to accept requests.
+/// A process that is known to accept dump requests.
 private struct RequestedProcess: ~Copyable {
   let database: String
   private let processID: Int32
@@ -241,8 +241,8 @@ private struct RequestedProcess: ~Copyable {
     return thread.threadID
   }
 
-  /// A thread that does not wait for the signal: the first one that is known to have room for the signal's frame or,
-  /// without such a thread, the first one that likely has room.
+  /// A thread that does not wait for the signal: the first one that is known to have room for the signal's frame or, if
+  /// there is none, the first one that likely has room.
   ///
   /// If this tool cannot read the process's memory, it does not check for room.
   private func chosen(among threads: [ThreadSignals]) -> ThreadSignals? {

@@ -70,8 +70,8 @@ struct ListedReport {
   /// index.
   ///
   /// - Parameters:
-  ///   - needsNames: true to also read reports whose facts were stored before the search for function names was
-  ///     complete.
+  ///   - needsNames: true to read a report again if the index has its facts from a search for function names that ran
+  ///     out of time.
   ///   - symbolDirectories: as for `show`; with a directory, the index is neither used nor changed.
   ///   - needsProcesses: true to read process IDs and executables from the index too.
   ///   - isStoring: false to leave the index as it is.

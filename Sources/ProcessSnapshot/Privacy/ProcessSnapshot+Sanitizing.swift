@@ -6,14 +6,14 @@ extension ProcessSnapshot {
   /// `ReportPrivacy.sanitized` describes what is removed.
   ///
   /// Stack walks find the same frames before and after this call. A second call changes nothing. Words of stacks are
-  /// replaced only when the memory is read later.
+  /// not replaced in this call, but when the memory is read.
   ///
   /// - Parameters:
   ///   - words: words that are kept, no matter where they point.
   ///   - keepsObjects: true to keep the addresses, the reference counts and the metadata of the objects to which the
   ///     crashed thread's registers and the top of its stack point.
   package mutating func sanitize(keeping words: [Address] = [], keepsObjects: Bool = true) {
-    // `lastThrow` searches words of the stack that are replaced below, so it is used first.
+    // The filter below replaces words of the stack that `lastThrow` searches, so `lastThrow` is used first.
     recordedThrows = lastThrow.map { [$0] } ?? []
     let stacks = stackMemory
     let tasks = taskMemory(outside: stacks)

@@ -37,7 +37,8 @@ extension OpenDescriptor {
       .flag(.descriptorIsDeleted, \.isDeleted),
     ])
 
-  /// Removes the path, for privacy; a descriptor without a path keeps the kernel's text.
+  /// Removes the path, for privacy; a descriptor that never has a path keeps the kernel's text, such as
+  /// `socket:[4711]`.
   mutating func leaveOutPath() {
     if let kind, kind.hasKernelsName { return }
     path = nil

@@ -28,7 +28,8 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var niceValue: Int32?
   /// The CPU time in nanoseconds that the thread had used in user mode and in the kernel.
   ///
-  /// The time is known only for the thread that wrote the dump.
+  /// The time is known only for the thread that wrote the dump or, in the snapshot of a core file, for the thread that
+  /// crashed.
   public var processorTime: UInt64?
   /// The system call in which the thread was blocked, in the format of proc_pid_syscall(5).
   ///

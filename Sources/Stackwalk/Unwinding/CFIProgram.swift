@@ -107,8 +107,8 @@ struct CFIProgram {
       guard let last = remembered.popLast() else { return false }
       row = last
       return true
-    // DW_CFA_AARCH64_negate_ra_state and its variant with the PC are ignored, because the walker always removes
-    // signatures.
+    // DW_CFA_AARCH64_negate_ra_state and its variant with the PC are ignored, because the stack walk always removes
+    // pointer signatures.
     case 0x2D, 0x2C: return true
     // DW_CFA_GNU_args_size is skipped, because only landing pads need it.
     case 0x2E: return cursor.readULEB() != nil

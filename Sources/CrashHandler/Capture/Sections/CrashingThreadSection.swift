@@ -10,8 +10,9 @@ internal import IntermediateDump
 func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.capturesItself else { return }
-  // The sanitizer needs the mappings to recognize addresses, so the mappings are read here, and again after the
-  // threads are stopped. Reading the mappings may take a long time, so the exception is written to the file first.
+  // The code that removes secrets needs the mappings to recognize addresses, so the mappings are read here, and again
+  // after the threads are stopped. Reading the mappings may take a long time, so the exception is written to the file
+  // first.
   if capture.installed.isSanitized {
     capture.flush()
     unsafe pm_read_mappings(argument)

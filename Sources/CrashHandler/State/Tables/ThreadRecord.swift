@@ -7,8 +7,8 @@ internal import CSignalSafe
 struct ThreadRecord {
   /// Whether the thread was sent a stop signal, and whether it has stopped.
   enum Status: UInt32 {
-    /// The thread was found, but no signal was sent to it, because it blocks every signal that could stop it, or must
-    /// not be stopped.
+    /// The thread was found, but no signal was sent to it: not yet, or because it blocks every signal that could stop
+    /// it, or because it must not be stopped.
     case running = 0
     /// The thread was sent a stop signal.
     case signalled = 1
@@ -54,9 +54,9 @@ struct ThreadRecord {
     var blockedSignals: UInt64 = 0
     /// The thread's state letter as in proc(5), read before the thread was sent a signal; 0 if unknown.
     var stateLetter: UInt8 = 0
-    /// True for a thread that the kernel created for io_uring.
+    /// True for a thread whose name begins with "iou-", as do the threads that the kernel creates for io_uring.
     ///
-    /// Such a thread runs no code of the program, and always blocks all signals except SIGKILL and SIGSTOP.
+    /// A thread of io_uring runs no code of the program, and always blocks all signals except SIGKILL and SIGSTOP.
     var isKernelWorker = false
     fileprivate var nameLength: UInt8 = 0
     fileprivate var systemCallLength: UInt8 = 0

@@ -57,8 +57,8 @@ extension Capture {
 
   /// True if the file no longer has its name.
   ///
-  /// In this case, a converter assumed that this process was dead and renamed the file. The converter will remove the
-  /// file after creating a report.
+  /// Usually, a converter has then assumed that this process was dead, and has renamed the file. The converter will
+  /// remove the file after creating a report.
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     return unsafe session.files.dump.identity.isGone(
@@ -100,7 +100,8 @@ extension Capture {
   /// Removes an incomplete dump, its run record and its FIFO.
   ///
   /// The dump is emptied first, because a process that has changed its user may be unable to remove a name from the
-  /// directory. An empty dump is never converted to a crash report.
+  /// directory. An empty dump is never converted to a crash report. If the program chose the dump's path, the dump is
+  /// only emptied.
   @_noLocks
   func discardDump() {
     let files = session.files
@@ -117,7 +118,7 @@ extension Capture {
   /// The suffix is the only lock. If the rename fails, the dump keeps the suffix, but its end mark still shows that
   /// it is complete.
   ///
-  /// - Returns: false if the file keeps its name, or has the name that a converter gave it.
+  /// - Returns: true if `.locked` was removed from the name of the dump, or of the copy that replaces a removed dump.
   @_noLocks
   func finishDump() -> Bool {
     let result = takeLockAway()
@@ -218,8 +219,8 @@ extension Capture {
     give(session.files.fifo.descriptor)
   }
 
-  /// Opens directories again if their descriptors were closed or reused; creates the pending directory again if it
-  /// was removed.
+  /// Opens directories again if their descriptors were closed or reused; creates the database's directory and the
+  /// pending directory again if they were removed.
   private func prepareDirectories() {
     guard mayMake(CallBit.files) else { return }
     if mayMake(CallBit.proc), !isSame(session.files.proc) {
