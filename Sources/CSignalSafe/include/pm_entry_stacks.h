@@ -45,10 +45,10 @@ void pm_run_termination_entry(int signal, void *_Nullable information, void *_Nu
     __attribute__((visibility("hidden")));
 
 // Each of these functions returns the function to install as the signal's handler. The installed function gives
-// `handler` enough stack, with the right alignment. There is one function each for crashes, for stopping threads, for
-// the watchdog's timer (whose signal any thread may get), and for signals that ask the process to end. If all entry
-// stacks are in use, or before pm_set_entry_stacks, the handler runs on the stack on which it was entered. Crash code
-// must not call these functions.
+// `handler` enough stack, with the right alignment. The four functions are for crashes, for stopping threads, for the
+// watchdog's timer (whose signal any thread may get), and for signals that ask the process to end. If all entry stacks
+// are in use, or before pm_set_entry_stacks, the handler runs on the stack on which it was entered. Crash code must not
+// call these functions.
 pm_crash_handler _Nonnull pm_crash_entry(pm_crash_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_stop_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler);

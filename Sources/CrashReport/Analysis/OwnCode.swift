@@ -201,8 +201,8 @@ package struct OwnCode: Sendable {
 
   /// The innermost call without a name.
   ///
-  /// If the stack has no names at all, calls in all modules count. If the stack has any names, only calls in the
-  /// program's own modules count.
+  /// If no call on the stack has a name, the call can be in any module. Otherwise, it is in one of the program's own
+  /// modules.
   func nameless(in frames: [StackFrame]) -> StackFrame? {
     // After a jump to an invalid address, the innermost frame is in no module, so frames without a module are
     // skipped.

@@ -60,7 +60,7 @@ struct ProcessExamination {
     title = "process \(process.threadID) (\(process.name))"
   }
 
-  /// The lines: the answer first, then the problems, then the notes.
+  /// The lines of the command's output: the first has the answer, the others the further problems and the notes.
   private var lines: [String] {
     isHealthy
       ? ["OK: \(title): \(headline)"] + notes.map { "note: \($0)" }
@@ -75,7 +75,7 @@ struct ProcessExamination {
       notes: notes)
   }
 
-  /// The lines as text for people.
+  /// The lines of the command's output, with colors if `usesColor` is true.
   func text(usesColor: Bool) -> [String] {
     lines.map { line in
       let line = line.escapedForMessage
