@@ -55,7 +55,7 @@ struct ProcessExamination {
       + file.path.parent.parent
   }
 
-  /// Stores the process's name for the first line.
+  /// Stores the process's ID and name for the first line of the output.
   private mutating func name(_ process: ThreadSignals) {
     title = "process \(process.threadID) (\(process.name))"
   }
