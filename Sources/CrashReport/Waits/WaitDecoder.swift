@@ -84,8 +84,8 @@ struct WaitDecoder {
       hold(LockWords.Owner(id: queue.owner, hasWaiter: true))
     case .thread:
       guard let ended = words.value(0), ended != 0 else { break }
-      // The word is in the control block of the awaited thread. The address of the block is known only if the handler
-      // stopped that thread.
+      // The futex word is in the control block of the awaited thread. The address of the block is known only if the
+      // handler stopped that thread.
       let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
       let above = pointer.map { call.word.wrappedDistance(above: $0) }
       let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? threads.contains(ended)
