@@ -59,8 +59,8 @@ pm_signal_handler _Nonnull pm_termination_entry(pm_signal_handler _Nonnull handl
 // Crash code must not call this function.
 void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 
-// Sets the address range of the handler's code. If this code repeatedly cannot be read in a crash, the resulting
-// fault ends the process. Crash code must not call this function.
+// Sets the address range of the handler's code. If instruction fetches in this range fault too often in a crash, the
+// next such fault ends the process. Crash code must not call this function.
 void pm_set_handler_code(uint64_t start, uint64_t end);
 
 // Frees all entry stacks except the caller's; called in a forked child, where the other threads do not exist.
