@@ -45,10 +45,10 @@ void pm_run_termination_entry(int signal, void *_Nullable information, void *_Nu
     __attribute__((visibility("hidden")));
 
 // Each of these functions returns the function to install as the signal's handler. The installed function gives
-// `handler` enough stack, with the right alignment. There is one function each for crashes, for stopping threads, for
-// the watchdog's timer (whose signal any thread may get), and for signals that ask the process to end. If all entry
-// stacks are in use, or before pm_set_entry_stacks, the handler runs on the stack on which it was entered. Crash code
-// must not call these functions.
+// `handler` enough stack, with the right alignment. The four functions are for crashes, for stopping threads, for the
+// watchdog's timer (whose signal any thread may get), and for signals that ask the process to end. If all entry stacks
+// are in use, or before pm_set_entry_stacks, the handler runs on the stack on which it was entered. Crash code must not
+// call these functions.
 pm_crash_handler _Nonnull pm_crash_entry(pm_crash_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_stop_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler);
@@ -59,16 +59,15 @@ pm_signal_handler _Nonnull pm_termination_entry(pm_signal_handler _Nonnull handl
 // Crash code must not call this function.
 void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 
-// Sets the address range of the handler's code. If this code repeatedly cannot be read in a crash, the resulting
-// fault ends the process. Crash code must not call this function.
+// Sets the address range of the handler's code. If instruction fetches in this range fault too often in a crash, the
+// next such fault ends the process. Crash code must not call this function.
 void pm_set_handler_code(uint64_t start, uint64_t end);
 
 // Frees all entry stacks except the caller's; called in a forked child, where the other threads do not exist.
 PM_CRASH_TIME void pm_forget_entry_stacks(void);
 
-// Returns the stack pointer to use for calling code outside the handler, on the stack on which the signal arrived;
-// NULL if the caller already runs on that stack. The called code may leave through siglongjmp, and other handlers may
-// interrupt it.
+// Returns a stack pointer on the stack on which the signal arrived, for calling code outside the handler; NULL if the
+// caller already runs on that stack. The called code may leave through siglongjmp, and other handlers may interrupt it.
 PM_CRASH_TIME void *_Nullable pm_stack_of_signal(void);
 
 #endif

@@ -50,8 +50,8 @@ pm_transfer *_Nullable pm_transfer_make(uint64_t blocked);
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);
 
 // Posts bytes from the start of a file to a URL, and waits for the response; redirects are not followed. `sent` is
-// called with the number of bytes sent so far. Times are in milliseconds. The result's memory is valid as long as the
-// transfer exists.
+// called with the number of bytes sent so far. `idle` is the maximum time without progress, and `most` the maximum time
+// of the transfer, both in milliseconds. The result's memory is valid as long as the transfer exists.
 pm_transfer_answer pm_transfer_run(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int body, int64_t size, int64_t idle, int64_t most,
     void (*_Nonnull sent)(void *_Nullable context, int64_t bytes), void *_Nullable context);

@@ -54,7 +54,8 @@ struct PendingDumpFiles: ~Copyable {
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
     do throws(CrashReportDatabaseError) {
-      // A process that converts dumps opens the database by the same rules. Here, missing directories are created.
+      // `DatabaseDirectory` resolves the path by the rules that converters use too. Here, it also creates missing
+      // directories.
       let given = try DatabaseDirectory.absolute(path)
       let database = try DatabaseDirectory.openPlace(given, creating: true)
       let directory = try database.subdirectory(PendingDumpName.directory, create: true)

@@ -32,7 +32,7 @@ extension HangDumps {
     _ = unsafe pm_pwrite(dump.descriptor, &value, 8, offset)
   }
 
-  /// Marks the dump for removal when the process calls exit or `_exit`.
+  /// Marks the dump, so that it is removed when the process calls exit or `_exit`.
   func expectExit(_ index: Int) { _ = word(index).exchange(expected: 2, desired: 3) }
 
   private func copyName(

@@ -11,8 +11,10 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on any thread. Source: rt_sigqueueinfo(2).
 extension Capture {
-  /// Blocks the signal and sends it again; returns false if the signal is a crash or the thread did not ask to block
-  /// it.
+  /// Blocks the signal and sends it again; returns true if the signal was sent.
+  ///
+  /// A fault, a signal that the thread did not ask to block, and a SIGABRT that abort() may have raised are not sent
+  /// again.
   @_noLocks
   func requeueIfBlocked(_ signal: DeliveredSignal) -> Bool {
     let number = signal.number

@@ -8,9 +8,9 @@ internal import CSignalSafe
 /// ten times `CaptureLimits.time` or more in clock time (`WatchdogTime`).
 ///
 /// While Swift's backtracer runs, a thread that has crashed waits without a limit, because the backtracer has no limit
-/// without this handler either. Once the process has begun to end, a waiting thread never continues, because its own
-/// signal would end the process instead. If the process still exists after the maximum time, the waiting thread ends it
-/// with the signal that the dump names.
+/// without this handler either. Once the process has begun to end, a waiting thread never continues. If it did, the
+/// process could end by that thread's signal instead of the signal that the dump names. If the process still exists
+/// after the maximum time, the waiting thread ends it with the signal that the dump names.
 ///
 /// RUNS-DURING-CRASH.
 @safe

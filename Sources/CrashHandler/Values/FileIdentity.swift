@@ -9,7 +9,7 @@ struct FileIdentity {
 
   /// Reads the identity of an open file.
   ///
-  /// If the file's status cannot be read, no file has the resulting identity.
+  /// If the file's status cannot be read, the result is an identity that no file has.
   @_noLocks
   init(of descriptor: Int32) {
     var status = pm_file_status()

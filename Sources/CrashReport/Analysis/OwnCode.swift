@@ -7,9 +7,9 @@ internal import Synchronization
 ///
 /// If debug information shows that a frame's source file belongs to a dependency, to Swift or to the system, the frame
 /// is not in the program's own code. For any other frame, the names of the frame's module and function decide. The
-/// program's own modules are the executable and the libraries in its directory or below. Swift code in any other
-/// library, except the libraries of Swift and the system, also counts as the program's own, wherever the library is
-/// installed.
+/// program's own modules are the executable and the libraries in its directory or below, unless several programs share
+/// this directory (`/usr/bin/`). Swift code in any other library, except the libraries of Swift and the system, also
+/// counts as the program's own, wherever the library is installed.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// For each module index, true if the module is one of the program's own.
@@ -201,8 +201,8 @@ package struct OwnCode: Sendable {
 
   /// The innermost call without a name.
   ///
-  /// If the stack has no names at all, calls in all modules count. If the stack has any names, only calls in the
-  /// program's own modules count.
+  /// If no call on the stack has a name, the call can be in any module. Otherwise, it is in one of the program's own
+  /// modules.
   func nameless(in frames: [StackFrame]) -> StackFrame? {
     // After a jump to an invalid address, the innermost frame is in no module, so frames without a module are
     // skipped.

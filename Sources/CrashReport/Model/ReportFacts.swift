@@ -6,7 +6,8 @@ internal import ProcessSnapshot
 // a label.
 
 extension MapFields {
-  /// Returns the facts that belong to a place in the report, each with its value; nil for an unknown value.
+  /// Returns the facts that the report shows in one of its parts (`place`), each with its value; nil for an unknown
+  /// value.
   func facts(
     of value: Value, in place: ReportFact.Place
   ) -> [(fact: ReportFact, value: ShownValue?)] {
@@ -59,7 +60,8 @@ extension ShownValue: JSONValue {
 }
 
 extension JSONObject {
-  /// Creates an object with the facts of a value that belong to a place in the report, and with other members.
+  /// Creates an object with the facts of a value that the report shows in one of its parts (`place`), and with other
+  /// members.
   init<Value>(
     _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
     _ others: JSONObject = [:]

@@ -3,8 +3,8 @@ internal import Stackwalk
 
 /// Decides which object a thread waits for, from the waiting functions and the memory of the lock.
 ///
-/// If the lock's memory does not match a rule exactly, the wait has no owner, because a wrong owner costs the reader
-/// more time than no owner.
+/// If the lock's memory does not match a rule exactly, the report names no owner, because a wrong owner costs the
+/// reader more time than no owner.
 struct WaitDecoder {
   let snapshot: ProcessSnapshot
   let ownCode: OwnCode
@@ -44,7 +44,7 @@ struct WaitDecoder {
   /// The innermost call of the program's own code that is not a method of a lock; this call shows the reader which lock
   /// the thread waits for.
   ///
-  /// If all such calls are methods of locks, the innermost one is used.
+  /// If all calls of the program's own code are methods of locks, the innermost one is used.
   func place(in frames: [StackFrame]) -> String? {
     let rest = frames.drop { !ownCode.contains($0) || Self.isLock($0) }
     return ownCode.place(in: Array(rest)) ?? ownCode.place(in: frames)
@@ -84,8 +84,8 @@ struct WaitDecoder {
       hold(LockWords.Owner(id: queue.owner, hasWaiter: true))
     case .thread:
       guard let ended = words.value(0), ended != 0 else { break }
-      // The word is in the control block of the awaited thread. The address of the block is known only if the handler
-      // stopped that thread.
+      // The futex word is in the control block of the awaited thread. The address of the block is known only if the
+      // handler stopped that thread.
       let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
       let above = pointer.map { call.word.wrappedDistance(above: $0) }
       let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? threads.contains(ended)

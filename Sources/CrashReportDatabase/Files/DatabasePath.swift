@@ -24,7 +24,7 @@ enum DatabasePath {
 }
 
 extension Directory {
-  /// Opens the directory that contains the reports in a state.
+  /// Opens the directory that contains the reports with a given state.
   package func subdirectory(
     _ state: StoredReport.State, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {

@@ -107,7 +107,7 @@ package enum SystemFile {
       let piece = piece(of: descriptor, size: recordSize, isOneRecord: true), !piece.isEmpty
     {
       if text.isEmpty { text = piece } else { text += piece }
-      // The last line may be cut in the middle of its number.
+      // The last line may be cut in the middle of its number, so it is not searched yet.
       let whole = text[...(text.lastIndex(of: UInt8(ascii: "\n")) ?? 0)]
       if let number = number(name, inBytes: whole) { return number }
     }

@@ -69,8 +69,9 @@ package struct HostIdentity: Sendable, Equatable {
   ///
   /// The place is 0 if the boot, the PID namespace or the start time of this process is not known.
   ///
-  /// The digest is a 32-bit FNV-1a hash, so two places have the same digest with a probability of 1 in 4 billion. A
-  /// live converter can then look dead, but the database still keeps only one report of the dump.
+  /// The digest is a 32-bit FNV-1a hash, so two places have the same digest with a probability of 1 in 4 billion. If
+  /// they do, a live converter in the other place can look dead, but the database still keeps only one report of the
+  /// dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")

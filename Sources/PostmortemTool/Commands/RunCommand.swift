@@ -111,7 +111,7 @@ enum RunCommand: Subcommand {
 
 /// Uploads pending reports after the program's end; errors are printed, but do not change the exit status.
 private struct UploadAfterRun {
-  /// The time limit in seconds for the whole upload, so that it does not delay the end of a container longer.
+  /// The time limit in seconds for the whole upload, which delays the end of a container.
   private static let patience = 30
 
   private let target: UploadTarget

@@ -3,7 +3,8 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 
 extension ProcessedDump {
-  /// A dump's result as one line: the outcome with cause and place, and the command that shows the report.
+  /// A dump's result as one line: the outcome with cause and place and, if there is a report, the command that shows
+  /// it.
   func line(database: String) -> String {
     switch outcome.kind {
     case .complete, .torn, .ended:

@@ -54,7 +54,7 @@ struct ReportSelection {
 
   /// Finds the report or dump that a word means; nil if there is none.
   ///
-  /// - Parameter word: the word; nil or "latest" for the newest crash.
+  /// - Parameter word: an operand of the command line; nil or "latest" for the newest crash.
   /// - Throws: `ToolError` if the word means more than one report or dump.
   func find(_ word: String?) throws -> Candidate? {
     let word = word == "latest" ? nil : word

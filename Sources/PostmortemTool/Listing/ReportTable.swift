@@ -204,7 +204,7 @@ enum CrashWords {
 }
 
 extension ListedReport {
-  /// The program with its version.
+  /// The program's name and version; "-" if neither is known.
   var programText: String {
     let words = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
     return words.isEmpty ? "-" : words.escapedForMessage

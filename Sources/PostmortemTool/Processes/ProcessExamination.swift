@@ -55,12 +55,12 @@ struct ProcessExamination {
       + file.path.parent.parent
   }
 
-  /// Stores the process's name for the first line.
+  /// Stores the process's ID and name for the first line of the output.
   private mutating func name(_ process: ThreadSignals) {
     title = "process \(process.threadID) (\(process.name))"
   }
 
-  /// The lines: the answer first, then the problems, then the notes.
+  /// The lines of the command's output: the first has the answer, the others the further problems and the notes.
   private var lines: [String] {
     isHealthy
       ? ["OK: \(title): \(headline)"] + notes.map { "note: \($0)" }
@@ -75,7 +75,7 @@ struct ProcessExamination {
       notes: notes)
   }
 
-  /// The lines as text for people.
+  /// The lines of the command's output, with colors if `usesColor` is true.
   func text(usesColor: Bool) -> [String] {
     lines.map { line in
       let line = line.escapedForMessage

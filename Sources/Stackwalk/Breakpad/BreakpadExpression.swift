@@ -5,7 +5,7 @@
 ///
 /// Source: Breakpad's docs/symbol_files.md ("STACK CFI records"), processor/postfix_evaluator.h; DWARF 5, 2.5.1.
 struct BreakpadExpression {
-  /// The maximum number of bytes of an expression; compilers do not write longer ones.
+  /// The maximum number of bytes of an expression; compilers usually write much shorter ones.
   private static let maximumLength = 512
   private static let maximumDepth = 16
 

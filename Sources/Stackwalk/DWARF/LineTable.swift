@@ -33,7 +33,9 @@ final class LineTable {
   /// Finds the last row at or below an address; nil outside all sequences.
   func row(at address: Address) -> Row? { index(at: address).map { rows[$0.index] } }
 
-  /// Finds the last row with a line at or below an address; rows without a line are skipped only down to `start`.
+  /// Finds the last row at or below an address.
+  ///
+  /// If this row has no line, the function finds the last earlier row with a line, but none below `start`.
   ///
   /// Source: gdb/dwarf2/line-program.c, `lnp_state_machine::record_line`, which also skips rows without a line.
   func lineRow(at address: Address, from start: Address) -> Row? {

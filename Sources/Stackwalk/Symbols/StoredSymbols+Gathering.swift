@@ -62,7 +62,8 @@ extension StoredSymbols {
     return symbols.functions.isEmpty ? nil : symbols
   }
 
-  /// Keeps one copy of the functions at each address; a recursion has added a copy for each of its frames.
+  /// Removes repeated functions of an address. In a recursion, several frames have the same address, and each of them
+  /// has added the address's functions.
   private mutating func removeRepetitions() {
     for (address, functions) in functions {
       if let end = functions.firstIndex(where: { !$0.isInlined }), end + 1 < functions.count {

@@ -45,7 +45,8 @@ struct ThreadWriter {
     return index > first ? index : first &+ 1
   }
 
-  /// Returns false if the thread has a known stack that `stage` has no room for, or that is not entirely in memory.
+  /// Adds the thread's stack to `stage`, if the stack is known; returns false if `stage` has no room for the stack, or
+  /// if the stack is not entirely in memory.
   private func addStack(of record: ThreadRecord, limit: Int) -> Bool {
     guard record.status.isStill, let context = record.fields.context else { return true }
     return stacks.add(

@@ -82,7 +82,7 @@ struct MappingTable {
     @_noLocks get { unsafe Scratch(text + textCount, size: textCapacity &- textCount) }
   }
 
-  /// The text as the kernel returned it.
+  /// The text of the maps file, as the kernel returned it.
   var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
 
   /// Finds the mappings in the lines of the text; mappings for which the table has no room are left out.

@@ -115,7 +115,7 @@ struct ResidentPages {
     memory.setWord(offset, 0)
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {
-      // If the kernel refuses the read, the pages' states are unknown. Addresses beyond the end of the page map never
+      // If the kernel refuses the read, all pages count as present. Addresses beyond the end of the page map never
       // belong to a program.
       let isHere =
         result < 0

@@ -69,7 +69,8 @@ extension Capture {
       run.startTime = line.startTime
       run.stackStart = line.stackStart
     }
-    // A forked child can be the first process of a PID namespace that its parent created.
+    // A forked child can be the first process of a PID namespace that its parent created, so its namespaces are read
+    // again.
     run.processNamespace = namespaceNumber(
       "thread-self/ns/pid", otherwise: parent.processNamespace)
     run.timeNamespace = namespaceNumber("thread-self/ns/time", otherwise: parent.timeNamespace)
