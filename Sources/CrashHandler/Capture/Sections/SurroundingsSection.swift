@@ -52,7 +52,7 @@ extension Capture {
 
   /// Writes the path, outside the container, of a file that the container's runtime has mounted.
   ///
-  /// This path contains the container's ID.
+  /// With Docker and Podman, this path contains the container's ID.
   private func writeContainerMount() {
     let text = session.scratch.firstHalf
     let count = unsafe proc.readList(
