@@ -3,7 +3,7 @@ package struct TaskCollection {
   /// The maximum number of tasks that are kept.
   package static let taskLimit = 1 << 18
 
-  /// The maximum number of tasks in cycles whose records are kept in any case.
+  /// The maximum number of tasks in cycles whose records are kept even beyond the limits of groups.
   private static let cycleLimit = 256
 
   /// The maximum number of tasks in each group whose unit of work is kept.
