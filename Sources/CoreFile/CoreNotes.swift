@@ -11,7 +11,7 @@ struct CoreNotes {
       case floatingPoint = 2
       case process = 3
       case auxiliaryVector = 6
-      /// The number is "SIGI" as text.
+      /// The bytes of this number are the text "SIGI".
       case signalInformation = 0x5349_4749
       /// The bytes of this number are the text "FILE".
       case files = 0x4649_4C45

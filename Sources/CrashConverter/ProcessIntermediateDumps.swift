@@ -34,9 +34,9 @@ internal import PendingDumps
 ///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
 ///     dumps. Other converters may take some of these dumps.
 /// - Returns: the results, in the order of processing. A dump that is left for another call has a result with the
-///   reason: its owner may still write to it, or another converter works on it. Some dumps have no result, for example
-///   a dump that `limit` leaves out, a dump that another converter takes first, or an empty file from which no report
-///   is made.
+///   reason, for example that its owner may still write to it, or that another converter works on it. Some dumps have
+///   no result, for example a dump that `limit` leaves out, a dump that another converter takes first, or an empty file
+///   from which no report is made.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
