@@ -81,7 +81,8 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the first `descriptorLimit` open descriptors, and the number of all open descriptors.
+  /// Writes the first `descriptorLimit` open descriptors, and the number of all open descriptors, which are counted up
+  /// to 65,536.
   private func writeDescriptors() {
     let directory = proc.open(named: "thread-self/fd", directory: true)
     session.counts.set(.descriptors, isShown: directory >= 0)
