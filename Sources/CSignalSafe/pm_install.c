@@ -222,7 +222,7 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
   const uint32_t *table = NULL;
   const ElfW(Sym) *symbols = NULL;
   for (; entry && entry->d_tag != DT_NULL; entry++) {
-    // The dynamic linker has made these addresses absolute, except if the section is read-only.
+    // The dynamic linker has made the addresses in the dynamic section absolute, unless the section is read-only.
     ElfW(Addr) place = entry->d_un.d_ptr + (entry->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr : 0);
     if (entry->d_tag == DT_GNU_HASH) table = (const uint32_t *)place;
     if (entry->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)place;

@@ -74,7 +74,7 @@ struct Core {
   /// A fixed ID, from which the report IDs of core files are derived; no report has this ID itself.
   private static let family = ReportID("c02ef11e-0000-4000-8000-000000000000")
 
-  /// The intermediate dump; nil if it would be larger than 256 MiB.
+  /// The intermediate dump; nil if it is too large for `IntermediateDumpEncoding`.
   var dump: [UInt8]? {
     let hint = 1 << 16 + process.threads.count * 2048 + mappings.text.count
     let encoded = IntermediateDumpEncoding.encode(sizeHint: hint) { writer in

@@ -11,9 +11,9 @@ struct CoreNotes {
       case floatingPoint = 2
       case process = 3
       case auxiliaryVector = 6
-      /// The number is "SIGI" as text.
+      /// The bytes of this number are the text "SIGI".
       case signalInformation = 0x5349_4749
-      /// The number is "FILE" as text.
+      /// The bytes of this number are the text "FILE".
       case files = 0x4649_4C45
       case extendedState = 0x202
       case armThreadPointer = 0x401

@@ -137,7 +137,7 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// True if the database has the report of a dump that must not be parsed again.
+  /// True if the database already has the report of a dump; called for a dump that must not be parsed again.
   ///
   /// The database already has such a report if an earlier converter died after storing the report but before removing
   /// the dump. Only a digest of the dump's bytes is computed, piece by piece; the bytes are not parsed.
@@ -158,7 +158,8 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// Finds the ID for a dump's report: the report's ID if it exists, otherwise an ID that no other report has.
+  /// Finds the ID for a dump's report: the ID of the report of this dump that already exists, or else an ID that no
+  /// report has.
   private func target(
     of id: ReportID, _ snapshot: ProcessSnapshot, _ identity: DumpIdentity
   ) throws(Failure) -> (id: ReportID, isReported: Bool) {

@@ -33,10 +33,10 @@ internal import PendingDumps
 ///     left out stay left out. Only full reports contain streams of `userStreams` and attachments.
 ///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
 ///     dumps. Other converters may take some of these dumps.
-/// - Returns: a result for each dump, in the order of processing. The results include dumps that are left for another
-///   call, with the reason. Such a dump is left because its owner may still write to it, or because another converter
-///   works on it. For example, there is no result for a dump that `limit` leaves out, a dump that another converter
-///   takes first, or an empty file from which no report is made.
+/// - Returns: the results, in the order of processing. A dump that is left for another call has a result with the
+///   reason, for example that its owner may still write to it, or that another converter works on it. Some dumps have
+///   no result, for example a dump that `limit` leaves out, a dump that another converter takes first, or an empty file
+///   from which no report is made.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],

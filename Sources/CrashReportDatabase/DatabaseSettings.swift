@@ -14,7 +14,9 @@ package struct DatabaseSettings: Sendable, Equatable {
   /// The character constant 'CPds', which is stored backward in a little-endian file.
   static let magic: UInt32 = 0x4350_6473
 
-  /// The offset of the time of the last upload attempt, which is overwritten without the other settings.
+  /// The offset in the file of the time of the last upload attempt.
+  ///
+  /// An upload attempt overwrites this time, and leaves the other settings unchanged.
   static let attemptOffset: Int64 = 16
 
   /// Bit 0 means that uploads are enabled; unknown bits are kept.

@@ -55,7 +55,7 @@ extension IntermediateDumpKey {
       (self.kind, self.size, self.meaning, self.words) = (kind, size, meaning, words)
     }
 
-    /// Describes a key whose numbers are the codes of a type.
+    /// Describes a key whose value is a number that stands for a case of the type `Code`.
     ///
     /// - Parameters:
     ///   - meaning: the meaning of the key, to which the values and their words are added.

@@ -52,8 +52,8 @@ struct CrashFile {
     }
   }
 
-  /// Throws if a part of the file, including stacks and memory, could not be read, because its report would be
-  /// incomplete.
+  /// Throws if a part of the file, including stacks and memory, could not be read, because a report of the file would
+  /// be incomplete.
   func checkReads() throws(ToolError) { try Self.checkReads(of: bytes, path) }
 
   private static func checkReads(of bytes: DumpBytes, _ path: String) throws(ToolError) {

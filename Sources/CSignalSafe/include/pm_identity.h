@@ -31,7 +31,8 @@ int pm_is_mount_root(int directory);
 uint64_t pm_file_system(int descriptor);
 
 // Stores a user's primary group in `group`, and all groups of the user, including the primary group, in `groups`.
-// Returns the number of groups, at most `capacity`; 0 for an unknown user, without memory, and in static executables.
+// Returns the number of groups, at most `capacity`; 0 for an unknown user, if there is no memory, and in static
+// executables.
 size_t pm_groups_of(uint32_t user, uint32_t *_Nonnull group, uint32_t *_Nonnull groups, size_t capacity);
 
 #endif

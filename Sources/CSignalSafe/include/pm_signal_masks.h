@@ -14,8 +14,9 @@
 struct __attribute__((aligned(16))) pm_thread_mask {
   // The signals that the thread asked to block, but that stay unblocked.
   uint64_t opened;
-  // The mask that was set in the kernel for this request. If the kernel no longer blocks one of these signals,
-  // siglongjmp or the return from a signal handler has restored another mask, which then counts as the requested one.
+  // The mask that was set in the kernel when the thread asked. If the kernel no longer blocks one of the signals in
+  // this mask, siglongjmp or the return from a signal handler has restored another mask. That mask then counts as the
+  // one that the thread asked for.
   uint64_t kernel;
 };
 
@@ -45,8 +46,8 @@ PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   return 1;
 }
 
-// Does the same as pm_adopt_mask for a thread that a handler interrupted. The thread's mask is then in the handler's
-// context.
+// Does the same as pm_adopt_mask, but is called in a signal handler, for the thread that the handler interrupted. The
+// mask of this thread is in `context`, the handler's context.
 PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage, opened = mask & pm_kept_open();
   if (pm_thread_mask_offset_storage == 0 || opened == 0 || !pm_is_readable(place)) return;

@@ -30,7 +30,7 @@ struct EndEvidence: Sendable {
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed because memory ran out.
   var isInKernelLog = false
-  /// True if a later run of the same process is known.
+  /// True if the process is known to have begun another run later, by exec.
   var hasLaterRun = false
 
   /// The maximum time in nanoseconds between the last heartbeat and the machine's boot for the verdict `rebooted`.

@@ -8,8 +8,8 @@ extension PendingDirectory {
   /// previous attempt crashed on another thread.
   ///
   /// The dump goes to quarantine when the last attempt fails. If the converter ended during the attempt before the last
-  /// one, the last attempt does not parse the dump. The last attempt removes the dump if the database already has its
-  /// report, and otherwise moves the dump to quarantine.
+  /// one, the last attempt does not parse the dump: it removes the dump if the database already has the dump's report,
+  /// and otherwise moves the dump to quarantine.
   static let maximumAttempts: UInt32 = 3
   /// The maximum number of all attempts, including those that ended because their converter crashed on another
   /// thread.

@@ -21,7 +21,7 @@ extension Capture {
     SignalMask.has(shared.backtracer.signals, signal.number)
   }
 
-  /// False if the backtracer would not have run without this handler.
+  /// True if the backtracer would also have run in a process without this handler.
   ///
   /// The backtracer would not have run after a stack overflow on a thread whose only alternate stack comes from this
   /// package. Without that stack, the kernel would have found no stack for any handler, and would have ended the

@@ -1,4 +1,4 @@
-/// How a dump's time limit is divided: three quarters for the sections, and one quarter for the last part.
+/// How a dump's time limit is divided: three quarters for the sections, and one quarter for what follows them.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {

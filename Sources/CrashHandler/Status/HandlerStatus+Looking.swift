@@ -101,7 +101,8 @@ extension Handler {
 }
 
 extension HandlerStatus {
-  /// Opens and closes the files in /proc that a crash needs first; returns the error number if that fails.
+  /// Opens and closes the files in /proc that the handler opens first in a crash; returns the error number if that
+  /// fails.
   ///
   /// The result is nil if the files can be opened, or if `forgoing` excludes opening files in /proc.
   fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {

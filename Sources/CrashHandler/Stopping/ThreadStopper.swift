@@ -22,6 +22,8 @@ struct ThreadStopper {
 
   /// Stops all other threads that can be stopped within a time limit.
   ///
+  /// If the dump's request stops no threads, this function only adds the threads to the table.
+  ///
   /// When this function returns, every record has its final status. A thread that did not stop has a status other
   /// than `stopped` and `alsoCrashed`.
   @_noLocks
@@ -51,7 +53,7 @@ struct ThreadStopper {
 
   // MARK: - Finding
 
-  /// Adds each thread that is not in the table yet, and sends it a stop signal.
+  /// Adds each thread that is not in the table yet, and sends it a stop signal if the dump's request says so.
   ///
   /// - Parameter waiting: true to wait until new threads are stopped.
   /// - Returns: true only if every thread of the process except the calling thread is known to be stopped.

@@ -117,8 +117,8 @@ extension HangSubject {
   private func owner(
     _ threads: [Candidate], _ ownCode: OwnCode, _ waits: Waits
   ) -> HangSubject? {
-    // Unless the thread `threadID` is in the program's own code, or its waits lead to a deadlock, the thread may just
-    // be idle. Its waits then explain nothing, so the first deadlock in the dump is used instead.
+    // If the thread `threadID` is not in the program's own code, and its waits lead to no deadlock, the thread may just
+    // be idle. The waits of an idle thread explain nothing, so the first deadlock in the dump is used instead.
     let chain = threadID.map { waits.chain(from: $0) } ?? []
     let cycle = chain.last.flatMap { waits.deadlock(with: $0) }
     let isKnown = cycle != nil || hasPlace

@@ -92,7 +92,7 @@ struct MessageOwner {
     "swift_beginAccess",
   ]
 
-  /// Beginnings of messages, each with a part of the name of the only function that writes such a message.
+  /// Beginnings of messages, each with a part of a name: only the function with this name writes such a message.
   ///
   /// These functions write no other messages.
   private static let pairs = [
@@ -128,7 +128,7 @@ struct MessageOwner {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// Parts of messages, each with a part of the names of the only functions that write such a message.
+  /// Parts of messages, each with a text: only functions whose names contain this text write such a message.
   ///
   /// All of these functions except `__malloc_assert` are exported, so their names are known even in a libc without
   /// debug symbols.
@@ -187,7 +187,8 @@ struct MessageOwner {
     _ message: String?, by verdict: (String) -> Verdict
   ) -> (text: String, certainty: Finding.Certainty)? {
     guard let message else { return nil }
-    // A runtime that writes a message ends the process from its own code, so a thread outside all modules wrote none.
+    // A runtime that writes a message ends the process from its own code. So a thread that crashed outside all modules
+    // did not write this message.
     if isOutsideModules { return nil }
     return switch verdict(message) {
     case .crashingThread: (message, .certain)

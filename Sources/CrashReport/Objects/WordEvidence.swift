@@ -62,7 +62,7 @@ extension MemoryFault {
     return symbol.map { $0.hasPrefix("$s") || $0.hasPrefix("$S") } ?? false
   }
 
-  /// True if a register points to memory outside the stack whose first word is null.
+  /// True if a register points to memory whose first word is null, and this memory is outside the stack.
   ///
   /// The program may have read the null from there: the memory may be a freed object, whose first word contained the
   /// address of the object's metadata before.

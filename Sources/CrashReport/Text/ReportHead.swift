@@ -113,7 +113,7 @@ extension CrashReport {
     fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
   }
 
-  /// True if the address of a SIGILL, SIGTRAP or SIGFPE is only that of the instruction that raised the signal.
+  /// True for a SIGILL, SIGTRAP or SIGFPE whose address is the address of the instruction that raised the signal.
   private var isAddressOfTrap: Bool {
     guard let exception = snapshot.exception, let signal = exception.signal else { return false }
     return [SIGILL, SIGTRAP, SIGFPE].contains(signal)

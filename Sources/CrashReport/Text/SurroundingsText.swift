@@ -62,7 +62,7 @@ extension CrashReport {
     "pipe": "pipes",
   ]
 
-  /// A section with a line for each open descriptor, only for the HTML page; the text has only `descriptorCounts`.
+  /// A section with a line for each listed descriptor, only for the HTML page; the text has only `descriptorCounts`.
   var descriptorSection: ReportSection? {
     let descriptors = snapshot.process.descriptors
     var rows = descriptors.map { descriptor -> ReportSection.Row in

@@ -58,7 +58,7 @@ extension CrashReport {
     }
   }
 
-  /// Joins groups that differ only in functions that the sentences do not name.
+  /// Makes the lines of the task section; tasks for which the line would name the same functions share one line.
   private func taskLines(of tasks: TaskOverview) -> [TaskLine] {
     let ownCode = ownCode
     var lines: [TaskLine] = []

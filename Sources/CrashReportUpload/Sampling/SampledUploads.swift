@@ -77,7 +77,7 @@ struct SampledUploads: UploadGrouping {
       // pending.
       guard let id = report.upload.countedWith, listing.failures[id] == nil else { continue }
       switch others[id] {
-      // The report with which this one is counted was deleted, so this one can be sent itself.
+      // The report with which this one is counted was deleted, so this one can be sent on its own.
       case nil: try database.countUpload(report.id, with: nil)
       case let other? where other.upload.isUploaded:
         try database.skipUpload(report.id, because: "counted with the upload of \(id)")

@@ -2,7 +2,7 @@
 ///
 /// Each getter reads its value from the file's bytes every time.
 ///
-/// Getters never trap. A getter returns nil if the key is missing or its value has another form.
+/// Getters never trap. If the key is missing or its value has another form, a getter returns nil or an empty array.
 public struct IntermediateDumpMap: Sendable {
   /// The value of a key in a map.
   public enum Value: Sendable {
@@ -24,7 +24,8 @@ public struct IntermediateDumpMap: Sendable {
   package let bytes: DumpBytes
   /// The entries, in file order.
   ///
-  /// A key may occur twice in a malicious file; the first occurrence is used.
+  /// A key may occur more than once, for example `process` in the outermost map, or any key in a malicious file. The
+  /// getters use the first occurrence.
   public let entries: [Entry]
 
   private func value(_ key: IntermediateDumpKey) -> Value? {

@@ -3,10 +3,10 @@ package struct TaskCollection {
   /// The maximum number of tasks that are kept.
   package static let taskLimit = 1 << 18
 
-  /// The maximum number of tasks in cycles whose records are kept in any case.
+  /// The maximum number of tasks in cycles whose records are kept even beyond the limits of groups.
   private static let cycleLimit = 256
 
-  /// The maximum number of tasks of each group of which the unit of work is kept.
+  /// The maximum number of tasks in each group whose unit of work is kept.
   private static let workLimit = 8
 
   package private(set) var tasks: [FoundTask] = []
@@ -61,7 +61,7 @@ package struct TaskCollection {
     Cycles.all(from: tasks.lazy.map(\.address).filter { awaited[$0] != nil }) { awaited[$0] }
   }
 
-  /// The addresses of the tasks of complete cycles; leaves out each cycle that would exceed `cycleLimit` tasks in all.
+  /// The addresses of the tasks in cycles, at most `cycleLimit` addresses; a cycle is kept completely or left out.
   private static func kept(_ cycles: [[UInt64]]) -> Set<UInt64> {
     var kept: Set<UInt64> = []
     for cycle in cycles where kept.count + cycle.count <= cycleLimit { kept.formUnion(cycle) }
@@ -94,9 +94,9 @@ package struct TaskCollection {
   /// first.
   ///
   /// - Parameters:
-  ///   - limit: the maximum number of groups. Groups with tasks of cycles are kept first.
-  ///   - recordLimit: the maximum number of tasks of each group of which a record is kept, in addition to those of
-  ///     cycles.
+  ///   - limit: the maximum number of groups. Groups that contain tasks of a cycle are kept first.
+  ///   - recordLimit: the maximum number of records in each group. The record of a task in a cycle is kept even beyond
+  ///     this number.
   package func groups(limit: Int, recordLimit: Int) -> [TaskGroup] {
     struct Key: Hashable {
       let state: TaskState
@@ -138,9 +138,9 @@ package struct TaskCollection {
 }
 
 extension [TaskGroup] {
-  /// At most `limit` groups in the same order: the groups with tasks of cycles, and the first of the others.
+  /// At most `limit` groups in the same order: the groups that contain tasks of a cycle, and the first others.
   ///
-  /// - Parameter cycles: the IDs of the tasks of cycles.
+  /// - Parameter cycles: the IDs of the tasks that wait for each other in a cycle.
   package func first(_ limit: Int, cycles: Set<UInt64>) -> [TaskGroup] {
     guard count > limit else { return self }
     guard !cycles.isEmpty else { return Array(prefix(limit)) }

@@ -331,7 +331,8 @@ package enum DatabaseDirectory {
     hasGroups.load(ordering: .acquiring) ? groups.withLock { $0.last } : nil
   }
 
-  /// True for a directory that is writable by a group with which this process shares databases.
+  /// True for a directory that has the setgid bit, and that is writable by a group with which this process shares
+  /// databases.
   private static func isShared(_ status: stat) -> Bool {
     status.st_mode & (group | setsGroup) == group | setsGroup
       && hasGroups.load(ordering: .acquiring) && groups.withLock { $0.contains(status.st_gid) }

@@ -52,7 +52,7 @@ extension Capture {
 
   /// Writes the path, outside the container, of a file that the container's runtime has mounted.
   ///
-  /// This path contains the container's ID.
+  /// With Docker and Podman, this path contains the container's ID.
   private func writeContainerMount() {
     let text = session.scratch.firstHalf
     let count = unsafe proc.readList(
@@ -81,7 +81,8 @@ extension Capture {
     writer.end()
   }
 
-  /// Writes the first `descriptorLimit` open descriptors, and the number of all open descriptors.
+  /// Writes the first `descriptorLimit` open descriptors, and the number of all open descriptors, which are counted up
+  /// to 65,536.
   private func writeDescriptors() {
     let directory = proc.open(named: "thread-self/fd", directory: true)
     session.counts.set(.descriptors, isShown: directory >= 0)

@@ -71,8 +71,8 @@ struct StackWriter {
     }
   }
 
-  /// Returns the address from which to capture a stack, and the stack's bounds; nil if `wanted` is not the address of
-  /// a stack.
+  /// Returns the address from which to capture a stack, and the stack's bounds; nil if `wanted` cannot be the address
+  /// of a stack.
   ///
   /// Since glibc 2.42, a stack's guard may be inside the stack's mapping, so that neighboring stacks share one
   /// mapping. The end of such a stack is found through the thread pointer, because libc keeps the thread's control

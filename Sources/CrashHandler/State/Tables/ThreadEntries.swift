@@ -73,7 +73,7 @@ struct ThreadEntries {
     return unsafe entry(index).pointee.value
   }
 
-  /// The ID of the thread in an entry; 0 if the entry is free.
+  /// The ID of the thread in an entry; 0 if the entry is free, or is still being filled.
   @_noLocks
   func threadID(at index: Int) -> Int32 {
     let value = word(index).value

@@ -75,7 +75,9 @@ struct SafeMemory {
     return unsafe pages.copy(address, to: place, count: allowed, isBegun: isBegun, from: self)
   }
 
-  /// Fills the cache with pages that will be needed, using few system calls; does nothing without a cache.
+  /// Fills the cache with pages that will be needed, using few system calls.
+  ///
+  /// This function does nothing if there is no cache, or if process_vm_readv may not be called.
   ///
   /// - Parameter addresses: the pages, as ranges that `Scratch.setRange` stored.
   @_noLocks
