@@ -75,8 +75,8 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// Returns the index of the record to overwrite: a record without an error, or whose error was released or, if there is
-// none, the record whose error was thrown longest ago.
+// Returns the index of the record to overwrite. This is a record without an error or with a released error; if there is
+// none, it is the record whose error was thrown longest ago.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {

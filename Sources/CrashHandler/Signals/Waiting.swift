@@ -49,8 +49,8 @@ extension Capture {
 
   /// Waits until no other thread is capturing, before the calling thread ends the process.
   ///
-  /// Without this handler, the crash would have ended the process before the calling thread did. So the captured crash
-  /// normally ends the process during this wait. If the process survives the crash, or the wait reaches its limit
+  /// Without this handler, the crash would have ended the process before the calling thread could end it. Because of
+  /// this wait, the crash still ends the process first. If the process survives the crash, or the wait reaches its limit
   /// (`WaitingBound`), this function returns.
   ///
   /// The crash handler stops most threads before they call this function, because they do not block the stop signals.

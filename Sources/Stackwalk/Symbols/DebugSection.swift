@@ -146,7 +146,7 @@ final class DebugSection {
     }
     guard let size else { return .failure(.damaged) }
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
-    // A larger size is not plausible, because deflate expands one byte to at most 1,032 bytes.
+    // Deflate expands one byte to at most 1,032 bytes, so a section that announces more is damaged.
     guard size / 1032 <= storedSize else { return .failure(.damaged) }
     guard limit.spend(Int(clamping: size / 16) * Self.expansionSteps),
       limit.take(Int(clamping: size))
