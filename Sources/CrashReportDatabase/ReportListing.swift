@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The reports of a database, and the reasons why some are missing.
 ///
-/// If the file of one report cannot be read, a list, a removal or an upload continues with the other reports, and the
-/// caller reports that file.
+/// If the file of one report cannot be read, the caller (for example, a command that lists, removes or uploads reports)
+/// prints the error and continues with the other reports.
 package struct ReportListing: Sendable {
   /// The reports, in no particular order.
   package fileprivate(set) var reports: [StoredReport] = []

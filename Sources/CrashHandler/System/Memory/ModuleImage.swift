@@ -122,7 +122,7 @@ struct ModuleImage {
     guard start < end else { return nil }
   }
 
-  /// The segments of a type.
+  /// The segments of one type, such as PT_LOAD.
   @_noLocks
   func segments(_ type: Int32) -> Segments { Segments(programHeaders, type, bias: bias) }
 
