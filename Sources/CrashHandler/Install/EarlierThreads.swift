@@ -30,7 +30,7 @@ struct EarlierThreads {
   /// Offers a stack to each thread that can be sent a signal; returns when each of these threads has answered or
   /// ended, or has not answered in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal, no handler that would set the stack is installed for either signal.
+    // Without a stop signal, the handler that sets the stack is installed neither for a stop signal nor for SIGPROF.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()

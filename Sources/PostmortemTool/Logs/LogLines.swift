@@ -82,9 +82,9 @@ struct LogLines {
     let depth: Int
   }
 
-  /// The program's lines in each text of a JSON value.
+  /// The program's lines in all texts that a JSON value contains.
   ///
-  /// - Parameter name: the name of the value.
+  /// - Parameter name: the name of the member that has this value; empty for a whole JSON text.
   private mutating func lines(in object: Any, named name: String, _ form: Form) -> [Line] {
     var found: [Line] = []
     switch object {

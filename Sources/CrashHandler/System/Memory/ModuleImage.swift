@@ -146,7 +146,7 @@ struct ModuleImage {
     return nil
   }
 
-  /// True if the image's code is executable, so that the image is loaded and not only mapped for reading.
+  /// True if the memory of the image's code is executable. If not, the image's file is only mapped for reading.
   @_noLocks
   func isMapped(in mappings: MappingTable) -> Bool {
     var hasCode = false
