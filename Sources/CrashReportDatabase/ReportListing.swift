@@ -33,7 +33,7 @@ extension CrashReportDatabase {
   /// All reports that can be read, and the failures of the other reports.
   ///
   /// - Parameter collect: a function that may call its argument on several threads.
-  /// - Throws: if a directory cannot be read, or for an error that does not concern only one file.
+  /// - Throws: if a directory cannot be read, or if an error is not about one particular file.
   package func listing(
     _ collect: Collection = { $1(0..<$0) }
   ) throws(CrashReportDatabaseError) -> ReportListing {

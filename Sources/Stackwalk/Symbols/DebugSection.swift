@@ -185,7 +185,7 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// A note that one of the four main sections could not be read; nil if all of them that were needed could be read.
+  /// A note that one of the four main sections could not be read; nil if every section that was needed could be read.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

@@ -146,7 +146,9 @@ struct ModuleImage {
     return nil
   }
 
-  /// True if the memory of the image's code is executable. If not, the image's file is only mapped for reading.
+  /// True if the memory of the image's code is executable.
+  ///
+  /// If the memory is not executable, the image is not loaded: its file is only mapped for reading.
   @_noLocks
   func isMapped(in mappings: MappingTable) -> Bool {
     var hasCode = false
