@@ -43,8 +43,8 @@ static value_hook next_value_hook;
 
 // Finds the bounds of the calling thread's normal stack. For the main thread, pthread_getattr_np would read
 // /proc/self/maps. Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB, whichever is
-// smaller, because the kernel maps nothing else within that distance below the end. Source: Linux arch/x86/mm/mmap.c,
-// mmap_base().
+// smaller, because the kernel maps nothing else within that distance below the stack's end. Source: Linux
+// arch/x86/mm/mmap.c, mmap_base().
 static void find_stack(void) {
   if (pm_gettid() == getpid()) {
     struct rlimit limit;
@@ -75,8 +75,8 @@ static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
   if (before) swift_unownedRelease((void *)before);
 }
 
-// Returns the index of the record to overwrite: a record without an error, or whose error was released or, if there is
-// none, the record whose error was thrown longest ago.
+// Returns the index of the record to overwrite. This is a record without an error or with a released error; if there is
+// none, it is the record whose error was thrown longest ago.
 static int place_to_use(const struct pm_thrower *thrower) {
   int oldest = 0, unused = -1;
   for (int place = 0; place < PM_THROW_COUNT; place++) {

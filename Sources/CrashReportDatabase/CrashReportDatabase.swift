@@ -110,9 +110,10 @@ public struct CrashReportDatabase: Sendable {
     return try open().subdirectory(state).open(StoredReport.fileName(report.id))
   }
 
-  /// Synchronizes a report that is already in the database to disk.
+  /// Writes the cached data of a report that is already in the database to disk, with fsync(2).
   ///
-  /// The report's writer may have ended between the rename and the synchronization.
+  /// This is needed because the report's writer may have ended after it renamed the report into `pending/` or
+  /// `completed/`, but before it called fsync(2).
   ///
   /// - Returns: false if the report is neither pending nor completed.
   package func synchronize(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {

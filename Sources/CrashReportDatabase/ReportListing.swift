@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The reports of a database, and the reasons why some are missing.
 ///
-/// If the file of one report cannot be read, a list, a removal or an upload continues with the other reports, and the
-/// caller reports that file.
+/// If the file of one report cannot be read, the caller (for example, a command that lists, removes or uploads reports)
+/// prints the error and continues with the other reports.
 package struct ReportListing: Sendable {
   /// The reports, in no particular order.
   package fileprivate(set) var reports: [StoredReport] = []
@@ -33,7 +33,7 @@ extension CrashReportDatabase {
   /// All reports that can be read, and the failures of the other reports.
   ///
   /// - Parameter collect: a function that may call its argument on several threads.
-  /// - Throws: if a directory cannot be read, or for an error that does not concern only one file.
+  /// - Throws: if a directory cannot be read, or if an error is not about one particular file.
   package func listing(
     _ collect: Collection = { $1(0..<$0) }
   ) throws(CrashReportDatabaseError) -> ReportListing {

@@ -26,7 +26,7 @@ internal import IntermediateDump
   ///   - descriptor: the file that receives the contents if the status is 200; after an error, the file may contain a
   ///     part of the contents.
   ///   - progress: called with the number of bytes that were written so far.
-  /// - Returns: the HTTP status of the answer. No status is an error, not even 404 or 500.
+  /// - Returns: the HTTP status of the answer. A status such as 404 or 500 does not throw.
   /// - Throws: `UploadError.Code.noAnswer`.
   package func run(
     _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void

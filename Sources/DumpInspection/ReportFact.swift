@@ -21,7 +21,7 @@ package struct ReportFact: Sendable {
   package let places: [Place]
   /// The name in JSON.
   package let name: String
-  /// The label in a report as text or as a page; nil if these show the fact with other text.
+  /// The label in a report as text or as a page; nil if the text and the page show the fact in another way.
   package let label: String?
   package let unit: Unit
 

@@ -116,8 +116,8 @@ struct RecursionFinder {
     guard let run, position > 0 else { return }
     let lastPointer = frame(1).stackPointer
     let period = run.period
-    // The number of frames between two stack pointers: `startPointer`, which belongs to the first frame after the
-    // first round, and `lastPointer`.
+    // The number of calls between two frames: the first frame after the run's first period (`startPointer`), and the
+    // last frame before the gap (`lastPointer`).
     let frames = run.count - period - 1
     guard run.count >= period * Self.fewestRounds, frames > 0,
       let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,

@@ -30,7 +30,7 @@ struct EarlierThreads {
   /// Offers a stack to each thread that can be sent a signal; returns when each of these threads has answered or
   /// ended, or has not answered in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal, no handler that would set the stack is installed for either signal.
+    // Without a stop signal, the handler that sets the stack is installed neither for a stop signal nor for SIGPROF.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()
@@ -74,8 +74,8 @@ struct EarlierThreads {
 
   /// Examines each thread that no earlier call has examined, and offers the thread a stack.
   ///
-  /// Threads that block signal 32 are only counted. A program cannot block signal 32, but libc blocks it for a moment
-  /// in pthread_create and similar functions.
+  /// A thread that blocks signal 32 is only counted, and the next call examines it again. A program cannot block signal
+  /// 32, but libc blocks it for a moment in pthread_create and similar functions.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
     guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
@@ -132,7 +132,7 @@ struct EarlierThreads {
 
   /// Returns the signals that a thread blocks; nil for io_uring's workers, or if the file cannot be read.
   ///
-  /// The file is read with the functions of crash code, because code with strings would take too long.
+  /// The file is read with the functions of crash code, because code that uses `String` would take too long.
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }

@@ -19,19 +19,19 @@ public struct HandledSignals: OptionSet, Sendable {
 
   private init(_ signal: Int32) { rawValue = 1 << UInt64(signal - 1) }
 
-  /// SIGABRT: `abort`, a failed C assertion, an uncaught C++ exception.
+  /// SIGABRT: for example, `abort`, a failed C assertion, or an uncaught C++ exception.
   public static let abort = HandledSignals(6)
-  /// SIGBUS: access to a page of a file that was truncated, or misaligned access.
+  /// SIGBUS: for example, access to a page of a file that was truncated, or misaligned access.
   public static let busError = HandledSignals(7)
-  /// SIGFPE: division by zero in C.
+  /// SIGFPE: for example, an integer division by zero in C.
   public static let arithmetic = HandledSignals(8)
-  /// SIGILL: most traps in Swift code on x86_64.
+  /// SIGILL: for example, most traps in Swift code on x86_64.
   public static let illegalInstruction = HandledSignals(4)
-  /// SIGSEGV: access to memory that is not mapped, or access that the mapping does not permit.
+  /// SIGSEGV: for example, access to memory that is not mapped, or access that the mapping does not permit.
   public static let segmentationFault = HandledSignals(11)
-  /// SIGSYS: a system call that a seccomp filter traps.
+  /// SIGSYS: for example, a system call that a seccomp filter traps.
   public static let badSystemCall = HandledSignals(31)
-  /// SIGTRAP: traps in Swift code on arm64, and breakpoints without a debugger.
+  /// SIGTRAP: for example, traps in Swift code on arm64, and breakpoints without a debugger.
   public static let trap = HandledSignals(5)
   /// SIGXCPU: the limit on CPU time was reached.
   public static let processorTimeLimit = HandledSignals(24)

@@ -101,7 +101,7 @@ final class LiveMemory: TaskMemory {
     }
   }
 
-  /// Passes the parts of a range that are in memory to a closure, each with the address of its first byte.
+  /// Calls a closure with each part of a range that is in memory, and with the address of the part's first byte.
   ///
   /// - Parameters:
   ///   - limit: reading stops once `found.bytesSeen` has reached this number.

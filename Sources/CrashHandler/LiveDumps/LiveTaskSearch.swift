@@ -93,7 +93,8 @@ package struct LiveTaskSearch {
         }
       }
     }
-    // Most pages of a large range may not be in memory, so at most the process's resident memory counts as unseen.
+    // Most pages of a large range may not be in memory. So the number of unseen bytes is limited to the resident memory
+    // that was not read.
     let rest = maps.residentBytes.clampedSubtracting(found.bytesSeen)
     found.bytesUnseen = min(found.bytesUnseen, rest) + dropped
     let reader = TaskReader(runtime, memory)

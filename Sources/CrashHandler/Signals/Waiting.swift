@@ -49,9 +49,9 @@ extension Capture {
 
   /// Waits until no other thread is capturing, before the calling thread ends the process.
   ///
-  /// Without this handler, the crash would have ended the process before the calling thread did. So the captured crash
-  /// normally ends the process during this wait. If the process survives the crash, or the wait reaches its limit
-  /// (`WaitingBound`), this function returns.
+  /// Without this handler, the crash would have ended the process before the calling thread could end it. This wait
+  /// normally lasts until the crash has ended the process. If the process survives the crash, or the wait reaches its
+  /// limit (`WaitingBound`), this function returns.
   ///
   /// The crash handler stops most threads before they call this function, because they do not block the stop signals.
   /// `exit`, `quick_exit` and `_exit` call this function through the functions that `ExitNotes` registers. If a vfork

@@ -194,7 +194,7 @@ struct Shared: ~Copyable {
     let codeSize: UInt64
   }
 
-  /// The last crash with a dump that the process survived, or may have survived, and the number of such crashes.
+  /// The last crash that left a dump and that the process survived or may have survived; the number of such crashes.
   @safe
   struct SurvivedCrashes {
     var count: UInt32 = 0

@@ -75,7 +75,8 @@ struct SignalContext {
     @_noLocks nonmutating set { unsafe pm_context_set_signal_mask(address, newValue) }
   }
 
-  /// Changes the context so that the crash signals are unblocked when the handler returns, as in a new thread.
+  /// Changes the context so that the crash signals are unblocked when the handler returns; records which of them the
+  /// thread blocked.
   @_noLocks
   func openCrashSignals() { unsafe pm_adopt_interrupted_mask(address, signalMask) }
 
@@ -124,8 +125,9 @@ struct SignalContext {
     unsafe pm_context_set_signal_stack(address, base, size)
   }
 
-  /// Records which alternate stack the thread has after the handler returns, for threads that send signals to this
-  /// thread.
+  /// Records which alternate stack the thread has after the handler returns.
+  ///
+  /// Code that sends a signal to the thread reads this record first.
   @_noLocks
   func tellSignalStack(of threadID: Int32, isHandlers: Bool) {
     let stack = signalStack

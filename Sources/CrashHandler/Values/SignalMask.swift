@@ -34,9 +34,9 @@ enum SignalMask {
 
   /// Removes signals from the mask; false if the kernel refuses.
   ///
-  /// A thread that runs the handler does this for the signals that must reach it, because the kernel adds the handler's
-  /// mask to the thread's mask when it calls the handler, and libdispatch's workers block every real-time signal. When
-  /// the handler returns, the kernel restores the thread's mask.
+  /// When the kernel calls the handler, it adds the handler's mask to the thread's mask. In addition, libdispatch's
+  /// workers block every real-time signal. So a thread that runs the handler unblocks the signals that must reach it.
+  /// When the handler returns, the kernel restores the thread's mask.
   @_noLocks @discardableResult
   static func unblock(_ signals: UInt64) -> Bool { change(SIG_UNBLOCK, signals) }
 

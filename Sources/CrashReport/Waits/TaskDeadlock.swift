@@ -57,7 +57,7 @@ package struct TaskDeadlock: Sendable, Equatable {
 extension TaskOverview {
   /// The cycles of tasks that wait for each other, certain ones first.
   ///
-  /// The order depends on places in the code, so that reports of the same deadlock list it in the same order.
+  /// The order depends on places in the code, so that all reports list the same deadlocks in the same order.
   func deadlocks(_ ownCode: OwnCode) -> [TaskDeadlock] {
     let cycles = found.cycles
     guard !cycles.isEmpty else { return [] }

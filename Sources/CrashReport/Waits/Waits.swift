@@ -8,7 +8,8 @@ package struct Waits: Sendable, Equatable {
   package private(set) var all: [Wait] = []
   /// The deadlocks, each with its waits in the order in which one thread waits for the next.
   ///
-  /// The order depends on places in the code, so that reports of the same deadlock list it in the same order.
+  /// The first wait is the one whose place in the code sorts first, so that all reports of the same deadlock list its
+  /// waits in the same order.
   package private(set) var deadlocks: [Deadlock] = []
   private var places: [UInt32: Int] = [:]
 
@@ -47,8 +48,8 @@ package struct Waits: Sendable, Equatable {
   /// Marks the deadlocks whose waits may be from different moments, because not all of their threads were stopped.
   ///
   /// For `postmortem capture`, the conversion has removed deadlocks with threads that ran during the dump. If
-  /// the hung thread is known, the monitor has shown that it did not continue, so the threads that wait for it did not
-  /// continue either.
+  /// the hung thread is known, the monitor has shown that this thread did not continue. So the threads that wait for
+  /// the hung thread did not continue either.
   private mutating func noteMoments(of snapshot: ProcessSnapshot) {
     guard let request = snapshot.request, request.kind == .program || request.kind == .hang else {
       return

@@ -34,7 +34,7 @@ package struct DatabaseOwner: Sendable, Equatable {
     self.init(user: status.st_uid, group: status.st_gid)
   }
 
-  /// - Parameter group: the group of a user that the system does not know.
+  /// - Parameter group: the group to use if the system does not know the user.
   package init(user: UInt32, group: UInt32) {
     var primary = group
     var groups = [UInt32](repeating: 0, count: Self.maximumGroups)

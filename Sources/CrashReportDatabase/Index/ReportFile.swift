@@ -22,7 +22,7 @@ extension CrashReportDatabase {
     passedOver: (CrashReportDatabaseError) -> Void = { _ in }, _ visit: (ReportFile) -> Bool
   ) throws(CrashReportDatabaseError) {
     let database = try open()
-    // The states are visited in the order in which reports move, so that none is missed.
+    // The states are visited in the order in which reports move, so that no report is missed.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       var goesOn = true

@@ -1,4 +1,5 @@
-// Arithmetic that cannot overflow, because sizes and times from files can be as large as their type allows.
+// Arithmetic whose results are limited to the type's range. Sizes and times from files can be as large as their type
+// allows, so ordinary arithmetic with them could overflow and trap.
 
 extension FixedWidthInteger {
   /// The sum, limited to the type's range.

@@ -22,5 +22,6 @@ extension CrashHandlerError {
 
 /// The text for an error number.
 ///
-/// Code for all systems calls this function, but on this system, no error has a number.
+/// Source files that are compiled for every system call this function. On this system, no error contains an error
+/// number, so the text is never shown.
 func systemErrorText(_ errno: Int32) -> String { "error \(errno)" }

@@ -3,7 +3,7 @@ public import Dispatch
 
 /// Detects hangs on Linux with glibc.
 ///
-/// This build is for another system, where no monitor can be created.
+/// This type is for builds for other systems, on which no monitor can be created.
 public final class HangMonitor: Sendable {
   private init() throws(CrashHandlerError) { throw .unsupportedHere }
 

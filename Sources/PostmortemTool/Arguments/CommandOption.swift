@@ -1,5 +1,6 @@
-/// An option of a subcommand, from which the parser, the help, the manual page and the completion take its
-/// properties.
+/// An option of a subcommand.
+///
+/// The parser, the help, the manual page and the completion all use the same properties.
 struct CommandOption: Sendable {
   /// The kind of value that an option or operand takes, for completion.
   enum Completion: Sendable, Equatable {

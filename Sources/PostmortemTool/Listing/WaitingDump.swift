@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 
 /// A dump that is not a report yet.
 ///
-/// Such a dump is finished, or a converter has given it back, or a process that died left it complete or truncated.
+/// Its process has finished the dump or has died, and no converter claims the dump. The dump may be truncated.
 struct WaitingDump {
   let name: PendingDumpName
   let path: String

@@ -27,8 +27,8 @@ struct LogLines {
   private static let maximumLength = 1 << 16
   private static let mark = Array("postmortem[".utf8)
 
-  /// Reads a line of the log, without its line feed, and returns the program's lines in it, of which there may be
-  /// none.
+  /// Reads a line of the log, without its line feed, and returns the program's lines that it contains or completes;
+  /// there may be none.
   mutating func take(_ bytes: [UInt8]) -> [Line] {
     if let first = JournalEntry(first: bytes) {
       defer { entry = first }
@@ -82,9 +82,9 @@ struct LogLines {
     let depth: Int
   }
 
-  /// The program's lines in each text of a JSON value.
+  /// The program's lines in all texts that a JSON value contains.
   ///
-  /// - Parameter name: the name of the value.
+  /// - Parameter name: the name of the member that has this value; empty for a whole JSON text.
   private mutating func lines(in object: Any, named name: String, _ form: Form) -> [Line] {
     var found: [Line] = []
     switch object {

@@ -146,7 +146,7 @@ final class DebugSection {
     }
     guard let size else { return .failure(.damaged) }
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
-    // A larger size is not plausible, because deflate expands one byte to at most 1,032 bytes.
+    // Deflate expands one byte to at most 1,032 bytes, so a section that announces more is damaged.
     guard size / 1032 <= storedSize else { return .failure(.damaged) }
     guard limit.spend(Int(clamping: size / 16) * Self.expansionSteps),
       limit.take(Int(clamping: size))
@@ -185,7 +185,7 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// A note that one of the four main sections could not be read; nil if all of them that were needed could be read.
+  /// A note that one of the four main sections could not be read; nil if every section that was needed could be read.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

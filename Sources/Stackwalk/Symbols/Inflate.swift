@@ -219,7 +219,7 @@ struct HuffmanCode {
 
   /// Each entry has a symbol in the upper 12 bits and the length of its code in the lower 4 bits.
   ///
-  /// An entry is 0 if no code of up to ten bits begins with the lowest bit of its index.
+  /// An entry is 0 if the index, read from its lowest bit, does not begin with a code of up to ten bits.
   private let table: [UInt16]
   /// The number of codes of each length.
   private let counts: [Int]

@@ -30,7 +30,7 @@ public struct CandidateFrames {
       case linkRegister
     }
 
-    /// The address, counted from the start of `module`.
+    /// The address; it is in the range of `module`.
     public var address: Address
     /// The module; nil for an address outside all modules.
     public var module: ModuleSnapshot?

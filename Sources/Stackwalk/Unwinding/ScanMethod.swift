@@ -105,8 +105,8 @@ struct GapMethod: UnwindMethod {
 
   /// Reads the frame whose return address is at a slot of the stack.
   ///
-  /// The result is nil unless call frame information finds three callers in a row, starting with no register except
-  /// the stack pointer.
+  /// The result is nil unless call frame information finds three callers in a row, starting from the stack pointer
+  /// alone.
   private func described(
     at slot: Address, after state: UnwindState, in process: UnwindProcess
   ) -> UnwindState? {

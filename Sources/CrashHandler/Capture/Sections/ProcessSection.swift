@@ -1,7 +1,8 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes facts that can change between launch and crash: parent, resource usage, the kernel's status text.
+/// Writes facts that can change between launch and crash: for example, the parent, resource usage and the kernel's
+/// status text.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_process) @_noLocks

@@ -10,8 +10,9 @@ extension AnnotationList {
       &+ UInt32(truncatingIfNeeded: AnnotationNode.cellOffset(nameCount: node.nameCount))
   }
 
-  /// Returns the cell of a number annotation at its `numberOffset`; nil for an offset outside the list, such as the 0
-  /// of a text annotation or of an annotation for which there was no room.
+  /// Returns the cell of a number annotation at its `numberOffset`; nil for an offset outside the list.
+  ///
+  /// For example, the offset is 0 for a text annotation, and for an annotation for which there was no room.
   @_noLocks
   func number(_ offset: UInt32) -> NumberCell? {
     let start = Int(offset)

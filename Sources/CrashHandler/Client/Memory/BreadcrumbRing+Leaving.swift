@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Adds the breadcrumbs that the program leaves to a ring; the crash handler only reads the ring.
+/// Adds the program's breadcrumbs to a ring; the crash handler only reads the ring.
 extension BreadcrumbRing {
   static var metadataCountOffset: Int { @_noLocks get { 29 } }
 

@@ -10,7 +10,7 @@ internal import IntermediateDump
 /// value that is swapped in last remains. If all three other buffers are in use, the new value is dropped, and the
 /// old value is marked as stale. Setting never waits and never allocates.
 ///
-/// The cell is in `ClientMemory`. RUNS-DURING-CRASH; set by the program. See
+/// The cell is in `ClientMemory`. The program sets the value, and crash code reads it. RUNS-DURING-CRASH. See
 /// Docs/Decisions/17-what-the-program-tells.md.
 @safe
 struct ValueCell {

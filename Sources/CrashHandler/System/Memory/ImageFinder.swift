@@ -30,7 +30,9 @@ struct ImageFinder {
   fileprivate var listed = 0
   fileprivate var listedCount = 0
   fileprivate var mapping = 0
-  /// The number of listed images whose first pages were read ahead; after the list, the number of such mappings.
+  /// The index of the first listed image whose first pages have not been read ahead.
+  ///
+  /// After all listed images were found, `ahead` is the index of such a mapping.
   fileprivate var ahead = 0
 
   // MARK: - The list

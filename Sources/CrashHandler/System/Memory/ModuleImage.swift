@@ -122,7 +122,7 @@ struct ModuleImage {
     guard start < end else { return nil }
   }
 
-  /// The segments of a type.
+  /// The segments of one type, such as PT_LOAD.
   @_noLocks
   func segments(_ type: Int32) -> Segments { Segments(programHeaders, type, bias: bias) }
 
@@ -146,7 +146,9 @@ struct ModuleImage {
     return nil
   }
 
-  /// True if the image's code is executable, so that the image is loaded and not only mapped for reading.
+  /// True if the memory of the image's code is executable.
+  ///
+  /// If the memory is not executable, the image is not loaded: its file is only mapped for reading.
   @_noLocks
   func isMapped(in mappings: MappingTable) -> Bool {
     var hasCode = false

@@ -25,7 +25,8 @@ extension SafeMemory {
       let count = unsafe memory.copyText(buffer &+ skipping, to: place, limit: limit)
       attempts &-= 1
       let next = memory.word(pointer) ?? 0
-      // The next text may be at the same address, so an empty read does not end the loop.
+      // After an empty read, the loop continues even if the pointer is the same: a new text may have been mapped at the
+      // same address.
       if attempts == 0 || count > 0 && next == buffer { return count }
       buffer = next
     }
