@@ -80,8 +80,9 @@ extension CrashReport {
     return ", which is in \(call)"
   }
 
-  /// A section about the threads that wait for a known thread, or for a lock that readers hold; threads that the head
-  /// of the report names are left out.
+  /// A section about waits whose owner is known, and about waits for locks that readers hold.
+  ///
+  /// The waits that the head of the report already describes (`shownWaits`) are left out.
   var waitSection: ReportSection? {
     let known = waits.all.filter { wait in
       (wait.owner != nil || wait.readers > 0) && !shownWaits.contains(wait)
