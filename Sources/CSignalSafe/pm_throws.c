@@ -31,8 +31,8 @@ static value_hook next_value_hook;
 
 // The size, in bytes, of the largest frame that the stack walk accepts.
 #define WALK_SIZE 65536
-// The bit that marks the saved frame pointer of an asynchronous function. Source: swift docs/ABI/CallingConvention
-// (async frames).
+// The bit that marks the saved frame pointer of an asynchronous function. Source: LLVM,
+// SwiftAsyncFramePointerMode.
 #define ASYNC_MARK (1ull << 60)
 // A mask that removes arm64's pointer signature from a code address.
 #if defined(__aarch64__)

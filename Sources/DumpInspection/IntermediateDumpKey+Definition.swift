@@ -30,12 +30,14 @@ extension IntermediateDumpKey {
       return row
     }
 
-    /// Makes the index of a database store the value, and makes exports contain it.
+    /// Makes the index of a database store the key's value, and gives the value its names in exports.
+    ///
+    /// `ExportColumn.all` and `OTLPLine` choose which of these values an export contains.
     ///
     /// - Parameters:
     ///   - field: the number of the field in a record of the index.
-    ///   - column: the name of the column; nil for a fact without a separate column.
-    ///   - meaning: the meaning of the column.
+    ///   - column: the name of the fact's column in `postmortem export`; nil if the fact has none.
+    ///   - meaning: the meaning of this column.
     ///   - attribute: the name of the attribute in OTLP.
     func listed(
       _ field: UInt8, as column: String? = nil, _ kind: ListedFact.Column.Kind = .text,

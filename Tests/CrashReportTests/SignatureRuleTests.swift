@@ -21,7 +21,8 @@ import Testing
       ModuleSnapshot(address: Address(UInt64(index)), size: 1, path: path)
     }
     let overflow = StackOverflow(
-      fault: .signal, stack: AddressRange(start: 0, byteCount: 1), stackPointer: 0)
+      fault: .signal(mayHideGuard: false), stack: AddressRange(start: 0, byteCount: 1),
+      stackPointer: 0)
     return Signature.text(
       of: snapshot, trace: StackTrace(frames, recursion: recursion),
       Finding(cause: recursion == nil ? .abort : .stackOverflow(overflow), evidence: []),

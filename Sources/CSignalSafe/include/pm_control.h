@@ -1,5 +1,5 @@
-// Control flow that neither Swift nor C can express: switching stacks, and continuing after a fault. The code is in
-// pm_control_<architecture>.S.
+// Control flow that neither Swift nor C can express: switching stacks, and continuing after a fault. The code of
+// the functions without a body here is in pm_control_<architecture>.S and pm_capture_<architecture>.S.
 #ifndef PM_CONTROL_H
 #define PM_CONTROL_H
 

@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// A handle to the state of one dump; crash code receives this handle instead of using global variables.
 ///
 /// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is common to all threads and dumps
-/// of the process. None of this memory is freed while a thread can reach it. Global variables are not used, because in
-/// debug builds Swift initializes them lazily and checks each access for exclusivity.
+/// of the process. None of this memory is freed while a thread can reach it. Global variables of Swift are not used,
+/// because in debug builds Swift initializes them lazily and checks each access for exclusivity.
 ///
 /// RUNS-DURING-CRASH.
 @safe

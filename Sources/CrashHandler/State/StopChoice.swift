@@ -9,7 +9,7 @@ enum StopChoice {
   case all
   /// Stops only the hung thread, and only if it is running.
   ///
-  /// A running thread does not wait in a system call, so the stop signal rarely interrupts one. A waiting thread need
+  /// To stop a running thread causes no EINTR, because the thread does not wait in a system call. A waiting thread need
   /// not be stopped, because the kernel shows its stack pointer and instruction pointer.
   case hungIfRunning
   /// Stops all running threads, because it is not known which thread hangs.

@@ -155,9 +155,10 @@ struct ThreadStopper {
     }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
-      // Through libc, a program cannot block signal 32. If the thread blocks it, libc (in pthread_create and similar
-      // functions) or one of this package's handlers blocks all signals for a moment, and the thread is tried again
-      // later. Otherwise, the program blocks the signals, perhaps permanently, so waiting would not help.
+      // Through libc, a program cannot block signal 32. A thread that blocks it is therefore in libc, for example in
+      // pthread_create, or in one of this package's handlers. Both block all signals only for a moment, so the thread
+      // is tried again later. A thread that does not block signal 32 may block the other signals permanently,
+      // and so do kernel workers of io_uring, so waiting would not help.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)

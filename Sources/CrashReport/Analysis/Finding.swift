@@ -180,7 +180,9 @@ package struct StackOverflow: Sendable, Equatable {
     /// frame; nil unless the frame is larger than any guard region.
     case access(Address, below: UInt64, isInGuard: Bool, frameSize: UInt64?)
     /// The kernel had no room on the stack to deliver a signal.
-    case signal
+    ///
+    /// If `mayHideGuard` is true, the lowest part of the stack may be a guard region that no mapping shows.
+    case signal(mayHideGuard: Bool)
   }
 
   package var fault: Fault

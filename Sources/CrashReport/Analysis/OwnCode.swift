@@ -110,7 +110,7 @@ package struct OwnCode: Sendable {
 
   /// The directories in which SwiftPM and Xcode keep a program's dependencies.
   ///
-  /// The option `--scratch-path` changes the name of SwiftPM's directory.
+  /// With the option `--scratch-path`, SwiftPM does not use `.build`; `isOutsideCheckouts` is for such builds.
   private static let checkouts = ["/.build/checkouts/", "/SourcePackages/checkouts/"]
 
   private static func isOthers(_ file: String) -> Bool {

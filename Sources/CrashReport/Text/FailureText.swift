@@ -61,7 +61,7 @@ extension StackOverflow {
       if let frameSize {
         sentences.append("The innermost frame alone is \(Quantity.distance(frameSize)) large.")
       }
-    case .signal:
+    case .signal(let mayHideGuard):
       let place =
         stackPointer.distance(above: stack.start).map {
           "\(Quantity.distance($0)) above the end of"
@@ -69,6 +69,9 @@ extension StackOverflow {
       sentences.append(
         "A signal came, and the kernel had no room to deliver it: the stack pointer \(stackPointer)"
           + " lies \(place) the stack \(size).")
+      if mayHideGuard {
+        sentences.append("The lowest part of this stack may be its guard region.")
+      }
     }
     if let limit {
       sentences.append(

@@ -2,14 +2,14 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// Text about threads that wait for other threads. As in a `ReportSection`, the text is not escaped.
+// Text about which threads wait for which. As in a `ReportSection`, the text is not escaped.
 
 extension CrashReport {
   /// Sentences about a deadlock, or about the waits of the hung thread; empty if neither is known.
   ///
   /// For a cycle of waiting threads, there is a sentence about the cycle and one about each of its threads. Otherwise,
-  /// the sentences describe the first four waits in the chain that starts at the hung thread, what the owners of the
-  /// locks do, and a deadlock of tasks.
+  /// the sentences describe the first four waits in the chain that starts at the hung thread, and what the owners of
+  /// the locks do. In the second case, sentences about a deadlock of tasks follow.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {
@@ -80,8 +80,9 @@ extension CrashReport {
     return ", which is in \(call)"
   }
 
-  /// A section about the threads that wait for a known thread, or for a lock that readers hold; threads that the
-  /// beginning of the report already names are left out.
+  /// A section about waits whose owner is known, and about waits for locks that readers hold.
+  ///
+  /// The waits that the head of the report already describes (`shownWaits`) are left out.
   var waitSection: ReportSection? {
     let known = waits.all.filter { wait in
       (wait.owner != nil || wait.readers > 0) && !shownWaits.contains(wait)

@@ -13,7 +13,7 @@ enum UploadVerdict: Sendable, Equatable {
   case tooLarge(after: Int64?, reason: String)
   case skip(reason: String)
 
-  /// The longest delay that a server may ask for, in seconds.
+  /// The longest time, in seconds, that an upload waits because a server asks for it; a longer request is shortened.
   static let longestDelay = UploadDecision.longestDelay
 
   /// Judges an answer.

@@ -182,7 +182,9 @@ struct LogLines {
     return map.keys.sorted().map { "\($0)=\(text(of: map[$0]))" }.joined(separator: " ")
   }
 
-  /// The bytes of a text that is not UTF-8, which journalctl prints as an array of numbers; nil for other arrays.
+  /// The bytes of an array of at least five integers from 0 to 255; nil for any other array.
+  ///
+  /// journalctl prints a text that is not UTF-8 as such an array.
   private static func bytes(of array: [Any]) -> [UInt8]? {
     guard array.count > 4 else { return nil }
     var bytes: [UInt8] = []
