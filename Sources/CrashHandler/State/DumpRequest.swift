@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// A crash uses the default values.
 ///
-/// RUNS-DURING-CRASH; filled in ordinary code.
+/// RUNS-DURING-CRASH; the code that requests the dump sets the values.
 @safe
 struct DumpRequest {
   /// The kind of caller that requested the dump; nil for a crash.

@@ -46,7 +46,8 @@ private struct StackLines {
   let images: ImageFinder
   let memory: SafeMemory
   let scratch: Scratch
-  /// The end of the stack's mapping; the largest number if the mappings are not known, and 0 if no mapping fits.
+  /// The end of the stack's mapping; the largest number if the mappings are not known, and 0 if no readable mapping
+  /// ends above the stack pointer.
   let end: UInt64
   /// The address of the lowest word of the stack that was not examined yet.
   var place: UInt64

@@ -85,7 +85,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     guard (1...12).contains(month) else { return nil }
     let days = Self.days(year: number(0..<4), month: month, day: number(8..<10))
     let seconds = days * 86_400 + number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
-    // The earliest moments are in a second that begins too early for 64 bits of nanoseconds.
+    // The second that contains the earliest moments begins too early for 64 bits of nanoseconds. So for a negative
+    // time, the next second is converted, and the difference is subtracted.
     let isEarly = seconds < 0
     let (whole, overflow) = (seconds + (isEarly ? 1 : 0))
       .multipliedReportingOverflow(by: 1_000_000_000)

@@ -200,7 +200,7 @@ package struct TaskReader<Memory: TaskMemory> {
       guard context & 7 == 0, let parent = memory.word(at: context),
         let next = memory.word(at: context &+ 8), memory.isCode(next), parent != context
       else { return !isFirst }
-      // The context of a continuation repeats the function of the task, so it is not added a second time.
+      // The context of a continuation repeats the function of the task, so this function is not added a second time.
       if !isFirst || next != code { task.frames.append(next) }
       isFirst = false
       context = parent
