@@ -76,12 +76,12 @@ extension CrashReportDatabase {
     try change(id) { $0.countedWith = other }
   }
 
-  /// Moves a pending report that is recorded as uploaded to the completed ones.
+  /// Moves a pending report to the completed ones; the upload must already be recorded.
   package func finishUpload(_ id: ReportID) throws(CrashReportDatabaseError) {
     try move(id, from: .pending, to: .completed) { _ in }
   }
 
-  /// Moves a report that is not to be uploaded to the completed ones, and records the reason.
+  /// Moves a pending report to the completed ones without uploading it, and records the reason.
   package func skipUpload(
     _ id: ReportID, because note: String
   ) throws(CrashReportDatabaseError) {

@@ -87,7 +87,7 @@ public struct ReportUpload: Sendable, Equatable {
   /// The outcome of the last attempt, or the reason why there will be no attempt; empty if there is neither.
   public let note: String
   /// The ID of the report whose upload also counts this report; this report's own ID if it is sent without its
-  /// minidump.
+  /// minidump; nil if it is sent complete.
   package let countedWith: ReportID?
   /// The parts that are left out of the upload, because a server refused a larger upload.
   package let reduction: UploadReduction

@@ -292,10 +292,10 @@ enum Taking: Sendable {
   case taken(DumpClaim)
   /// The dump no longer exists, or there was nothing to convert.
   case gone
-  /// Another process may still need the dump.
+  /// Another process, or another thread of this process, may still need the dump.
   ///
   /// The values are the reason, and the time after which the dump may be taken even without other evidence, in
-  /// nanoseconds since 1970. The time is nil if the dump may be taken only once the other process no longer needs it.
+  /// nanoseconds since 1970. The time is nil if the dump may be taken only once it is no longer needed.
   case left(String, until: Int64?)
 }
 

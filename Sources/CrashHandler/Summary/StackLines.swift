@@ -113,8 +113,8 @@ private struct StackLines {
     }
   }
 
-  /// Returns the frame record at an address; nil if the address is below `place`, or if no code address follows the
-  /// saved frame pointer.
+  /// Returns the frame record at an address; nil if the address is unaligned, unreadable or below `place`, or if no
+  /// code address follows the saved frame pointer.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
       let saved = word(address &+ 8)

@@ -58,7 +58,8 @@ struct RecursiveMutex {
     if case .arm64 = thread.context { "x20" } else { "r13" }
   }
 
-  /// The words of the stack from the stack pointer to slightly beyond the frame that called `_lockSlow`.
+  /// The words of the stack, from the thread's stack pointer to 256 bytes above the stack pointer of the function that
+  /// called `_lockSlow`.
   private func words(of thread: ThreadSnapshot, to frames: ArraySlice<StackFrame>) -> [Address] {
     guard let start = thread.stackPointer,
       let end = frames.dropFirst().lazy.compactMap(\.stackPointer).first,

@@ -108,8 +108,8 @@ package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of contexts that are followed to find the context of the task's first function.
   private static var contextLimit: Int { 64 }
 
-  /// True if the first slab or the first function's context is right after the task object, as the runtime allocates
-  /// them.
+  /// True if the task's first slab or the first function's context is less than `allocationLimit` bytes after the start
+  /// of the task object, because the runtime allocates them together with the object.
   private func isWhole(_ address: UInt64) -> Bool {
     func isBehind(_ place: UInt64) -> Bool {
       place > address && place &- address < Self.allocationLimit
