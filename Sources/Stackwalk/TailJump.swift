@@ -34,7 +34,7 @@ struct TailJump: Equatable {
 
   /// The direct jumps in a function's code; on arm64, only the unconditional ones.
   ///
-  /// The result is nil if the code cannot be decoded, or if it has an indirect jump, which may lead anywhere.
+  /// The result is nil if the code cannot be decoded, or if it has an indirect jump that may lead anywhere.
   ///
   /// - Parameters:
   ///   - code: the whole function.
