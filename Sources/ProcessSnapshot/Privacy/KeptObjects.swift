@@ -9,7 +9,7 @@ internal import IntermediateDump
 /// Source: swift include/swift/ABI/Metadata.h, include/swift/ABI/MetadataKind.def,
 /// stdlib/public/SwiftShims/swift/shims/RefCount.h.
 struct KeptObjects {
-  /// The first words of those objects that are outside the memory that the report keeps anyway.
+  /// The first words of each object outside the memory that the report keeps anyway.
   private(set) var heads: [MemoryRegion] = []
   /// The metadata; the caller must still sanitize it.
   private(set) var metadata: [AddressRange] = []
