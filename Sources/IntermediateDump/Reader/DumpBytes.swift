@@ -12,7 +12,7 @@ package struct DumpBytes: Sendable {
 
   private let storage: Storage
 
-  /// A file of at most this size in bytes is read into memory completely, by the code that opens dumps.
+  /// The code that opens dumps reads a file of at most this size in bytes into memory completely.
   package static let smallSize = 1 << 20
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }

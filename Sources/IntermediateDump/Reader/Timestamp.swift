@@ -35,7 +35,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   /// True if the date can be correct; false if it comes from a clock that was not set or was set wrong.
   ///
-  /// While the current clock is not set, the result is false for every date.
+  /// While this machine's clock is not set, the result is false for every date.
   ///
   /// On a machine without a clock battery, the clock is wrong until the machine gets the time from the network; for
   /// example, it starts in 1970.
