@@ -216,8 +216,8 @@ struct PendingDirectory: ~Copyable {
 
   /// True for an empty dump file if nothing is left that could show how its owner ended.
   ///
-  /// The owner of such a file could not note its end in the run record, and therefore removed the record. No process
-  /// holds the owner's FIFO open for reading.
+  /// Usually, the owner of such a file could not note its end in the run record, and therefore removed the record. No
+  /// process holds the owner's FIFO open for reading.
   ///
   /// If the owner is alive after all, its next crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {

@@ -7,7 +7,7 @@ extension SummaryLines {
     var images = capture.images
     images.findAll()
     // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
-    // next readable mapping is taken as the stack.
+    // next readable mapping is treated as the stack.
     let mappings = capture.session.mappings
     let index = mappings.readable(endingAbove: context.stackPointer)
     let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
