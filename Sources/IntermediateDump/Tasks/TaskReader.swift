@@ -109,7 +109,9 @@ package struct TaskReader<Memory: TaskMemory> {
   private static var contextLimit: Int { 64 }
 
   /// True if the task's first slab or the first function's context is less than `allocationLimit` bytes after the start
-  /// of the task object. The runtime allocates them together with the object.
+  /// of the task object.
+  ///
+  /// The runtime allocates them together with the object.
   private func isWhole(_ address: UInt64) -> Bool {
     func isBehind(_ place: UInt64) -> Bool {
       place > address && place &- address < Self.allocationLimit
