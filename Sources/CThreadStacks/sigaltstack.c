@@ -7,8 +7,8 @@
 
 #include "CSignalSafe.h"
 
-// ThreadSanitizer calls sigaltstack before it is ready to run other code. In programs with ThreadSanitizer, the
-// handler is not installed anyway.
+// ThreadSanitizer calls sigaltstack before it is ready to run other code. So in a program with ThreadSanitizer, this
+// definition records nothing; the handler is not installed there anyway.
 extern void __tsan_init(void) __attribute__((weak));
 
 __attribute__((visibility("default"), disable_sanitizer_instrumentation)) int sigaltstack(const stack_t *restrict stack,

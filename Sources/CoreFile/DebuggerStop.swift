@@ -3,10 +3,10 @@ internal import ProcessSnapshot
 
 /// Recognizes a core file that a debugger wrote while the process was stopped, for example at a breakpoint.
 ///
-/// The kernel reports breakpoints and single steps to a debugger with SIGTRAP; without the debugger, this signal
-/// would have ended the process. SIGTRAP means a crash only if the instruction that raised it is a trap instruction
-/// in the core file. Such an instruction belongs to the program, because debuggers do not write the breakpoints that
-/// they inserted into core files.
+/// The kernel reports breakpoints and single steps to a debugger with SIGTRAP; without the debugger, this signal would
+/// have ended the process. SIGTRAP means a crash only if the instruction that raised it is a trap instruction in the
+/// core file. Such an instruction belongs to the program: if a debugger writes the core file, the file contains the
+/// original instructions instead of the debugger's breakpoints.
 struct DebuggerStop {
   private static let trapSignal: Int32 = 5
 

@@ -111,7 +111,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       }
     var line = "report \(reportID) from \(fileName): \(text)"
     if outcome.kind == .torn, let summary = summary?.line { line += "; \(summary)" }
-    // The reason can contain text from a damaged file.
+    // The reason can contain text from a damaged file, so control characters are replaced with spaces.
     return String(
       line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }

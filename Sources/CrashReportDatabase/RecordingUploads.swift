@@ -4,8 +4,8 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// Requests the upload of one report before the others, even if uploads are disabled.
   ///
-  /// A skipped report becomes pending again. So does a report that an upload only counted, and sent without its
-  /// minidump. Any process that runs an uploader for the database can then send the complete report.
+  /// A skipped report becomes pending again. So does a report that was uploaded without its minidump, only to count it.
+  /// Any process that runs an uploader for the database can then send the complete report.
   ///
   /// - Returns: false if the database has no such report, or the server already has it, with its minidump.
   /// - Throws: `CrashReportDatabaseError` if the report cannot be read or changed.
@@ -66,21 +66,22 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Records that a pending report is counted with the upload of another report.
+  /// Records that a pending report is not sent itself, because the upload of another report counts it.
   ///
-  /// If `other` is nil, the report itself is to be sent again.
+  /// If `other` is the report itself, the report is sent without its minidump. If `other` is nil, the record is
+  /// removed, so the report itself is sent.
   package func countUpload(
     _ id: ReportID, with other: ReportID?
   ) throws(CrashReportDatabaseError) {
     try change(id) { $0.countedWith = other }
   }
 
-  /// Moves a pending report that is recorded as uploaded to the completed ones.
+  /// Moves a pending report to the completed ones; the upload must already be recorded.
   package func finishUpload(_ id: ReportID) throws(CrashReportDatabaseError) {
     try move(id, from: .pending, to: .completed) { _ in }
   }
 
-  /// Moves a report that is not to be uploaded to the completed ones, and records the reason.
+  /// Moves a pending report to the completed ones without uploading it, and records the reason.
   package func skipUpload(
     _ id: ReportID, because note: String
   ) throws(CrashReportDatabaseError) {

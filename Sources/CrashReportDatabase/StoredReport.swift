@@ -86,7 +86,8 @@ public struct ReportUpload: Sendable, Equatable {
   public let serverID: String
   /// The outcome of the last attempt, or the reason why there will be no attempt; empty if there is neither.
   public let note: String
-  /// The report with whose upload this report is counted; the report's own ID if it is sent without its minidump.
+  /// The ID of the report whose upload also counts this report; this report's own ID if it is sent without its
+  /// minidump; nil if it is sent complete.
   package let countedWith: ReportID?
   /// The parts that are left out of the upload, because a server refused a larger upload.
   package let reduction: UploadReduction

@@ -34,7 +34,7 @@ struct TailJump: Equatable {
 
   /// The direct jumps in a function's code; on arm64, only the unconditional ones.
   ///
-  /// The result is nil if the code cannot be decoded, or if it has an indirect jump, which may lead anywhere.
+  /// The result is nil if the code cannot be decoded, or if it has an indirect jump that may lead anywhere.
   ///
   /// - Parameters:
   ///   - code: the whole function.
@@ -57,7 +57,7 @@ struct TailJump: Equatable {
       switch instruction.jump {
       case .direct(let distance):
         jumps.append(TailJump(end: end, target: end &+ UInt64(bitPattern: distance)))
-      // A jump through a word outside the code leads to another module, which does not jump back.
+      // A jump through a stored address, such as a GOT entry, leads to another module, which does not jump back.
       case .throughWord, .none: continue
       case .indirect: return nil
       }

@@ -15,8 +15,8 @@ struct CoreContexts {
   private let snapshot: ProcessSnapshot
   private let key: UInt64
   private let type: UInt64
-  /// The offset of the list's head in a task; `threadHead` is the offset, from the thread pointer, of the word that
-  /// points to the head of the thread's list.
+  /// The offset, in a task, of the head of the task's list of task-local values; `threadHead` is the offset, from the
+  /// thread pointer, of the word that points to the head of the thread's list.
   private let taskHead: UInt64
   private let threadHead: UInt64
   private var memory: MemorySnapshot { snapshot.memory }

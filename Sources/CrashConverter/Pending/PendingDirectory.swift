@@ -216,8 +216,8 @@ struct PendingDirectory: ~Copyable {
 
   /// True for an empty dump file if nothing is left that could show how its owner ended.
   ///
-  /// The owner of such a file could not note its end in the run record, and therefore removed the record. No process
-  /// holds the owner's FIFO open for reading.
+  /// Usually, the owner of such a file could not note its end in the run record, and therefore removed the record. No
+  /// process holds the owner's FIFO open for reading.
   ///
   /// If the owner is alive after all, its next crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
@@ -292,10 +292,10 @@ enum Taking: Sendable {
   case taken(DumpClaim)
   /// The dump no longer exists, or there was nothing to convert.
   case gone
-  /// Another process may still need the dump.
+  /// Another process, or another thread of this process, may still need the dump.
   ///
   /// The values are the reason, and the time after which the dump may be taken even without other evidence, in
-  /// nanoseconds since 1970. The time is nil if the dump may be taken only once the other process no longer needs it.
+  /// nanoseconds since 1970. The time is nil if the dump may be taken only once it is no longer needed.
   case left(String, until: Int64?)
 }
 

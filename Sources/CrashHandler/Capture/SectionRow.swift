@@ -7,7 +7,7 @@ package import IntermediateDump
 package struct SectionRow {
   /// The section's number in dumps and its name in documents.
   ///
-  /// Sections after the end mark have a number only so that they are not run twice.
+  /// For a section after the end mark, the number only keeps the section from being run twice.
   package let section: DumpSection
   /// The section's function.
   ///

@@ -7,7 +7,7 @@ enum OpenContextTable {
   /// Returns a table with only one entry, the context that has been open for the longest time, or with no entry if no
   /// context is open.
   ///
-  /// The returned table counts the other units of work as calls without an entry.
+  /// All other units of work are added to the returned table's count of `withContext` calls that have no entry.
   ///
   /// - Returns: nil if no context was ever opened.
   static func oldest() -> [UInt8]? {

@@ -39,7 +39,8 @@ enum ExitNotes {
     _ = at_quick_exit { pm_note_process_end() }
   }
 
-  /// Removes the locked file, the FIFO and the run record, unless a crash is being captured.
+  /// Removes the locked file, the FIFO and the run record, unless a crash is being captured or the crash handler may
+  /// not create files.
   ///
   /// If an exit handler that runs later crashes, the crash handler creates new files.
   private static func removeFiles(_ capture: Capture) {

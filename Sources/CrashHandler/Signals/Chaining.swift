@@ -11,7 +11,9 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
 extension Capture {
-  /// Lets the next thread capture; then calls the previous handler (`handled`), restores the default action
+  /// Lets the next thread capture.
+  ///
+  /// Then, depending on the crash's outcome, calls the previous handler (`handled`), restores the default action
   /// (`delegated`), or returns (`discarded`).
   @_noLocks
   func chain(_ call: HandlerCall) {
@@ -54,7 +56,10 @@ extension Capture {
     restoreAndReraise(signal)
   }
 
-  /// Calls the previous handler; if it returns after a sent signal, notes in the dump that the process continued.
+  /// Calls the previous handler.
+  ///
+  /// If it returns, and the signal was sent and not raised by a fault, this function notes in the dump that the process
+  /// continued.
   ///
   /// - Parameters:
   ///   - crash: the number of this crash; if it is still the latest number when the handler returns, there was no

@@ -30,8 +30,8 @@ func pm_handle_crash(
     return
   }
   if capture.offerFirstChance(to: call) { return }
-  // All signals except faults are blocked from here on. Until now, the mask may have been that of a handler that called
-  // this handler, that of the first-chance callback, or, for SIGSYS, a mask that blocks faults too.
+  // All signals except faults are blocked from here on. Until now, the thread may have had the mask of a handler that
+  // called this handler, the mask of the first-chance callback, or, for SIGSYS, a mask that blocks faults too.
   SignalMask.set(~capture.installed.signals.faults)
   guard capture.waitToCapture(call.signal) else {
     capture.restoreAndReraise(call.signal)
@@ -54,8 +54,8 @@ func pm_handle_crash(
 extension Capture {
   /// Takes the dump on the handler's large stack.
   ///
-  /// Until `captureCrash` sets the alternate stack for faults in the handler, faults except SIGSYS are blocked: the frame
-  /// of another signal would overwrite the frame of the crash.
+  /// Until `captureCrash` sets the alternate stack for faults in the handler, faults except SIGSYS are blocked: the
+  /// frame of another signal would overwrite the frame of the crash.
   fileprivate func takeDump() {
     blockFaultsAndWatchdog()
     unsafe pm_call_on_stack(session.stackTop, pm_capture_crash, argument)

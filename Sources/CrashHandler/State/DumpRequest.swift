@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// A crash uses the default values.
 ///
-/// RUNS-DURING-CRASH; filled in ordinary code.
+/// RUNS-DURING-CRASH; the code that requests the dump sets the values.
 @safe
 struct DumpRequest {
   /// The kind of caller that requested the dump; nil for a crash.
@@ -15,7 +15,8 @@ struct DumpRequest {
   var isRenamed = true
   /// The encoded tokens of the dump's reason, which `write` puts into the `dumpRequest` map.
   var details: Bytes?
-  /// The encoded annotations for this dump only, and the tokens of all tasks; written after the `dumpRequest` map.
+  /// The encoded annotations for this dump only, and the encoded list of all tasks; written after the `dumpRequest`
+  /// map.
   var annotations: Bytes?
   /// The number by which `postmortem capture` recognizes the dump that it requested; 0 for any other dump.
   var number: UInt32 = 0

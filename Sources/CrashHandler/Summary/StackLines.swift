@@ -7,7 +7,7 @@ extension SummaryLines {
     var images = capture.images
     images.findAll()
     // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
-    // next readable mapping is taken as the stack.
+    // next readable mapping is treated as the stack.
     let mappings = capture.session.mappings
     let index = mappings.readable(endingAbove: context.stackPointer)
     let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
@@ -46,7 +46,8 @@ private struct StackLines {
   let images: ImageFinder
   let memory: SafeMemory
   let scratch: Scratch
-  /// The end of the stack's mapping; the largest number if the mappings are not known, and 0 if no mapping fits.
+  /// The end of the stack's mapping; the largest number if the mappings are not known, and 0 if no readable mapping
+  /// ends above the stack pointer.
   let end: UInt64
   /// The address of the lowest word of the stack that was not examined yet.
   var place: UInt64
@@ -112,8 +113,8 @@ private struct StackLines {
     }
   }
 
-  /// Returns the frame record at an address; nil if the address is below `place`, or if no code address follows the
-  /// saved frame pointer.
+  /// Returns the frame record at an address; nil if the address is unaligned, unreadable or below `place`, or if no
+  /// code address follows the saved frame pointer.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
       let saved = word(address &+ 8)

@@ -114,7 +114,8 @@ struct ProcReader {
     return scratch.bytes(count: count > 0 ? count : 0)
   }
 
-  /// Reads the name of a process or thread without its line feed; returns -errno if it cannot be read.
+  /// Reads the name of a process or thread; returns the number of bytes without the line feed, or -errno if the name
+  /// cannot be read.
   @_noLocks
   func readName(of id: Int32, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
     var path = unsafe TextBuffer(place, capacity: capacity)

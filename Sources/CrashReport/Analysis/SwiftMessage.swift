@@ -5,7 +5,7 @@ struct SwiftMessage: Equatable {
   let text: String
   /// The source file of the check, such as "App/File.swift"; nil if the message does not begin with a file.
   let file: Substring?
-  /// The line of the check; nil if `file` is nil.
+  /// The line of the check; nil if `file` is nil, or if no number follows the file.
   let line: Int?
   /// The text without the file, the line and "Fatal error: ".
   let words: Substring
@@ -32,9 +32,9 @@ struct SwiftMessage: Equatable {
     self.words = isFatal ? words.dropFirst(Self.prefix.count) : words
   }
 
-  /// Splits the text that the Swift runtime keeps into messages; a message can have several lines.
+  /// Splits the runtime's text into messages; a message can have several lines.
   ///
-  /// The runtime keeps one text for the whole process, and each failing thread appends its message.
+  /// The Swift runtime keeps one text for the whole process, and each failing thread appends its message.
   ///
   /// Source: swift stdlib/public/runtime/Errors.cpp, `reportOnCrash`.
   static func messages(in text: String) -> [SwiftMessage] {

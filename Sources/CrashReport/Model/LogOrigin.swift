@@ -15,7 +15,7 @@ struct LogOrigin: Equatable {
     .map(String.init).filter { !Self.isTime($0) }
   }
 
-  /// True for origins that differ only in numbers.
+  /// True for origins with the same log and process ID whose other words differ at most in numbers.
   func isSimilar(to other: LogOrigin) -> Bool {
     func masked(_ words: [String]) -> [[Character]] {
       words.map { word in
@@ -38,8 +38,8 @@ struct LogOrigin: Equatable {
     "wed", "thu", "fri", "sat", "sun", "am", "pm", "utc", "gmt",
   ]
 
-  /// True for a date, a time of day, a number of seconds, or the name of a month or a day, such as `2026-11-26`,
-  /// `04:20:00.123Z`, `2026-11-26T04:20:00+01:00`, `[12345.678901]`, `Nov`, `26`.
+  /// True for a word that looks like a date, a time of day, a number of seconds, a time zone, or the name of a month or
+  /// a day, such as `2026-11-26`, `04:20:00.123Z`, `2026-11-26T04:20:00+01:00`, `[12345.678901]`, `Nov`, `26`.
   private static func isTime(_ word: String) -> Bool {
     let plain = word.lowercased().filter { !"[](),".contains($0) }
     if names.contains(plain) { return true }

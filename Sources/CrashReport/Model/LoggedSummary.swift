@@ -70,7 +70,7 @@ package struct LoggedSummary: Equatable {
   package var isLine = false
   /// Descriptions of lines that repeat or contradict another line, or are out of order.
   ///
-  /// Such lines show that two processes have the same process ID, for example in two containers.
+  /// Such lines can come from two processes with the same process ID, for example in two containers.
   package private(set) var contradictions: [String] = []
   package var isContradictory: Bool { !contradictions.isEmpty }
 }

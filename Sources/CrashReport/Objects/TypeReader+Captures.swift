@@ -92,7 +92,8 @@ extension TypeReader {
     return nil
   }
 
-  /// The mangled name of a declaration, without the discriminator of a private declaration.
+  /// The mangled name of the declaration that a context descriptor describes; the discriminator of a private
+  /// declaration is left out.
   private func mangled(ofContext descriptor: Address, depth: Int = 0) -> String? {
     guard depth < 8, let flags = reader.constant(descriptor) else { return nil }
     let parent = reader.indirect(descriptor &+ 4)

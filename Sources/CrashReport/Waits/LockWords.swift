@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 /// Source: glibc 2.36 sysdeps/nptl/bits/struct_mutex.h, nptl/pthread_mutex_lock.c,
 /// nptl/pthread_rwlock_common.c.
 ///
-/// The layouts of these locks have not changed since glibc 2.25, and are part of its ABI.
+/// The layouts of glibc's mutexes and rwlocks have not changed since glibc 2.25, and are part of its ABI.
 struct LockWords {
   let memory: MemorySnapshot
   /// The address of the word on which a thread waits.

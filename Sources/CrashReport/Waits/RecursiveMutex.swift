@@ -14,8 +14,8 @@ struct RecursiveMutex {
   /// The waits of the other threads.
   let waits: Waits
 
-  /// The wait of the crashed thread, with `place` not set; nil for another crash, or if the dump does not show which
-  /// thread holds the lock.
+  /// The wait of the crashed thread, without `Wait.place`, which the caller sets; nil for another crash, or if the dump
+  /// does not show which thread holds the lock.
   ///
   /// The address of the lock is in the register of `self`, which `_lockSlow` does not change. If later code has reused
   /// that register, the address may be in another register or on the stack near the call. Addresses of other locks that
@@ -58,7 +58,8 @@ struct RecursiveMutex {
     if case .arm64 = thread.context { "x20" } else { "r13" }
   }
 
-  /// The words of the stack from the stack pointer to slightly beyond the frame that called `_lockSlow`.
+  /// The words of the stack, from the thread's stack pointer to 256 bytes above the stack pointer of the function that
+  /// called `_lockSlow`.
   private func words(of thread: ThreadSnapshot, to frames: ArraySlice<StackFrame>) -> [Address] {
     guard let start = thread.stackPointer,
       let end = frames.dropFirst().lazy.compactMap(\.stackPointer).first,

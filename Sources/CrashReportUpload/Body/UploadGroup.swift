@@ -1,8 +1,8 @@
 /// The reports that one upload represents.
 ///
-/// Before an upload that is only a count begins, `SampledUploads` chooses the reports, and stores with each report that
-/// it is counted with this upload. So an upload that is repeated because its answer was lost has the same ID and count,
-/// and a killed uploader loses no report.
+/// Some uploads send no minidump, but only the number of reports with the same signature. Before such an upload begins,
+/// `SampledUploads` chooses these reports, and stores in the metadata of each one which upload counts it. So an upload
+/// that is repeated because its answer was lost has the same ID and count, and a killed uploader loses no report.
 struct UploadGroup: Sendable, Equatable {
   /// The maximum number of reports in a group; further reports wait for the next upload of the signature.
   static let maximumCount = 10_000

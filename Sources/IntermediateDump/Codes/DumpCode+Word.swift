@@ -1,4 +1,4 @@
-// Defines `word` for types in which the word of some value differs from the name of its enum case. Only readers of
+// Defines `word` for enums in which the word for at least one case differs from the name of the case. Only readers of
 // dumps use `word`.
 
 extension AnnotationState {

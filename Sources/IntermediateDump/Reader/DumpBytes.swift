@@ -12,7 +12,7 @@ package struct DumpBytes: Sendable {
 
   private let storage: Storage
 
-  /// A file of at most this size in bytes is read into memory completely, by the code that opens dumps.
+  /// The code that opens dumps reads a file of at most this size in bytes into memory completely.
   package static let smallSize = 1 << 20
 
   package init(_ bytes: [UInt8]) { storage = .memory(bytes) }
@@ -70,7 +70,7 @@ package struct DumpBytes: Sendable {
     return slice(offset..<offset + width)?.littleEndian(at: 0, width: width)
   }
 
-  /// Passes the bytes of a range to a closure from front to back, in slices that the cache does not keep.
+  /// Passes the bytes of a range to a closure from front to back, in slices of at most 64 KiB if the dump is in a file.
   ///
   /// - Returns: false if a part of the range cannot be read.
   package func forEachSlice<Failure: Error>(

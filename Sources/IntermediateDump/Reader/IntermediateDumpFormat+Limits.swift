@@ -8,7 +8,7 @@ extension IntermediateDumpFormat {
 
   /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.
   ///
-  /// A real dump needs far fewer: 4,096 threads with 40 tokens each are about 164,000 tokens. The limit bounds the size of the tree that a
-  /// reader builds from a malicious file.
+  /// A real dump needs far fewer: 4,096 threads with 40 tokens each are about 164,000 tokens. The limit bounds the size
+  /// of the tree that a reader builds from a malicious file.
   public static let maximumTokenCount = 1 << 21
 }

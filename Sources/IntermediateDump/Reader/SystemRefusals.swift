@@ -26,7 +26,7 @@ package enum SystemRefusals {
   /// The number of refusals so far.
   package static var now: Point { Point(count: state.load(ordering: .relaxed) >> 32) }
 
-  /// True for an error that is temporary and does not depend on the file.
+  /// True for an error that is usually temporary.
   ///
   /// A missing file or a missing permission does not count as temporary.
   package static func isPassing(_ errno: Int32) -> Bool {

@@ -35,10 +35,10 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   /// True if the date can be correct; false if it comes from a clock that was not set or was set wrong.
   ///
-  /// While the current clock is not set, the result is false for every date.
+  /// While this machine's clock is not set, the result is false for every date.
   ///
-  /// On a machine without a clock battery, the clock starts in 1970 and is wrong until the machine gets the time from
-  /// the network.
+  /// On a machine without a clock battery, the clock is wrong until the machine gets the time from the network; for
+  /// example, it starts in 1970.
   ///
   /// - Parameter now: the current time by this machine's clock.
   package func isPossible(at now: Timestamp) -> Bool {
@@ -85,7 +85,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     guard (1...12).contains(month) else { return nil }
     let days = Self.days(year: number(0..<4), month: month, day: number(8..<10))
     let seconds = days * 86_400 + number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
-    // The earliest moments are in a second that begins too early for 64 bits of nanoseconds.
+    // The second that contains the earliest moments begins too early for 64 bits of nanoseconds. So for a negative
+    // time, the next second is converted to nanoseconds, and one second is subtracted afterward.
     let isEarly = seconds < 0
     let (whole, overflow) = (seconds + (isEarly ? 1 : 0))
       .multipliedReportingOverflow(by: 1_000_000_000)

@@ -108,8 +108,10 @@ package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of contexts that are followed to find the context of the task's first function.
   private static var contextLimit: Int { 64 }
 
-  /// True if the first slab or the first function's context is right after the task object, as the runtime allocates
-  /// them.
+  /// True if the task's first slab or the first function's context is less than `allocationLimit` bytes after the start
+  /// of the task object.
+  ///
+  /// The runtime allocates them together with the object.
   private func isWhole(_ address: UInt64) -> Bool {
     func isBehind(_ place: UInt64) -> Bool {
       place > address && place &- address < Self.allocationLimit
@@ -200,7 +202,7 @@ package struct TaskReader<Memory: TaskMemory> {
       guard context & 7 == 0, let parent = memory.word(at: context),
         let next = memory.word(at: context &+ 8), memory.isCode(next), parent != context
       else { return !isFirst }
-      // The context of a continuation repeats the function of the task, so it is not added a second time.
+      // The context of a continuation repeats the function of the task, so this function is not added a second time.
       if !isFirst || next != code { task.frames.append(next) }
       isFirst = false
       context = parent

@@ -39,9 +39,9 @@ package struct TaskRuntime: Sendable, Equatable {
 
   /// The place of the value that `withContext` stores in a task's list of task-local values.
   package struct ContextPlace: Sendable, Equatable {
-    /// The key and the type of the value in the list.
+    /// The key and the type of the value in the list of task-local values.
     package var (key, type): (UInt64, UInt64)
-    /// The offset of the list's head in a task object.
+    /// The offset, in a task object, of the head of the list of task-local values.
     package var head: UInt64
 
     /// Returns nil if the offset is not known; `head` then has a special value.

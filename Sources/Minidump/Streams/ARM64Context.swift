@@ -2,7 +2,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Flags for the parts of the context that a complete set of registers fills.
+  /// The flags for the filled parts of a context; the floating-point part is filled only if all vector registers are
+  /// known.
   static func flags(of context: ARM64Context) -> UInt32 {
     let all = MinidumpFormat.arm64Control | MinidumpFormat.arm64Integer
     return context.vectorRegisters.count == 512 ? all | MinidumpFormat.arm64FloatingPoint : all

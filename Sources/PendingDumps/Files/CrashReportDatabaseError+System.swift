@@ -15,7 +15,7 @@ extension CrashReportDatabaseError {
 
   /// Returns the system's description of an error number.
   ///
-  /// The description comes from strerror_r(3), because strerror(3) shares a buffer between threads.
+  /// The description comes from strerror_r(3), because before glibc 2.32, strerror(3) shares a buffer between threads.
   package static func text(_ errno: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 128)
     let failed = unsafe strerror_r(errno, &buffer, buffer.count)

@@ -41,7 +41,8 @@ package struct RunRecord: Sendable {
   package var launchTime: Int64?
   /// The handler's signals; nil if they were not known.
   package var signals: OwnerSignals?
-  /// The facts for a report on how the process ended; nil if the program turned off such reports.
+  /// The facts for a report on how the process ended; nil if the program turned off such reports, or forgoes the system
+  /// calls of `SystemCalls.files`.
   package var course: RunCourse?
 
   package init(
@@ -57,7 +58,7 @@ package struct RunRecord: Sendable {
     self.signals = signals
   }
 
-  /// Creates the record of the calling process; values that the kernel does not show are 0 or empty.
+  /// Creates the record of the calling process; values that the kernel does not show are 0, empty or nil.
   ///
   /// - Parameters:
   ///   - signals: the signals of the handler.
@@ -173,7 +174,7 @@ package struct RunCourse: Sendable {
     return course
   }
 
-  /// Encodes the tokens of this value alone, for the run record that a forked child writes.
+  /// Encodes this value without the rest of the record, for the run record that a forked child writes.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { encode(to: &$0) }
   }

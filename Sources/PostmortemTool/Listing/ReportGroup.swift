@@ -14,7 +14,7 @@ struct ReportGroup: Codable {
   var versions: [String] = []
   /// The report IDs, oldest crash first.
   var reportIDs: [String] = []
-  /// The same IDs under the name that was used before version 1.1; this name is removed in version 2.0.
+  /// The same IDs under the name that was used before version 1.1; this name will be removed in version 2.0.
   var reports: [String] = []
 
   /// Groups reports and returns the largest group first.

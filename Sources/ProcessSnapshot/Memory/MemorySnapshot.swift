@@ -124,7 +124,7 @@ public struct MemorySnapshot: Sendable, Equatable {
 package struct DumpMemory {
   /// The memory in the minidump; nil for a dump that contains the bytes of memory itself.
   private let memory: MemorySnapshot?
-  /// The number of bytes that further calls of `region` may return.
+  /// The number of bytes of the minidump's memory that further calls of `region` may return.
   ///
   /// The limit is needed because an attacker's dump may refer to the same bytes repeatedly.
   private var bytesLeft: Int

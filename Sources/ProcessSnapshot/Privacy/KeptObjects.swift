@@ -9,7 +9,7 @@ internal import IntermediateDump
 /// Source: swift include/swift/ABI/Metadata.h, include/swift/ABI/MetadataKind.def,
 /// stdlib/public/SwiftShims/swift/shims/RefCount.h.
 struct KeptObjects {
-  /// The first words of those objects that are outside the memory that the report keeps anyway.
+  /// The first words of each object outside the memory that the report keeps anyway.
   private(set) var heads: [MemoryRegion] = []
   /// The metadata; the caller must still sanitize it.
   private(set) var metadata: [AddressRange] = []
@@ -75,8 +75,8 @@ struct KeptObjects {
   /// Adds the metadata of a class up to its descriptor, and the types that may be its generic arguments.
   private mutating func addClass(_ place: Address) {
     metadata.append(AddressRange(start: place, byteCount: 48))
-    // The size of the metadata, counted from the address to which pointers to the metadata point. If the handler has
-    // replaced the sizes, the words up to byte 256 are examined.
+    // The number of bytes of the metadata at and after `place`, to which pointers to the metadata point; more bytes
+    // precede it. If the handler has replaced the sizes, the words up to byte 256 are examined.
     let sizes = memory.word(at: place &+ 32) ?? 0
     let end =
       sizes == WordFilter.replacement ? 256 : min((sizes & 0xFFFF_FFFF) &- (sizes >> 32), 256)

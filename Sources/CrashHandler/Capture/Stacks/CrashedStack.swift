@@ -8,7 +8,8 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension Capture {
-  /// Returns the lowest address to capture: the stack pointer, or the lowest address of the thread's stack.
+  /// Returns the address from which the stack is captured, before the red zone is subtracted: the stack pointer, or an
+  /// address 128 bytes above the start of the thread's stack.
   ///
   /// The latter is returned if the whole stack is above the stack pointer, and the frame pointer points into the stack.
   @_noLocks
