@@ -183,10 +183,15 @@ import Testing
         protection: [.read, .write]))
     elsewhere.mappings.sort { $0.start < $1.start }
     #expect(elsewhere.explanation() == nil)
-    for trap: UInt64? in [13, nil] {
-      let fault = interrupted(at: Self.stack.lowerBound - 64, trap: trap)
-      #expect(try text(fault).contains("general protection fault"))
-    }
+    let protection = interrupted(at: Self.stack.lowerBound - 64, trap: 13)
+    #expect(try text(protection).contains("general protection fault"))
+    // A core file has no trap number.
+    let unknown = interrupted(at: Self.stack.lowerBound - 64, trap: nil)
+    #expect(unknown.finding()?.kind == "stack-overflow")
+    #expect(unknown.finding()?.certainty == .likely)
+    #expect(
+      interrupted(at: Self.stack.upperBound - 64, trap: nil).finding()?.kind == "general-protection"
+    )
   }
 
   /// With glibc 2.42 or later, the guard of a thread's stack can be inside the mapping of the stack.

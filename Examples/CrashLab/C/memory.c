@@ -1,6 +1,7 @@
 // Jumps to addresses without code, stacks that a single frame exhausts, and words of memory.
 #define _GNU_SOURCE
 #include <alloca.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -68,6 +69,25 @@ __attribute__((noinline)) void crash_alloca(void) {
     char *bytes = alloca(2048);
     memset(bytes, 1, 2048);
     __asm__ volatile("" : : "r"(bytes) : "memory");
+  }
+}
+
+static void return_immediately(int signal) { (void)signal; }
+
+// Raises a signal after each step of 512 bytes, until the signal's frame does not fit on the stack. A signal frame is
+// larger than a step, so no instruction faults before.
+__attribute__((noinline)) void crash_full_stack_signal(void) {
+  struct sigaction action = {.sa_handler = return_immediately};
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  sigaction(SIGUSR2, &action, NULL);
+  for (;;) {
+    char *bytes = alloca(512);
+    memset(bytes, 1, 512);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+    raise(SIGUSR2);
   }
 }
 

@@ -7,6 +7,7 @@ extension CrashKind {
     CrashKind("stack-overflow") { print(crash_stack_overflow(1)) },
     CrashKind("huge-frame") { crash_huge_frame() },
     CrashKind("alloca") { crash_alloca() },
+    CrashKind("full-stack-signal") { crash_full_stack_signal() },
     CrashKind("deep") { crash_deep(1000) },
   ]
 }

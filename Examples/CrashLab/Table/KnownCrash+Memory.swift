@@ -107,6 +107,12 @@ extension KnownCrash {
       address: .any, function: "crash_alloca",
       explanation: "Stack overflow", overflowsStack: true,
       causes: [Cause(kind: "stack-overflow", evidence: "RLIMIT_STACK")]),
+    // SI_KERNEL: the kernel could not write the signal's frame, so there is no fault address.
+    KnownCrash(
+      kind: "full-stack-signal", summary: "gets a signal when its stack is full", signal: 11,
+      code: 128, address: .none, function: "crash_full_stack_signal",
+      explanation: "Stack overflow", overflowsStack: true,
+      causes: [Cause(kind: "stack-overflow", evidence: "stack pointer")]),
     KnownCrash(
       kind: "deep", summary: "writes through a null pointer 1,000 frames down", signal: 11, code: 1,
       address: .exactly(0), function: "crash_null_write",

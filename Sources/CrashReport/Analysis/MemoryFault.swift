@@ -233,23 +233,26 @@ struct MemoryFault {
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private func overflowBySignal(_ fact: [Evidence]) -> Finding? {
-    // If the dump has no trap number, assume a faulting instruction, which is more likely than a failed signal
-    // delivery.
-    guard
-      snapshot.architecture != .x86_64
-        || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
+    // On arm64, no fault of an instruction has the code SI_KERNEL. On x86_64, a general protection fault has it too;
+    // core files have no trap number that would tell the two apart.
+    guard exception.trapNumber != Self.generalProtectionTrap || snapshot.architecture != .x86_64,
       let stackPointer = exception.context?.stackPointer,
       let stack = snapshot.crashedThread?.stackRange, !stack.ends(atOrBelow: stackPointer),
       // If the stack pointer is in other writable memory, there is room for the frame.
       stack.contains(stackPointer)
         || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
     else { return nil }
+    // Without the trap number, the stack pointer must be near the end of the stack.
+    let isTrapKnown = snapshot.architecture != .x86_64 || exception.trapNumber != nil
+    guard isTrapKnown || stack.start.clampedSubtracting(Self.guardSize) <= stackPointer else {
+      return nil
+    }
     let mayHideGuard = stack.contains(stackPointer) && mayHideGuard(stack)
     let usable = stack.start.clampedAdding(mayHideGuard ? Self.hiddenGuardSize : 0)
     guard stackPointer < usable.clampedAdding(Self.signalFrameSize) else { return nil }
     var finding = overflowFinding(
       overflow(.signal(mayHideGuard: mayHideGuard), stack, stackPointer), fact)
-    if stack.start.clampedAdding(Self.signalFrameSize) <= stackPointer {
+    if !isTrapKnown || stack.start.clampedAdding(Self.signalFrameSize) <= stackPointer {
       finding.certainty = .likely
     }
     return finding

@@ -54,6 +54,7 @@ void crash_pure_virtual(void);
 
 void crash_huge_frame(void);
 void crash_alloca(void);
+void crash_full_stack_signal(void);
 
 // fork(2), which Swift does not import.
 int crashlab_fork(void);
