@@ -7,8 +7,9 @@ internal import PendingDumps
 ///
 /// No converter converts this dump while the process runs and the hang lasts.
 ///
-/// If the process ends during the hang, the dump is converted to a report. A call of `drop`, or a captured crash,
-/// removes the dump. Not crash code; only one thread may use this value.
+/// If the process ends during the hang, the dump is converted to a report, unless the process exits after a call of
+/// `expectExit`. A call of `drop`, or a crash whose dump is complete, removes the dump. Not crash code; only one thread
+/// may use this value.
 @safe
 package struct HangDump: Sendable {
   /// Which part of the program hung, and facts about the hang.

@@ -17,7 +17,7 @@ final class SentryRateLimits: Sendable {
   /// Stores the limits that an answer sets; a later answer never makes a limit end earlier.
   ///
   /// - Parameters:
-  ///   - header: the unchanged header `X-Sentry-Rate-Limits`.
+  ///   - header: the value of the header `X-Sentry-Rate-Limits`; nil if the answer has no such header.
   ///   - now: the current time in seconds since 1970.
   func take(_ header: String?, now: Int64) {
     guard let header else { return }

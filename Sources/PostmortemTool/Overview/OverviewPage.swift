@@ -219,7 +219,7 @@ struct OverviewPage {
 
   private typealias Entry = (key: CrashOverview.Subject, value: CrashOverview.Group)
 
-  /// The signatures, the largest first; signatures with the same count always have the same order.
+  /// The signatures, the one with the most reports first; signatures with the same count always have the same order.
   private static func sorted(_ overview: CrashOverview) -> [Entry] {
     overview.signatures.sorted { left, right in
       (right.value.count, overview.name(left.key.name), overview.name(left.key.program))
