@@ -84,7 +84,8 @@ enum ThreadStack {
     AlternateStack(mapping: value - value % destructorRounds)
   }
 
-  /// Makes every new thread install an alternate stack first, if the program links the target CThreadStacks.
+  /// Makes every new thread install an alternate stack before it calls its start function, if the program links the
+  /// target CThreadStacks.
   static func followNewThreads() {
     // The key is created now, so that new threads never have to create it.
     _ = key
