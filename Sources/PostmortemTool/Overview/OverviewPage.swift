@@ -179,7 +179,7 @@ struct OverviewPage {
     }
   }
 
-  /// Adds a table of groups with their counts and days.
+  /// Adds a list of groups, each with its number of reports, its name, and a chart of its reports by day.
   ///
   /// - Parameters:
   ///   - what: the word for the groups, used in the line that counts the groups beyond the limit.
