@@ -76,8 +76,8 @@ package struct HangDump: Sendable {
     }
     do throws(CrashHandlerError) {
       _ = try dump.take()
-      // From now on, the crash handler can find the dump and empty it. If the dump had got its final name before this
-      // call, a crash in between would lead to two reports.
+      // From now on, the crash handler can find the dump and empty it. So the dump gets its final name only after this
+      // call. Otherwise, if the program crashed before this call, both the hang and the crash would get a report.
       dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
       reportID = try dump.rename()
     } catch {
