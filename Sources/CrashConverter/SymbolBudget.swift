@@ -15,7 +15,8 @@ final class SymbolBudget {
   /// The files of the last dump's modules; nil if no time was left for this dump.
   private(set) var source: SymbolSource?
 
-  /// Finds the function names and lines that a report stores, until the time is used up; nil if no time was left.
+  /// Finds the function names and lines that a report stores, until the time is used up; nil if no time was left or
+  /// nothing was found.
   func gather(for snapshot: ProcessSnapshot) -> StoredSymbols? {
     source = nil
     guard rest > 0 else { return nil }
