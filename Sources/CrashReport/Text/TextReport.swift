@@ -50,7 +50,7 @@ package struct TextReport: Sendable {
 
   /// Makes a report from the crash summary in a log.
   ///
-  /// The summary contains the facts in the head of a report, and the crashed thread's stack as offsets in modules.
+  /// The summary contains facts for the head of the report, and the crashed thread's stack as offsets in modules.
   ///
   /// - Parameters:
   ///   - report: the report to print.
