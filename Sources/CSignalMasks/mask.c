@@ -60,8 +60,9 @@ static uint64_t kept_open(uint64_t asked) {
   return kept & ABORT && !pm_takes_abort() ? kept & ~ABORT : kept;
 }
 
-// Sets the mask, first in `own_mask` and then in the kernel. The caller has blocked all signals except the crash
-// signals other than SIGABRT, so only one of these can interrupt this function between the two steps.
+// Sets the mask, first in `own_mask` and then in the kernel. A vfork child sets only the kernel's mask, because
+// `own_mask` belongs to its parent. The caller has blocked all signals except the crash signals other than SIGABRT, so
+// only one of these can interrupt this function between the two steps.
 static void set_mask(uint64_t asked) {
   if (is_copy()) {
     own_copy = (int32_t)pm_getpid();

@@ -3,8 +3,8 @@
 
 #include "CSignalSafe.h"
 
-// Marks functions that are compiled without instrumentation and without a canary. The canary may be unreadable until
-// the code in pm_thread_base.h has checked it.
+// Marks functions that are compiled without instrumentation and without a canary. On x86_64, the canary is in the
+// thread control block, which may be unreadable until the code in pm_thread_base.h has replaced it.
 #define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
 
 // Marks functions that the kernel or an emulator calls, and realigns the stack in these functions on x86_64. The reason

@@ -5,8 +5,8 @@ internal import Stackwalk
 /// The time that one call of a conversion function may spend on finding names and lines, for all dumps together.
 ///
 /// Hundreds of dumps may be waiting when a program starts. Dumps of the same build share the symbols that were read.
-/// When the time is used up, further reports are stored without names. `postmortem show` can still find these names if
-/// the files of the build are available.
+/// When the time is used up, the remaining reports are stored without names. `postmortem show` can still find these
+/// names if the files of the build are available.
 final class SymbolBudget {
   /// The maximum number of seconds that one report may take from the time that all reports share.
   private static let limitOfReport = 2.0
@@ -15,7 +15,8 @@ final class SymbolBudget {
   /// The files of the last dump's modules; nil if no time was left for this dump.
   private(set) var source: SymbolSource?
 
-  /// Finds the function names and lines that a report stores, until the time is used up; nil if no time was left.
+  /// Finds the function names and lines that a report stores, until the time is used up; nil if no time was left or
+  /// nothing was found.
   func gather(for snapshot: ProcessSnapshot) -> StoredSymbols? {
     source = nil
     guard rest > 0 else { return nil }

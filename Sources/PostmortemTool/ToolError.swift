@@ -27,7 +27,7 @@ struct ToolError: Error, CustomStringConvertible {
   /// Source: sysexits.h, EX_USAGE.
   static func usage(_ reason: String, help: String, printsHelp: Bool = false) -> ToolError {
     guard !printsHelp else { return ToolError("\(reason)\n\n\(help)", exitStatus: 64) }
-    // The usage text ends before the first empty line.
+    // The usage text is the part of the help from the line "Usage:" to the next empty line.
     let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
     let usage = lines.drop { !$0.hasPrefix("Usage:") }.prefix { !$0.isEmpty }
     return ToolError("\(reason)\n\(usage.joined(separator: "\n"))", exitStatus: 64)

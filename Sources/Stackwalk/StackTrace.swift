@@ -150,7 +150,8 @@ public struct SourceLocation: Sendable, Hashable {
 
 /// The suspended callers of an asynchronous function, which were found in the memory of their task.
 public struct AsyncCalls: Sendable, Equatable {
-  /// The index of the awaited function in the frames of the trace; nil if that function is not in the list.
+  /// The index, in the frames of the trace, of the function that the innermost caller awaits; nil if that function is
+  /// not among these frames.
   public var calleeIndex: Int?
   /// The callers, innermost first, each with the address at which it will continue.
   public var frames: [StackFrame] = []

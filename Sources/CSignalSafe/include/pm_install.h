@@ -49,7 +49,7 @@ void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
 // 0 or errno.
 //
 // The handler is installed through libc's sigaction(3), but with a raw system call under AddressSanitizer, because
-// the sanitizer's sigaction(3) does nothing with handle_segv=2.
+// the sanitizer's sigaction(3) ignores the call if the sanitizer's option handle_segv is 2.
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
@@ -60,7 +60,7 @@ uint64_t pm_executable_name(void);
 // Looks up a type in the auxiliary vector; returns 0 if the vector has no entry of this type.
 int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);
 
-// Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program, for two reasons: a deep
+// Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program. For example, a deep
 // recursion overflows the sanitizer's shadow stack, and the sanitizer reports a race when two crashes are handled one
 // after the other. Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
 int pm_is_thread_sanitized(void);
@@ -74,9 +74,9 @@ int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_
 // then enlarges the mapping. Returns NULL, with errno set, if the kernel refuses.
 void *_Nullable pm_map_unlocked(size_t size);
 
-// The first function loads the pages of a range, as far as they belong to the loaded segment that contains the middle
-// of the range. The second function loads the pages around pm_enter_crash. Before Linux 5.14, neither function has an
-// effect. Source: madvise(2), MADV_POPULATE_READ.
+// pm_bring_in loads the pages of a range, as far as they belong to the loaded segment that contains the middle of the
+// range. pm_bring_in_control does so for the range of `slack` bytes before and after pm_enter_crash. Before Linux 5.14,
+// neither function has an effect. Source: madvise(2), MADV_POPULATE_READ.
 void pm_bring_in(uintptr_t start, uintptr_t end);
 void pm_bring_in_control(uintptr_t slack);
 

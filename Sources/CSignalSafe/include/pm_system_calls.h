@@ -67,7 +67,7 @@ PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
   return result;
 }
 
-// Removes files, such as a hang's dump, FIFO and run record when a crash report replaces that dump.
+// Removes a file, for example a hang's dump, FIFO or run record when a crash report replaces that dump.
 PM_INLINE long pm_unlink(int directory, const char *path) {
   return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
 }

@@ -12,8 +12,8 @@
 // Facts that locate a task's list of task-local values, and the corresponding list of a thread that runs no task.
 //
 // Source: swift include/swift/ABI/TaskLocal.h, class Item. An item contains a pointer to the next item, the key, the
-// type and the value. Bits 1 and 2 of the first word are the item's kind: 0 and 1 for a value, 2 for the end of the
-// task's own values, 3 for the end of the list.
+// type and the value. Bits 1 and 2 of the first word (bit 0 is the lowest) are the item's kind: 0 and 1 for a value, 2
+// for the end of the task's own values, 3 for the end of the list.
 struct pm_work_places {
   uint64_t key;
   uint64_t type;
@@ -41,7 +41,7 @@ PM_INLINE struct pm_work_places pm_work_places(void) {
 }
 
 // The size in bytes (515 pages) of the memory for the breadcrumbs of all units of work. WorkRings.swift defines the
-// layout. Pages that are never written cost nothing.
+// layout. Pages that are never written take no memory.
 #define PM_RING_MEMORY_SIZE 2109440
 extern char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((visibility("hidden")));
 

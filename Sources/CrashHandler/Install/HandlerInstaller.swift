@@ -133,7 +133,7 @@ enum HandlerInstaller {
     return unsafe installed
   }
 
-  /// The path; nil if a shell would not read it as one word, or if the summary has no room for it.
+  /// The path; nil if it contains a character that may have a meaning in a shell, or if the summary has no room for it.
   private static func plainPath(_ path: String) -> String? {
     let isPlain = path.utf8.allSatisfy { byte in
       let letter = byte | 0x20

@@ -15,7 +15,7 @@ struct LaunchFacts {
   let capturesArguments: Bool
   /// If this is false, the encoded facts lack the host name, the time zone, user and group IDs, and the cgroup's path.
   ///
-  /// If this is true, but `privacy` is not `full`, they also lack these facts, but contain the cgroup's path.
+  /// If this is true, but `privacy` is not `full`, they lack the same facts, except for the cgroup's path.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
@@ -168,7 +168,7 @@ struct LaunchFacts {
   /// The value of the environment variable TZ, or else the target of `/etc/localtime`; nil if there is neither.
   ///
   /// In a program with more permissions than its caller, the variable is not trusted, because the caller may have set
-  /// it. The link is read at launch and not in a crash, because its file system may not respond then.
+  /// it. The link is read at launch, because its file system may not respond during a crash.
   ///
   /// Source: tzset(3), localtime(5).
   private static var timeZone: String? {

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// The frame that the kernel writes on the stack for each call of a signal handler.
 ///
-/// The frame is 3 to 11 KiB on x86_64. On arm64 it is 4.6 KiB, or 70 KiB and more with the registers of SVE and
-/// SME.
+/// On x86_64, the frame is up to 3.5 KiB with AVX-512, and 11 KiB with AMX. On arm64, it is 4.6 KiB, or 70 KiB and more
+/// with the registers of SVE and SME.
 ///
 /// Not crash code. Source: getauxval(3), AT_MINSIGSTKSZ.
 enum SignalFrame {

@@ -10,7 +10,8 @@ enum ThreadStack {
   ///
   /// The low bits of the value stored for this key count the rounds of thread-local destructors.
   ///
-  /// The key is nil if the process has no free key. Source: pthread_key_create(3).
+  /// The key is nil if it cannot be created, for example because the process has no free key. Source:
+  /// pthread_key_create(3).
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     let result = unsafe pthread_key_create(&key) { value in
@@ -84,7 +85,8 @@ enum ThreadStack {
     AlternateStack(mapping: value - value % destructorRounds)
   }
 
-  /// Makes every new thread install an alternate stack first, if the program links the target CThreadStacks.
+  /// Makes every new thread install an alternate stack before it calls its start function, if the program links the
+  /// target CThreadStacks.
   static func followNewThreads() {
     // The key is created now, so that new threads never have to create it.
     _ = key

@@ -7,8 +7,9 @@ internal import PendingDumps
 ///
 /// No converter converts this dump while the process runs and the hang lasts.
 ///
-/// If the process ends during the hang, the dump is converted to a report. A call of `drop`, or a captured crash,
-/// removes the dump. Not crash code; only one thread may use this value.
+/// If the process ends during the hang, the dump is converted to a report, unless the process exits after a call of
+/// `expectExit`. A call of `drop`, or a crash whose dump is complete, removes the dump. Not crash code; only one thread
+/// may use this value.
 @safe
 package struct HangDump: Sendable {
   /// Which part of the program hung, and facts about the hang.
@@ -75,8 +76,8 @@ package struct HangDump: Sendable {
     }
     do throws(CrashHandlerError) {
       _ = try dump.take()
-      // From now on, the crash handler can find the dump and empty it. If the dump had got its final name before this
-      // call, a crash in between would lead to two reports.
+      // From now on, the crash handler can find the dump and empty it. So the dump gets its final name only after this
+      // call. Otherwise, if the program crashed before this call, both the hang and the crash would get a report.
       dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
       reportID = try dump.rename()
     } catch {

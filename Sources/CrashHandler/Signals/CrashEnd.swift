@@ -112,7 +112,7 @@ extension Capture {
   ///
   /// Another thread or the first-chance handler may have mapped the memory, or enlarged the file, meanwhile.
   ///
-  /// In that case, the faulting instruction would succeed when it runs again, and the process would continue.
+  /// In that case, the faulting instruction may succeed when it runs again, and the process would then continue.
   private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {
     // The address is checked only when the captured crash ends the process.
     guard

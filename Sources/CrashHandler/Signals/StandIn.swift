@@ -49,7 +49,7 @@ extension Capture {
     return stopSignal == 0 || SignalMask.has(blocked, stopSignal)
   }
 
-  /// Answers the backtracer's signal as long as `word` has the given value.
+  /// Waits until `word` no longer has the given value, and answers the backtracer's signals meanwhile.
   ///
   /// - Parameter context: the registers that the backtracer should record for this thread.
   @_noLocks

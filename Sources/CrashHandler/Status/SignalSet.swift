@@ -6,7 +6,7 @@ package struct SignalSet: Sendable, Equatable {
 
   package init(mask: UInt64) { self.mask = mask }
 
-  /// The signals that an instruction raises.
+  /// The signals that an instruction can raise.
   ///
   /// If an instruction raises such a signal in a thread that blocks it, the kernel kills the process, and no handler
   /// runs.

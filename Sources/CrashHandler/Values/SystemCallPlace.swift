@@ -1,7 +1,7 @@
-/// A thread's stack pointer and instruction pointer, from a text of proc_pid_syscall(5); both are 0 for a running
-/// thread, or if the text is empty.
+/// A thread's stack pointer and instruction pointer, from the text of the file `/proc/<pid>/task/<tid>/syscall`; both
+/// are 0 for a running thread, or if the text is empty.
 ///
-/// RUNS-DURING-CRASH.
+/// RUNS-DURING-CRASH. Source: proc_pid_syscall(5).
 struct SystemCallPlace {
   let stackPointer: UInt64
   let instructionPointer: UInt64

@@ -71,7 +71,7 @@ package enum MainThreadActivity: Sendable, Equatable {
     }
     // In a sanitized report, the result of the call may have been replaced, so it is not known.
     if result == ProcessSnapshot.replacedWord { return nil }
-    // The result of the call is -EINTR.
+    // The result -4 is -EINTR.
     if code.prefix(call.count).elementsEqual(call), Int64(bitPattern: result) == -4 {
       return .interrupted
     }

@@ -111,7 +111,8 @@ package struct Signature: Sendable {
   /// The names of the functions that called each other until the stack was full; nil if none of them is the program's
   /// own.
   ///
-  /// All functions of one round of the recursion are named, because chance decides which of them overflows the stack.
+  /// The program's functions in one round of the recursion are named, up to `recursionCount` of them. They are sorted,
+  /// because chance decides which of them overflows the stack.
   private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {
     var depth = 0
     var names: Set<String> = []

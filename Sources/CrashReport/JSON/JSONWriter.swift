@@ -11,8 +11,8 @@ package struct JSONWriter {
   private let isIndented: Bool
   private var depth = 0
 
-  /// - Parameter isIndented: true to write each value on a line, indented by two spaces per level; false to write a
-  ///   single line.
+  /// - Parameter isIndented: true to write each member and element on a separate line, indented by two spaces per
+  ///   level; false to write a single line.
   package init(isIndented: Bool = false) {
     self.isIndented = isIndented
   }

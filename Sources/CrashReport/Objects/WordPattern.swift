@@ -106,8 +106,8 @@ package enum WordPattern: Sendable, Equatable {
   private static func text(of word: UInt64) -> String? {
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) }
     let text = bytes.prefix { (0x20..<0x7F).contains($0) }
-    // Six characters and two zeros may be an address. Seven characters are more than the 48 bits of an ordinary user
-    // address.
+    // Six characters and two zeros may be an address. Seven characters take 56 bits, but an ordinary user address has
+    // at most 48 bits.
     guard text.count >= 7, bytes[text.count...].allSatisfy({ $0 == 0 }) else { return nil }
     return String(decoding: text, as: UTF8.self)
   }

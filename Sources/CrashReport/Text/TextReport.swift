@@ -48,7 +48,9 @@ package struct TextReport: Sendable {
     return text.whole
   }
 
-  /// Makes the report of a crash summary in a log, with the head of the report and the stack as offsets in modules.
+  /// Makes a report from the crash summary in a log.
+  ///
+  /// The summary contains facts for the head of the report, and the crashed thread's stack as offsets in modules.
   ///
   /// - Parameters:
   ///   - report: the report to print.

@@ -144,7 +144,8 @@ extension CrashReport {
 }
 
 extension ThreadSnapshot.CaptureMethod {
-  /// A note about a thread that was captured in an unusual way; nil for a thread that crashed or was stopped.
+  /// A note about a thread that was captured in an unusual way; nil for the crashing thread, and for a thread that was
+  /// stopped.
   fileprivate var remark: String? {
     switch self {
     case .crashed, .stopped: nil

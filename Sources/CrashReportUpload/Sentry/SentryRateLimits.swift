@@ -17,7 +17,7 @@ final class SentryRateLimits: Sendable {
   /// Stores the limits that an answer sets; a later answer never makes a limit end earlier.
   ///
   /// - Parameters:
-  ///   - header: the unchanged header `X-Sentry-Rate-Limits`.
+  ///   - header: the value of the header `X-Sentry-Rate-Limits`; nil if the answer has no such header.
   ///   - now: the current time in seconds since 1970.
   func take(_ header: String?, now: Int64) {
     guard let header else { return }
@@ -32,7 +32,8 @@ final class SentryRateLimits: Sendable {
   /// The number of seconds until a category may be sent again; nil if it may be sent now.
   func wait(for category: Category, now: Int64) -> Int64? {
     let left = ends.withLock { $0[category] ?? 0 }.clampedSubtracting(now)
-    // A clock that was set back must not delay reports longer than a server may delay them.
+    // Stored limits are at most `longestDelay` long. If more time is left, the clock was set back, so the limit is
+    // ignored.
     return left > 0 && left <= UploadVerdict.longestDelay ? left : nil
   }
 

@@ -17,11 +17,14 @@ struct ReportOutput {
     isTable = Terminal.isOutput && !isQuiet && !isJSON
   }
 
-  /// Prints reports and, on a terminal, the number of reports.
+  /// Prints reports.
+  ///
+  /// After the reports, a line with counts follows on a terminal; in a pipe, notes about the dumps without a report
+  /// follow.
   ///
   /// - Parameters:
-  ///   - total: the number of reports before the filter, and the dumps without a report; nil to print no line with
-  ///     counts.
+  ///   - total: the number of reports before the filter, and the dumps without a report; nil to print nothing after the
+  ///     reports.
   ///   - uploading: the report that is being sent now; nil if there is none.
   func print(
     _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,

@@ -179,7 +179,7 @@ struct OverviewPage {
     }
   }
 
-  /// Adds a table of groups with their counts and days.
+  /// Adds a list of groups, each with its number of reports, its name, and a chart of its reports by day.
   ///
   /// - Parameters:
   ///   - what: the word for the groups, used in the line that counts the groups beyond the limit.
@@ -219,7 +219,7 @@ struct OverviewPage {
 
   private typealias Entry = (key: CrashOverview.Subject, value: CrashOverview.Group)
 
-  /// The signatures, the largest first; signatures with the same count always have the same order.
+  /// The signatures, the one with the most reports first; signatures with the same count always have the same order.
   private static func sorted(_ overview: CrashOverview) -> [Entry] {
     overview.signatures.sorted { left, right in
       (right.value.count, overview.name(left.key.name), overview.name(left.key.program))

@@ -118,7 +118,7 @@ enum OutputFile {
     }
   }
 
-  /// Replaces a file like `write`, with the bytes that `contents` writes to the descriptor that it gets.
+  /// Replaces a file in the same way as `write`, with the bytes that `contents` writes to its argument, a descriptor.
   ///
   /// If the path is a regular file or does not exist, `contents` can also read from the descriptor.
   static func replace(

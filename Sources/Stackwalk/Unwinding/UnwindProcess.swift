@@ -163,7 +163,9 @@ final class UnwindProcess {
     "_start", "clone", "clone3", "__clone", "__clone3", "thread_start",
   ]
 
-  /// The linkage name of the asynchronous function that contains an address, without the suffix of the function's part.
+  /// The linkage name of the asynchronous function that contains an address.
+  ///
+  /// The name lacks the suffix, such as `TY0_`, of the part into which the compiler has split the function.
   ///
   /// The result is nil for a synchronous function, or if the function's name is not known.
   func asyncFunction(_ address: Address) -> String? {

@@ -1,6 +1,7 @@
 /// Replaces the words in stacks and registers that may be secrets.
 ///
-/// Only addresses of mapped memory (on arm64 also signed code addresses) and numbers below 4,096 are kept.
+/// Only numbers below 4,096 and addresses of readable or executable memory are kept. These include addresses with the
+/// mark of an async frame and, on arm64, signed code addresses.
 ///
 /// Text of at least seven bytes, and most other secrets, do not look like addresses, so they are replaced. Without
 /// mappings, all words except small numbers are replaced. The converter, which knows the modules and stacks, later
