@@ -11,7 +11,7 @@ internal import CSignalSafe
 public struct IntermediateDumpWriter: ~Copyable {
   /// Properties up to this size in bytes are written even beyond the dump's size limit.
   ///
-  /// The general registers of arm64 have 272 bytes.
+  /// So this limit never leaves out the general registers of a thread, which have 272 bytes on arm64.
   private static var smallSize: Int { 272 }
 
   let buffer: UnsafeMutableRawPointer
@@ -165,7 +165,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// Returns to the last complete token after a section was interrupted anywhere, even during a write.
   ///
   /// The file's offset shows how much of the buffer an interrupted write has written. If the offset cannot be read,
-  /// the dump ends there, because writing some bytes twice would damage the rest.
+  /// nothing more is written to the dump, because bytes that are written twice would damage the rest.
   @_noLocks
   public mutating func recover() {
     used = wholeUsed
@@ -228,7 +228,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Closes open maps and arrays, writes the end mark and flushes.
   ///
-  /// - Returns: true if every byte of the dump was written to the file.
+  /// - Returns: true if every byte of the dump was written to the file or, without a file, is in the buffer.
   @_noLocks
   public mutating func endDocument() -> Bool {
     close(toDepth: 0)
