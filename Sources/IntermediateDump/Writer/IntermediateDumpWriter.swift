@@ -35,7 +35,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// The number of open maps and arrays.
   public private(set) var depth = 0
-  /// The errno of the first failed write; 0 if no write has failed.
+  /// The errno of the first failed write; ENOBUFS if a dump without a file does not fit into the buffer; 0 if neither.
   public private(set) var failure: Int32 = 0
   /// The number of bytes of properties that were left out because the dump would have exceeded its limit.
   public private(set) var bytesOmitted: UInt64 = 0
