@@ -60,7 +60,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// The number of bytes of the dump so far, including the bytes in the buffer.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
-  /// True if all bytes so far have been written to the file.
+  /// True if the buffer is empty: unless a write failed, all bytes so far have been written to the file.
   public var isFlushed: Bool { @_noLocks get { used == 0 } }
 
   // MARK: - Tokens
