@@ -28,7 +28,8 @@ package struct ContextSwitches {
       .reduce(into: [:]) { $0[$1] = Self.count(of: $1, in: processID) }
   }
 
-  /// True if the thread has run, started or ended since the switches were counted; false if the process has ended.
+  /// True if the thread has run, started or ended since the switches were counted; false if there are no counts, or if
+  /// the process has ended.
   package func hasRun(_ thread: UInt32) -> Bool {
     guard !counts.isEmpty, Self.exists(processID) else { return false }
     guard let count = Self.count(of: thread, in: processID), count == counts[thread] else {

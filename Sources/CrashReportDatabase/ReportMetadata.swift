@@ -58,7 +58,7 @@ package struct ReportMetadata: Sendable, Equatable {
     self.creationTime = creationTime
   }
 
-  /// Reads a metadata file; nil if it is incomplete or has another version.
+  /// Reads a metadata file; nil if it is damaged or has another version.
   package init?(bytes: [UInt8]) {
     guard (Self.size...Self.maximumFileSize).contains(bytes.count),
       bytes.littleEndian(at: 0, as: Int32.self) == 1,

@@ -83,8 +83,8 @@ package struct PendingDumpBound {
     boundSize(of: finished.sorted(by: File.isBefore))
     for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers) {
       guard let name = PendingDumpName(fileName: file.name), name.identifier == identifier,
-        // The file's size is read again after the verdict, because the file's owner may have begun a dump in the
-        // meantime.
+        // The file's size is read again after `isOwnerDead`, because the owner may have written a dump and ended since
+        // the size was first read.
         isOwnerDead(name), status(of: file.name)?.st_size == 0
       else { continue }
       remove(name)

@@ -42,7 +42,7 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
-  /// True if the database already has a report with this ID, and the report was made from a dump.
+  /// True if the database already has a report with this ID that is not about a run without a dump.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {

@@ -49,7 +49,8 @@ struct CrashSummary {
     let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
     var rest = memory.bytes(count: size)
-    // If a pipe is full, each attempt waits up to 10 ms for a reader. The watchdog's ticks are also 10 ms apart.
+    // If a pipe is full, each attempt waits for a reader, but at most 10 ms. A tick of the watchdog, which occurs every
+    // 10 ms, also ends an attempt.
     for _ in Indices(15) where rest.count > 0 {
       let events = pm_wait_writable(STDERR_FILENO, 10)
       guard events > 0 else { continue }

@@ -12,7 +12,7 @@ package struct ReportDetails: Sendable, Equatable {
     case crash = 1
     /// A hang, whether it lasted until the process ended or not.
     case hang = 2
-    /// A dump of a process that continued.
+    /// A dump that was requested without a crash or a hang, of a process that continued.
     case dump = 3
     /// The end of a run that left no dump: killed, out of memory, rebooted and other ends.
     case end = 4
@@ -159,7 +159,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The kind of report; nil for an unknown kind.
+  /// The kind of report; nil if the record has none, or one that this version does not know.
   package var kind: Kind? {
     get { self[.kind].flatMap(Kind.init(rawValue:)) }
     set { self[.kind] = newValue?.rawValue }

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// An open file that is part of a body.
+/// An open file that is part of the body of an upload.
 final class UploadFile: Sendable {
   let file: OpenFile
   /// The size of the file when it was opened; bytes that are added later are not sent.

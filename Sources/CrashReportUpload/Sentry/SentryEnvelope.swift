@@ -10,7 +10,8 @@ internal import Minidump
 struct SentryEnvelope: UploadContent {
   /// A file of the envelope.
   ///
-  /// The minidump is the first file, and is left out only after all the program's attachments.
+  /// The minidump is the first file. If the envelope is too large, the program's attachments are left out first, and
+  /// the minidump last.
   private struct Attachment: Sendable {
     let name: String
     let type: String

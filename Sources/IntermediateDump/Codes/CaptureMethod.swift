@@ -10,7 +10,7 @@ public enum CaptureMethod: UInt8, DumpCode {
   ///
   /// These values are valid as long as the thread stays blocked.
   case kernel = 4
-  /// The thread did not stop and could not be read; only its name and state are known.
+  /// The thread did not stop and could not be read; its registers and its stack are not known.
   case none = 5
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }

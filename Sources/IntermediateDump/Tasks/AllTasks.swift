@@ -37,7 +37,7 @@ extension AllTasks {
     return Cycles.all(from: awaited.keys.sorted()) { awaited[$0] }
   }
 
-  /// At most `limit` groups, the largest first; groups with tasks of cycles are preferred.
+  /// At most `limit` groups, the largest first; groups that contain a task of a cycle are preferred.
   package func groups(atMost limit: Int) -> [TaskGroup] {
     groups.first(limit, cycles: groups.count > limit ? Set(cycles.joined()) : [])
   }

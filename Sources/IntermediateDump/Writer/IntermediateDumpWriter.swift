@@ -11,7 +11,7 @@ internal import CSignalSafe
 public struct IntermediateDumpWriter: ~Copyable {
   /// Properties up to this size in bytes are written even beyond the dump's size limit.
   ///
-  /// The general registers of arm64 have 272 bytes.
+  /// So this limit never leaves out the general registers of a thread, which have 272 bytes on arm64.
   private static var smallSize: Int { 272 }
 
   let buffer: UnsafeMutableRawPointer
@@ -35,7 +35,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// The number of open maps and arrays.
   public private(set) var depth = 0
-  /// The errno of the first failed write; 0 if no write has failed.
+  /// The errno of the first failed write; ENOBUFS if a dump without a file does not fit into the buffer; 0 if neither.
   public private(set) var failure: Int32 = 0
   /// The number of bytes of properties that were left out because the dump would have exceeded its limit.
   public private(set) var bytesOmitted: UInt64 = 0
@@ -60,7 +60,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// The number of bytes of the dump so far, including the bytes in the buffer.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
-  /// True if all bytes so far have been written to the file.
+  /// True if the buffer is empty: unless a write failed, all bytes so far have been written to the file.
   public var isFlushed: Bool { @_noLocks get { used == 0 } }
 
   // MARK: - Tokens
@@ -165,7 +165,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// Returns to the last complete token after a section was interrupted anywhere, even during a write.
   ///
   /// The file's offset shows how much of the buffer an interrupted write has written. If the offset cannot be read,
-  /// the dump ends there, because writing some bytes twice would damage the rest.
+  /// nothing more is written to the dump, because bytes that are written twice would damage the rest.
   @_noLocks
   public mutating func recover() {
     used = wholeUsed
@@ -228,7 +228,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Closes open maps and arrays, writes the end mark and flushes.
   ///
-  /// - Returns: true if every byte of the dump was written to the file.
+  /// - Returns: true if every byte of the dump was written to the file or, without a file, is in the buffer.
   @_noLocks
   public mutating func endDocument() -> Bool {
     close(toDepth: 0)

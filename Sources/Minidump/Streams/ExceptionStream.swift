@@ -90,8 +90,8 @@ extension MinidumpDecoder {
   /// Reads number, code and address of a signal; reads nothing if the number is not that of a signal.
   ///
   /// Older versions of Breakpad record 0 instead of `si_code`, and 0 would mean that kill(2) sent the signal. So a code
-  /// of 0 is used only in minidumps of Crashpad and of this package. In other minidumps, `code` stays nil, and the
-  /// address is used if the kernel gives signals of that number an address.
+  /// of 0 is used only in minidumps of Crashpad and of this package. If the code is 0 in another minidump,
+  /// `exception.code` stays nil, and the address is used if the kernel gives signals of that number an address.
   private func takeSignal(
     _ number: UInt64, code: UInt32, address: UInt64, to exception: inout ExceptionSnapshot
   ) {

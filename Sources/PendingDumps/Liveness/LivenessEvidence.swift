@@ -5,8 +5,8 @@
 /// `verdict`.
 ///
 /// - Rule 1: The asking process has the same boot and PID namespace, and no process, or only a zombie, has the
-///   process's ID: dead. This rule comes before the FIFO, because a child of the dead process may hold the FIFO open.
-/// - Rule 2: The FIFO has a reader, or a process maps the run record: alive. This rule comes before the start time,
+///   process's ID: dead. This rule comes before rule 2, because a child of the dead process may hold the FIFO open.
+/// - Rule 2: The FIFO has a reader, or a process maps the run record: alive. This rule comes before rule 3,
 ///   because a process restored from a checkpoint has another start time, and a mount can hide the real boot ID.
 /// - Rule 3: The asking process has the same boot and PID namespace: dead if the start time or the start of the stack
 ///   differs; alive if both are equal, or if one is equal and the other cannot be read.

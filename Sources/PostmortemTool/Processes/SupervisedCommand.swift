@@ -4,7 +4,8 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Runs a program as a child of this process, which passes signals on to the program and then ends in the same way.
+/// Runs a program as a child of this process, passes signals on to the program, and then ends this process in the way
+/// in which the program ended.
 ///
 /// The program has the same terminal, descriptors, environment and process group as this process, and gets most
 /// signals that are sent to this process.

@@ -22,9 +22,9 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var size: UInt64
   /// The path as in `/proc/self/maps`, without a trailing " (deleted)"; "linux-gate.so" for the vDSO.
   public var path: String
-  /// True if the file had been deleted or replaced when the process crashed.
+  /// True if the file had been deleted or replaced when the dump was taken.
   public var isDeleted: Bool
-  /// The GNU build ID; empty if the image has none.
+  /// The GNU build ID; empty if the image has none, or if it could not be read.
   public var buildID: [UInt8]
   /// How the handler found the module; nil if the dump does not record this.
   public var source: Source?

@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// One thread at the moment of the crash.
+/// One thread of the process, as it was at the crash or, in a dump without a crash, when the dump was taken.
 public struct ThreadSnapshot: Sendable, Equatable {
   public typealias CaptureMethod = IntermediateDump.CaptureMethod
   public typealias SystemCallSource = IntermediateDump.SystemCallSource

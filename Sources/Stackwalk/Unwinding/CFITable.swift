@@ -9,7 +9,7 @@ final class CFITable {
   struct Places {
     /// The range of `.eh_frame_hdr`, from its program header.
     var header: AddressRange?
-    /// The range of `.eh_frame`; nil if there are no section headers.
+    /// The range of `.eh_frame`; nil if no section header describes it.
     ///
     /// This range is searched for functions that the table in `.eh_frame_hdr` lacks.
     var ehFrame: AddressRange?

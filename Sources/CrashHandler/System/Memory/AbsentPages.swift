@@ -52,8 +52,8 @@ struct AbsentPages {
     let major = device.hexadecimal()
     device.skip(0x3A)  // ":"
     let minor = device.hexadecimal()
-    // The device 0:0 means that the mapping has no file. A file system on a block device has that device's number,
-    // whose major number is not 0.
+    // The device 0:0 means that the mapping has no file. If the major number is not 0, the number is that of a block
+    // device, and the file is on this device.
     guard major == 0, minor != 0 else { return false }
     let path = mappings.path(of: mapping).text
     // These files are on the kernel's internal file system for shared memory, which is not in the list of mounts.
