@@ -27,7 +27,7 @@ struct HandledProcess {
   /// The target of each descriptor's link in `/proc`.
   let links: [String: String]
   let signals: ThreadSignals
-  /// The locked file; nil for a process without a handler, and for a forked process.
+  /// The locked file; nil for a process without a handler. A forked process has its parent's file (see `isOwner`).
   let file: LockedFile?
   /// The path by which this tool reaches the directory of pending dumps, and whether the examined process has that
   /// directory open.
