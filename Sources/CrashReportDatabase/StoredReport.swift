@@ -76,7 +76,7 @@ public struct ReportUpload: Sendable, Equatable {
   public let attempts: Int
   /// The time of the last attempt; nil if there was none.
   public let lastAttemptTime: Timestamp?
-  /// The earliest time of the next attempt; nil if an attempt may be made immediately.
+  /// The earliest time of the next attempt; nil if an attempt may be made immediately, or if there will be none.
   public let nextAttemptTime: Timestamp?
   /// True after `requestUpload`, which causes an upload even if the database's settings do not allow uploads.
   public let isRequested: Bool
