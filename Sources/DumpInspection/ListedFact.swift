@@ -2,8 +2,8 @@ package import IntermediateDump
 
 /// The names that the index of a database and an export give to a fact of a dump.
 ///
-/// To make the index store a fact, add these names to the fact's row in `IntermediateDumpKey+Definitions.swift`. To make
-/// exports contain the fact, also add it to `ExportColumn.all` and `OTLPLine`.
+/// To make the index store a fact, add these names to the fact's row in `IntermediateDumpKey+Definitions.swift`. To
+/// make exports contain the fact, also add it to `ExportColumn.all` and `OTLPLine`.
 package struct ListedFact: Sendable {
   /// A column of `postmortem export`.
   package struct Column: Sendable {
