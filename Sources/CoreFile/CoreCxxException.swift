@@ -25,9 +25,9 @@ struct CoreCxxException {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// The exception; nil if no exception was caught, or if libstdc++ is not found.
+  /// The exception; nil if the core file shows that no exception was caught, or if libstdc++ is not found.
   ///
-  /// If the type is not known, the exception has no type name.
+  /// The exception has no type name if its type is not known, or if it is not known whether an exception was caught.
   var exception: CxxException? {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
     let program = snapshot.modules.filter { $0.source == .program }

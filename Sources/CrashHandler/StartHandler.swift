@@ -39,10 +39,11 @@ private struct Started {
 /// A second call with the same database returns the same handler and changes nothing.
 ///
 /// - Parameters:
-///   - database: a directory on storage that outlives the process; if it is missing, it is created with mode 0700.
+///   - database: a directory on storage that outlives the process; if it is missing, it is created with mode 0700, or
+///     with mode 02770 if `HandlerOptions.sharedGroup` names a group.
 ///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. The identifier
-///     has 1 to 128 characters of `[A-Za-z0-9._-]`. The default is the executable's base name reduced to those
-///     characters.
+///     has 1 to 128 characters of `[A-Za-z0-9._-]`. The default is the executable's base name, in which `-` replaces
+///     each byte of other characters.
 ///   - product: the name that reports show.
 ///   - version: the version of the product.
 ///   - environment: where the program runs, as free text such as "production".

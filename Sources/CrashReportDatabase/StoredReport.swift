@@ -76,7 +76,7 @@ public struct ReportUpload: Sendable, Equatable {
   public let attempts: Int
   /// The time of the last attempt; nil if there was none.
   public let lastAttemptTime: Timestamp?
-  /// The earliest time of the next attempt; nil if an attempt may be made immediately.
+  /// The earliest time of the next attempt; nil if an attempt may be made immediately, or if there will be none.
   public let nextAttemptTime: Timestamp?
   /// True after `requestUpload`, which causes an upload even if the database's settings do not allow uploads.
   public let isRequested: Bool
@@ -84,7 +84,7 @@ public struct ReportUpload: Sendable, Equatable {
   public let isUploaded: Bool
   /// The server's ID for the report; empty if the server returned none.
   public let serverID: String
-  /// The outcome of the last attempt, or the reason why there will be no attempt; empty if there is neither.
+  /// The reason why the last attempt failed, why the next one is delayed, or why there will be none; otherwise empty.
   public let note: String
   /// The ID of the report whose upload also counts this report; this report's own ID if it is sent without its
   /// minidump; nil if it is sent complete.
@@ -116,7 +116,8 @@ package enum UploadReduction: Int, Sendable, CaseIterable {
   case withoutAttachments
   /// Leaves out the attachments and the large part of the minidump.
   ///
-  /// With this reduction, a form contains a minidump without memory, and an envelope contains no minidump.
+  /// With this reduction, a form for Crashpad's or Breakpad's servers contains a minidump without memory, and an
+  /// envelope for Sentry contains no minidump.
   case smallest
 
   /// The next reduction, which leaves out more; nil if nothing more can be left out.

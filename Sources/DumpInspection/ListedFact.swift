@@ -2,8 +2,8 @@ package import IntermediateDump
 
 /// The names that the index of a database and an export give to a fact of a dump.
 ///
-/// To make the index store a fact, add these names to the fact's row in `IntermediateDumpKey+Definitions.swift`. To make
-/// exports contain the fact, also add it to `ExportColumn.all` and `OTLPLine`.
+/// To make the index store a fact, add these names to the fact's row in `IntermediateDumpKey+Definitions.swift`. To
+/// make exports contain the fact, also add it to `ExportColumn.all` and `OTLPLine`.
 package struct ListedFact: Sendable {
   /// A column of `postmortem export`.
   package struct Column: Sendable {
@@ -27,9 +27,9 @@ package struct ListedFact: Sendable {
   ///
   /// This number is never changed or reused.
   package let field: UInt8
-  /// The column; nil if the fact has no separate column.
+  /// The fact's column in `postmortem export`; nil if the fact has none.
   package let column: Column?
-  /// The attribute's name in an export as OTLP; nil if the fact has no separate attribute there.
+  /// The name of the fact's attribute in an export as OTLP; nil if the fact has none there.
   package let attribute: String?
 
   /// All facts that an index keeps, with their keys, in the order of their fields.

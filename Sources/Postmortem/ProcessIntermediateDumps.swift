@@ -1,7 +1,9 @@
 public import CrashConverter
 internal import CrashHandler
 
-/// Creates reports from the dumps that earlier runs of this program left in the handler's database.
+/// Creates reports from the dumps in the handler's database.
+///
+/// The call first converts the dumps of earlier runs of this program, and then at most 20 dumps of other programs.
 ///
 /// Call this function once after `startHandler`. The method `processIntermediateDumps` of `Handler.current` does the
 /// same. The method has the additional parameter `pruning`, and also exists in an `async` form.

@@ -94,7 +94,7 @@ final class TailCallFinder {
     return common?.innermostFirst ?? []
   }
 
-  /// The first and the last jumps that all chains have in common.
+  /// The jumps at the start and at the end that all chains of tail calls have in common.
   private struct CommonParts {
     private let way: [Address]
     private var head: Int

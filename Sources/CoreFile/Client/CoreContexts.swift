@@ -22,7 +22,7 @@ struct CoreContexts {
   private var memory: MemorySnapshot { snapshot.memory }
 
   /// - Parameters:
-  ///   - places: the address of `pm_work_places_storage`. Its first word is not set; `pm_work_places` fills in the key.
+  ///   - places: the address of `pm_work_places_storage`. Its first word, for the key, is never set.
   ///   - key: the address of `pm_work_key_storage`, which is the key of the task-local value.
   init?(of snapshot: ProcessSnapshot, places: Address, key: Address) {
     guard let type = snapshot.memory.word(at: places &+ 8),
@@ -59,7 +59,7 @@ struct CoreContexts {
   /// The number of the unit of work for breadcrumbs that were written outside all contexts.
   ///
   /// This number consists of the lower 62 bits of the task's ID, with the highest bit set. If the thread ran no task,
-  /// the number is the thread's ID.
+  /// or the task's ID cannot be read, the number is the thread's ID.
   private func ownWork(of thread: ThreadSnapshot) -> UInt64 {
     guard let task = task(of: thread), let id = task.fields(in: memory)?.id else {
       return UInt64(thread.id)

@@ -3,10 +3,14 @@ public import IntermediateDump
 /// One crash of a program, with facts on which the program can base decisions at its next start.
 public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID
-  /// The wall-clock time of the crash; if a truncated dump lacks it, the time of the last change to the file of the
-  /// dump or report.
+  /// The wall-clock time of the crash; if the dump lacks it, the time of the last change to the file of the dump or
+  /// report.
+  ///
+  /// A dump lacks this time if it is truncated, or if `HandlerOptions.forgoing` contained `proc`.
   public let crashTime: Timestamp
-  /// The time from `startHandler` to the crash, by a monotonic clock; nil if it is missing from a truncated dump.
+  /// The time from `startHandler` to the crash, by a monotonic clock; nil if the dump lacks it.
+  ///
+  /// A dump lacks this time for the same reasons as `crashTime`.
   public let uptime: Duration?
   /// The signal's number, such as 11 for SIGSEGV; nil if it is missing from a truncated dump.
   public let signal: Int32?

@@ -198,7 +198,8 @@ struct PendingDirectory: ~Copyable {
     guard result == .done else { return .gone }
     var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
     do throws(CrashReportDatabaseError) {
-      // The files of a dead run are read only after the rename, which counts the attempt in the file's name.
+      // The rename has counted this attempt in the file's name. So the attempt counts even if this process ends while
+      // it reads the files of the dead run.
       guard file.name.role != .finished, !claim.isSetAside,
         try directory.status(of: claimed.description)?.size == 0
       else { return .taken(claim) }

@@ -1,13 +1,13 @@
 package import IntermediateDump
 
-/// A section's number and its function.
+/// The number and the function of one section of a dump.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 package struct SectionRow {
   /// The section's number in dumps and its name in documents.
   ///
-  /// For a section after the end mark, the number only keeps the section from being run twice.
+  /// For a section after the dump's end mark, the number only keeps the section from being run twice.
   package let section: DumpSection
   /// The section's function.
   ///

@@ -7,8 +7,8 @@ internal import Glibc
 /// the report mentions it. Only a regular file at exactly this path is copied, and a symbolic link in its place is not
 /// followed.
 ///
-/// This function never locks. Any thread may call it, even before `startHandler`. A forked child has its own list. If
-/// `HandlerOptions.privacy` is not `full`, nothing is attached.
+/// This function takes no lock of its own, but may allocate memory. Any thread may call it, even before
+/// `startHandler`. A forked child has its own list. If `HandlerOptions.privacy` is not `full`, nothing is attached.
 ///
 /// - Parameter path: the file's path; a relative path is resolved now, from the current directory. The absolute path
 ///   may have at most 1,024 bytes.

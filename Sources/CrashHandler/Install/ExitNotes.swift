@@ -39,8 +39,10 @@ enum ExitNotes {
     _ = at_quick_exit { pm_note_process_end() }
   }
 
-  /// Removes the locked file, the FIFO and the run record, unless a crash is being captured or the crash handler may
-  /// not create files.
+  /// Removes the locked file, the FIFO and the run record.
+  ///
+  /// This function does nothing while a crash is being captured, if the crash handler may not create files, or if the
+  /// directory of these files no longer exists.
   ///
   /// If an exit handler that runs later crashes, the crash handler creates new files.
   private static func removeFiles(_ capture: Capture) {

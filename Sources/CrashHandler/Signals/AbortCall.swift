@@ -12,8 +12,8 @@ extension Capture {
     let start = installed.runtime.abortStart
     let size = installed.runtime.abortSize
     var address = context.stackPointer
-    // Searches 64 words of the stack for a return address into abort(). In older versions of glibc, the 16 words in
-    // which pthread_kill() saves the signal mask are below the return address.
+    // Searches 64 words of the stack for a return address into abort(). A few words are not enough: in older versions
+    // of glibc, the 16 words in which pthread_kill() saves the signal mask are below the return address.
     let end = address &+ 64 &* 8
     while address < end {
       // Each page is checked, because the stack may end within the 64 words.

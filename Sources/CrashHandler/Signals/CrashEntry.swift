@@ -30,8 +30,8 @@ func pm_handle_crash(
     return
   }
   if capture.offerFirstChance(to: call) { return }
-  // All signals except faults are blocked from here on. Until now, the thread may have had the mask of a handler that
-  // called this handler, the mask of the first-chance callback, or, for SIGSYS, a mask that blocks faults too.
+  // All signals except faults are blocked now. Before, the thread may have had the mask of a handler that called this
+  // handler, the mask of the first-chance callback, or, for SIGSYS, a mask that blocks faults too.
   SignalMask.set(~capture.installed.signals.faults)
   guard capture.waitToCapture(call.signal) else {
     capture.restoreAndReraise(call.signal)

@@ -6,8 +6,8 @@ internal import CSignalSafe
 /// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
 /// `WatchdogTime`). The same signal from any other sender does not count. Stopped threads block the signal. A thread
 /// that could not be stopped, and gets the signal, passes it on to the capturing thread. After the time limit, the
-/// current section ends as if it had faulted, and later sections are left out. The end mark has a separate time
-/// limit, and is still written. A system call that the kernel does not interrupt (state D) cannot be ended.
+/// current section ends as if it had faulted, and later sections are left out. The dump's end mark has a separate
+/// time limit, and is still written. A system call that the kernel does not interrupt (state D) cannot be ended.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks

@@ -212,7 +212,8 @@ private struct StackLines {
 
 /// Recognizes a recursion in which up to four functions call each other in turn.
 ///
-/// The first eight frames that repeat earlier ones are listed; all further repetitions are folded.
+/// Only the first recursion of a stack is folded: its first eight frames that repeat earlier ones are listed, and its
+/// further frames are folded.
 ///
 /// RUNS-DURING-CRASH.
 private struct FoldedRecursion {

@@ -34,7 +34,7 @@ extension Capture {
   /// running.
   ///
   /// After the thread has left that handler, even through siglongjmp, the frame of the next signal overwrites the
-  /// crash's frame.
+  /// crash's frame, which then contains other registers.
   @_noLocks
   func isInPreviousHandler(_ stackPointer: UInt64) -> Bool {
     let survived = shared.survived

@@ -55,7 +55,7 @@ struct SwiftMessage: Equatable {
       .compactMap { UInt64($0.dropFirst(2), radix: 16) }
   }
 
-  /// True if one of `frames` is at the file and line of the check.
+  /// True if one of `frames` is at the message's line, in a file with the message's file name.
   func isWritten(in frames: some Sequence<StackFrame>) -> Bool {
     guard let name = file?.split(separator: "/").last else { return false }
     return frames.contains { frame in

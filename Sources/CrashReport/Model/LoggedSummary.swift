@@ -40,7 +40,7 @@ package struct LoggedSummary: Equatable {
   package var architecture = ""
   package var product: String?
   package var version: String?
-  /// The fields of the line `signal`, which are the number, the name, the code and the address.
+  /// The words of the line `signal`, for example of `11 SIGSEGV code 1 SEGV_MAPERR address 0x10`.
   package var signal: [String] = []
   /// The messages of the Swift runtime.
   package var messages: [String] = []

@@ -19,8 +19,8 @@ enum UploadVerdict: Sendable, Equatable {
   /// Judges an answer.
   ///
   /// Only a receipt in the protocol's format proves that the server has the report. Most 4xx statuses count as a
-  /// refusal of the report. They do not if the answer has a Retry-After header or is a web page, because then a proxy
-  /// or a captive portal may have answered instead of the server.
+  /// refusal of the report. They do not if a Retry-After header names a usable time or the answer is a web page,
+  /// because then a proxy or a captive portal may have answered instead of the server.
   ///
   /// - Parameters:
   ///   - size: the number of bytes that were sent.

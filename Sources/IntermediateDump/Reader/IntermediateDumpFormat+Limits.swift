@@ -1,4 +1,4 @@
-/// The limits of a reader.
+/// The limits of code that reads intermediate dumps.
 extension IntermediateDumpFormat {
   /// The maximum size in bytes of a property that a reader accepts.
   public static var maximumPropertySize: Int { 64 << 20 }

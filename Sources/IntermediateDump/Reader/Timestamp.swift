@@ -33,7 +33,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// The clocks of two machines may differ, and a clock may be set back.
   private static let tolerance: Int64 = 86_400_000_000_000
 
-  /// True if the date can be correct; false if it comes from a clock that was not set or was set wrong.
+  /// True if the date can be correct; false if only a clock that was not set, or was set wrong, can have given it.
   ///
   /// While this machine's clock is not set, the result is false for every date.
   ///
@@ -49,8 +49,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// A rank by which dates are sorted before the dates themselves are compared; impossible dates count as newer than
   /// possible dates.
   ///
-  /// Impossible dates before the current time have the highest rank. While the clock is not set, these are the dates
-  /// since the machine started.
+  /// Impossible dates before the current time have the highest rank. While the clock is not set, the dates since the
+  /// machine started are such dates.
   package func newness(at now: Timestamp) -> Int {
     isPossible(at: now) ? 0 : self > now ? 1 : 2
   }

@@ -13,7 +13,8 @@ package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of functions that are read from the chain of a task's suspended functions.
   package static var frameLimit: Int { 16 }
 
-  /// Bits of the flags: a child task, a future, a child of a group, `async let`, a preferred executor, a name.
+  /// The known bits of the flags: the priority (0xFF00), a child task, a future, a child of a group, `async let`, a
+  /// preferred executor, a name.
   private static var knownFlags: UInt64 { 0x7700_FF00 }
   private static var childFlags: UInt64 { 0x1500_0000 }
   private static var childFlag: UInt64 { 0x0100_0000 }

@@ -12,7 +12,7 @@ package protocol TaskMemory {
 ///
 /// Source: swift stdlib/public/Concurrency/Debug.h.
 package struct TaskRuntime: Sendable, Equatable {
-  /// The version of the memory layout that this package can read.
+  /// The version of the runtime's memory layout that this package can read.
   package static let knownLayout: UInt64 = 1
   /// The alignment of each task object.
   package static let alignment: UInt64 = 16

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 package import IntermediateDump
 
-/// The description of a locked file's owner, which the owner wrote at launch.
+/// The description of a locked file's owner, which the owner writes before it creates that file.
 ///
 /// To find out whether the owner is alive, other processes compare the record with the processes that exist.
 package struct RunRecord: Sendable {
@@ -25,8 +25,7 @@ package struct RunRecord: Sendable {
   ///
   /// The value is nil if the namespace was not known, and in records from versions that did not write it.
   package var timeNamespace: UInt64?
-  /// True if the owner keeps the record mapped as long as it runs, and checked at launch that the kernel then refuses
-  /// a lease.
+  /// True if the owner keeps the record mapped as long as it runs, and the kernel refuses a lease on the mapped file.
   ///
   /// If the kernel later grants a lease, no process maps the record any longer.
   package var isMapped = false
@@ -37,12 +36,14 @@ package struct RunRecord: Sendable {
   ///
   /// `postmortem capture` reads this table.
   package var toldStacks: UInt64?
-  /// The time of the launch in nanoseconds since 1970; nil if it was not known.
+  /// The time at which the handler was started, in nanoseconds since 1970; nil if it was not known.
   package var launchTime: Int64?
   /// The handler's signals; nil if they were not known.
   package var signals: OwnerSignals?
-  /// The facts for a report on how the process ended; nil if the program turned off such reports, or forgoes the system
-  /// calls of `SystemCalls.files`.
+  /// The facts for a report on how the process ended; nil if there will be no such report.
+  ///
+  /// The value is nil, for example, if the program turned off such reports, or forgoes the calls of
+  /// `SystemCalls.files`.
   package var course: RunCourse?
 
   package init(

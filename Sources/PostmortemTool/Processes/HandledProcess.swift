@@ -27,7 +27,7 @@ struct HandledProcess {
   /// The target of each descriptor's link in `/proc`.
   let links: [String: String]
   let signals: ThreadSignals
-  /// The locked file; nil for a process without a handler, and for a forked process.
+  /// The locked file; nil for a process without a handler, and for a forked process, which closes its parent's file.
   let file: LockedFile?
   /// The path by which this tool reaches the directory of pending dumps, and whether the examined process has that
   /// directory open.
@@ -77,7 +77,8 @@ struct HandledProcess {
     return isOther ? "\(place)/root" + path : path
   }
 
-  /// False for a process that has inherited the locked file of another process, and if the run record cannot be read.
+  /// False for a process that has inherited the locked file of another process, for example through clone(2), and if
+  /// the run record cannot be read.
   var isOwner: Bool {
     guard let record else { return false }
     let namespace = SystemFile.target("\(place)/ns/pid")

@@ -39,7 +39,7 @@ public struct MemoryRegion: Sendable, Equatable {
       address: shared.start, contents: contents.part(start..<start + count))
   }
 
-  /// The same region, in which a filter replaces words.
+  /// A copy of the region in which the filter has replaced words.
   func sanitized(by filter: WordFilter) -> MemoryRegion {
     MemoryRegion(address: address, contents: contents.sanitized(at: address, by: filter))
   }

@@ -75,8 +75,9 @@ struct KeptObjects {
   /// Adds the metadata of a class up to its descriptor, and the types that may be its generic arguments.
   private mutating func addClass(_ place: Address) {
     metadata.append(AddressRange(start: place, byteCount: 48))
-    // The number of bytes of the metadata at and after `place`, to which pointers to the metadata point; more bytes
-    // precede it. If the handler has replaced the sizes, the words up to byte 256 are examined.
+    // Pointers to the metadata point to `place`, which is not the first byte of the metadata. So `end` is the size of
+    // the metadata without the bytes before `place`. If the handler has replaced the sizes, or if `end` would be
+    // larger, the words up to byte 256 are examined.
     let sizes = memory.word(at: place &+ 32) ?? 0
     let end =
       sizes == WordFilter.replacement ? 256 : min((sizes & 0xFFFF_FFFF) &- (sizes >> 32), 256)

@@ -8,8 +8,8 @@ public struct Survival: Sendable, Equatable {
 
   /// What followed the dump; nil if the signal's default action ended the process.
   ///
-  /// `outcome` is also nil if the default action ended the process after Swift's backtracer had run. In that case,
-  /// `previousHandler` is not nil. `outcome` is also nil if abort(3) ended the first process of a PID namespace.
+  /// If Swift's backtracer ran before the default action, `outcome` is nil too, but `previousHandler` is not nil.
+  /// `outcome` is also nil if abort(3) ended the first process of a PID namespace.
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?

@@ -18,7 +18,7 @@ enum DWARFValue {
   case unitReference(UInt64)
   /// An offset from the start of `.debug_info`.
   case reference(UInt64)
-  /// Any other value, such as a block, a location list, or a reference to a supplementary file.
+  /// Any other value, such as a block, the index of a location list, or a reference to a supplementary file.
   case other
 
   /// The fields of a unit's header on which the encoding of values depends.
@@ -28,7 +28,7 @@ enum DWARFValue {
     var addressSize: Int
   }
 
-  /// Returns the size in bytes of values that have a form; nil if the form is unknown or has a variable size.
+  /// Returns the size in bytes of a value of the given form; nil if the form is unknown or has a variable size.
   static func width(of form: UInt64, _ format: Format) -> Int? {
     switch form {
     case DWARFForm.flagPresent, DWARFForm.implicitConst: 0

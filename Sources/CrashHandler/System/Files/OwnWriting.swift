@@ -5,8 +5,8 @@ internal import CSignalSafe
 /// A write beyond RLIMIT_FSIZE raises SIGXFSZ, whose default action ends the process. So SIGXFSZ is blocked during
 /// the write, and removed if the write has made it pending. The soft limit is also raised, if the caller allows that.
 ///
-/// `finish` must be called after the write. RUNS-DURING-CRASH: signal handlers and `_exit` write notes;
-/// `startHandler` and requested dumps also use this type.
+/// `finish` must be called after the write. RUNS-DURING-CRASH: signal handlers and `_exit` use this type when they note
+/// in the run record how the process ends. Ordinary code that writes files, such as `startHandler`, also uses it.
 ///
 /// Source: write(2), EFBIG; setrlimit(2), RLIMIT_FSIZE; rt_sigtimedwait(2).
 struct OwnWriting {

@@ -22,8 +22,8 @@ extension PageCache {
       if index < 0 {
         // The number of pages from this page to the last page that is needed.
         let wanted = (offset &+ rest &+ PageCache.pageSize &- 1) / PageCache.pageSize
-        // Only pages in memory are read ahead. Reading any other page takes three system calls, and the kernel's own
-        // pages cannot be read even then.
+        // Only pages in memory or in swap are read ahead. Reading any other page takes three system calls, and fails
+        // for pages of the kernel, such as those of the vDSO's data.
         let ahead =
           isBegun
           ? memory.countAtHand(page, count: PageCache.readAhead &* PageCache.pageSize)
