@@ -293,8 +293,8 @@ public struct Stackwalker {
     }
     if caller.trust == .signalFrame { return new != old }
     if new > old { return true }
-    // On arm64, a leaf function can have the same stack pointer as its caller. Only an interrupted frame can be a
-    // leaf.
+    // On arm64, a leaf function can have the same stack pointer as its caller. A leaf function calls nothing, so only
+    // an interrupted frame can be one.
     return new == old && !state.isReturnAddress && process.registers.linkRegister != nil
   }
 

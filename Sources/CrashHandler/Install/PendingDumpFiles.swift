@@ -120,7 +120,7 @@ struct PendingDumpFiles: ~Copyable {
   var heldDump: HeldFile { Self.held(dump) }
   /// The user to whom the files are given if this process is root and the database belongs to another user.
   var owner: DirectoryOwner? { directory.owner }
-  /// The mode of the files, which may be shared with a group.
+  /// The permission bits of the files: 0600, or 0660 if a group shares the database.
   var fileMode: UInt32 { directory.fileMode }
 
   private static func held(_ directory: borrowing Directory) -> HeldFile {

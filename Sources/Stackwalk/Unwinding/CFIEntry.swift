@@ -226,9 +226,9 @@ struct PointerEncoding {
 }
 
 extension DWARFCursor {
-  /// Reads a pointer; nil for an unknown encoding or base.
+  /// Reads a pointer; nil for an omitted pointer, an unknown encoding or base, or too few bytes.
   ///
-  /// An indirect pointer is not followed.
+  /// For an indirect pointer, returns the address at which the pointer is stored.
   ///
   /// - Parameters:
   ///   - section: the address of position 0; all addresses are link-time addresses.
