@@ -40,10 +40,11 @@ struct PendingDumpFiles: ~Copyable {
   ///
   /// - Parameters:
   ///   - path: the path of the database directory.
-  ///   - identifier: a valid identifier.
+  ///   - identifier: the identifier, which becomes a part of the files' names.
   ///   - record: the run record of this process; its `course` is nil if reports on how processes end are turned off.
   ///   - host: the identity of this process and of the host on which it runs.
-  /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
+  /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do; `invalidIdentifier` if
+  ///   the identifier is not valid.
   static func make(
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {

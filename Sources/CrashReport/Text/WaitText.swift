@@ -65,8 +65,8 @@ extension CrashReport {
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
   }
 
-  /// The end of a sentence that describes what the owner of a lock does; nil if the owner itself waits in one of the
-  /// `waits`.
+  /// The end of a sentence that describes what the owner of a lock does; nil if `waits` contains a wait of the owner
+  /// itself.
   func state(of owner: UInt32) -> String? {
     guard let thread = threads.first(where: { $0.id == owner }) else {
       let isWhole =

@@ -20,7 +20,8 @@ enum UploadReceipt: Sendable, Equatable {
   /// Reads the answer to a form.
   ///
   /// A receipt is the report's ID as one word (from Crashpad's and Breakpad's servers), a line `CrashID=ID` (from
-  /// Socorro), JSON (from the servers of Backtrace and others), or an empty body.
+  /// Socorro), JSON (from the servers of Backtrace and others), or an empty body, but not with status 203, because then
+  /// a proxy may have removed the body.
   ///
   /// Source: Crashpad `handler/crash_report_upload_thread.cc`, UploadReport; Socorro's Antenna,
   /// `breakpad_resource.py`.
