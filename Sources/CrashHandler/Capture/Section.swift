@@ -81,9 +81,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
   /// The exception usually stays in the buffer until the crashing thread's registers follow, so that one write stores
-  /// both.
-  /// Contexts and throws are usually empty or small, so they are written together with the section that follows them.
-  /// After the end mark, nothing may be written to the dump's file.
+  /// both. Contexts and throws are usually empty or small, so they are written together with the section that follows
+  /// them. After the end mark, nothing may be written to the dump's file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

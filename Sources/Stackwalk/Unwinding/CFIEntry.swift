@@ -38,7 +38,7 @@ struct CFIEntry {
   /// The position of the next entry.
   let next: UInt64
 
-  /// Reads the entry at a position; nil for a terminator or a damaged entry.
+  /// Reads the entry at a position; nil for a terminator, a damaged entry, or an entry that the source does not have.
   init?(
     of section: CFISection, at position: UInt64, limit: UInt64 = .max,
     from source: some CFISource
