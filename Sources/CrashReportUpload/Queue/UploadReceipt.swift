@@ -120,7 +120,7 @@ enum UploadReceipt: Sendable, Equatable {
     return printable(lines.joined(separator: " "), limit: 100)
   }
 
-  /// Removes control characters, because a server may send any text.
+  /// Removes control characters, because a server may send any text, and cuts the text to `limit` characters.
   static func printable(_ text: String, limit: Int) -> String {
     let scalars = text.unicodeScalars.filter {
       $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
