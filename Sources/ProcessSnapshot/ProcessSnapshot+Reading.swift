@@ -130,7 +130,7 @@ extension ProcessSnapshot {
   /// Sorts the breadcrumbs of the crashed thread's work by time, and computes the wall-clock time of breadcrumbs that
   /// lack one.
   ///
-  /// A program may record only the uptime of a breadcrumb. The wall-clock time follows from this uptime, and from the
+  /// The handler writes only the uptime of a breadcrumb. The wall-clock time follows from this uptime, and from the
   /// uptime and the wall-clock time of the crash.
   private mutating func timeBreadcrumbs() {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }

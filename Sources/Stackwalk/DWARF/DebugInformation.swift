@@ -48,7 +48,8 @@ package final class DebugInformation: MemoryHolder {
   /// - Parameters:
   ///   - address: a link-time address, which is an address in the file, without the load bias.
   ///   - approximating: true to use, for code without a line, the last line before this code.
-  /// - Returns: one frame if nothing was inlined at the address; none for an unknown address.
+  /// - Returns: one frame if nothing was inlined at the address; none for an unknown address, or once the limit on work
+  ///   is reached.
   func frames(at address: Address, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
       return []
