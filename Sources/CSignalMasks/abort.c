@@ -1,7 +1,8 @@
-// Defines abort in the program. Since version 2.41, glibc's abort no longer unblocks SIGABRT. If the thread blocks
-// SIGABRT, the kernel then ends the process without a dump. So this definition unblocks SIGABRT first. Unblocking is
-// needed for threads whose mask was set by libc or the kernel, without a call of this package's pthread_sigmask.
-// Calls of abort inside libc do not reach this definition. See Docs/Decisions/10-signal-masks.md.
+// Defines abort in the program. Since version 2.41, glibc's abort no longer unblocks SIGABRT before sending it. If the
+// thread blocks SIGABRT, glibc's abort then removes the handler and ends the process without a dump. So this definition
+// unblocks SIGABRT first. Unblocking is needed for threads whose mask was set by libc or the kernel, without a call of
+// this package's pthread_sigmask. Calls of abort inside libc do not reach this definition. See
+// Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

@@ -22,7 +22,8 @@ package enum CoreReader {
   ///     paths. Code and constants that the core file lacks are read from a module's file, if this file is of the
   ///     same build.
   ///   - readsFiles: false to read nothing but the core file.
-  /// - Throws: `CoreError` only if nothing in the file can be used.
+  /// - Throws: `CoreError` if the file is not a 64-bit core file of x86_64 or arm64, or if its notes describe no thread
+  ///   or are larger than 256 MiB.
   package static func snapshot(
     of bytes: DumpBytes, symbolDirectories: [String] = [], readsFiles: Bool = true
   ) throws(CoreError) -> ProcessSnapshot {

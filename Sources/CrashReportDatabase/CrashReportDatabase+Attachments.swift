@@ -34,8 +34,8 @@ extension CrashReportDatabase {
 
   /// Copies a file as an attachment of a report; the report need not exist yet.
   ///
-  /// After a power cut, the copy is either complete or missing. `prune` removes copies that have no report after
-  /// three days.
+  /// After a power cut, the copy is either complete or missing. `prune` removes a copy that still has no report when it
+  /// is three days old.
   ///
   /// - Parameters:
   ///   - path: an absolute path. The last part of the path must not be a symbolic link, because another process could

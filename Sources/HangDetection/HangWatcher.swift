@@ -73,8 +73,8 @@ final class HangWatcher: Sendable {
 
 /// Counts time, but only as long as the watching thread itself runs on time.
 ///
-/// While a process is stopped, is in a paused container or is on a suspended machine, nothing can answer. So an
-/// interval that took more than twice the intended time is not counted. As a side effect, a real hang is detected
+/// While a process is stopped, is in a paused container or is on a suspended machine, its watched parts cannot answer.
+/// So an interval that took more than twice the intended time is not counted. As a side effect, a real hang is detected
 /// later if the watching thread itself runs late.
 struct HangClock {
   private var last: UInt64

@@ -112,8 +112,9 @@ extension ProcessSnapshot {
   ///
   /// Since glibc 2.42, the guards between the stacks (MADV_GUARD_INSTALL) do not split the mapping.
   ///
-  /// The C library places a thread's control block on the last page of the thread's stack. The next higher stack
-  /// therefore begins right after this page.
+  /// The C library places the control block of a thread that it creates at the upper end of the thread's stack. So the
+  /// next higher stack is assumed to begin right after the block's page. On arm64, static thread-local variables are
+  /// above the block. If they do not fit on its page, the next stack's range also contains the rest of these variables.
   private mutating func separateStacks() {
     let tops = threads.compactMap { $0.threadPointer?.alignedDown(to: 4096).adding(4096) }.sorted()
     for index in threads.indices {
@@ -129,7 +130,7 @@ extension ProcessSnapshot {
   /// Sorts the breadcrumbs of the crashed thread's work by time, and computes the wall-clock time of breadcrumbs that
   /// lack one.
   ///
-  /// A program may record only the uptime of a breadcrumb. The wall-clock time follows from this uptime, and from the
+  /// The handler writes only the uptime of a breadcrumb. The wall-clock time follows from this uptime, and from the
   /// uptime and the wall-clock time of the crash.
   private mutating func timeBreadcrumbs() {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }

@@ -30,7 +30,7 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - limit: the maximum number of frames to walk, without inlined calls.
+  ///   - limit: the maximum number of frames to walk, not counting inlined calls.
   /// - Returns: the frames, innermost first; empty for a thread without an instruction pointer.
   public func frames(of thread: ThreadSnapshot, limit: Int) -> [StackFrame] {
     var frames: [StackFrame] = []
@@ -50,7 +50,7 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - head: the maximum number of innermost frames to keep, without inlined calls.
+  ///   - head: the maximum number of innermost frames to keep, not counting inlined calls.
   ///   - tail: the number of outermost frames to keep if there are more than `head`.
   ///   - runsTask: true to look for the suspended callers of an asynchronous function too.
   public func trace(
@@ -293,8 +293,8 @@ public struct Stackwalker {
     }
     if caller.trust == .signalFrame { return new != old }
     if new > old { return true }
-    // On arm64, a leaf function can have the same stack pointer as its caller. Only an interrupted frame can be a
-    // leaf.
+    // On arm64, a leaf function can have the same stack pointer as its caller. A leaf function calls nothing, so only
+    // an interrupted frame can be one.
     return new == old && !state.isReturnAddress && process.registers.linkRegister != nil
   }
 

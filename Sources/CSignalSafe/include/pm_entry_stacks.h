@@ -54,9 +54,9 @@ pm_signal_handler _Nonnull pm_stop_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_termination_entry(pm_signal_handler _Nonnull handler);
 
-// Sets the memory for all entry stacks, of `size` bytes each; NULL removes the memory while no handler is installed.
-// A handler uses an entry stack only if less than half of `size` is left on the alternate stack on which it was called.
-// Crash code must not call this function.
+// Sets the memory for all entry stacks, of `size` bytes each. NULL removes the memory, and is allowed only while no
+// handler is installed. A handler uses an entry stack only if less than half of `size` is left on the alternate stack
+// on which it was called. Crash code must not call this function.
 void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 
 // Sets the address range of the handler's code. If instruction fetches in this range fault too often in a crash, the

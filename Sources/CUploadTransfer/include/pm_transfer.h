@@ -43,7 +43,8 @@ typedef struct pm_transfer_answer {
 
 // Creates a transfer for one request; returns NULL if there is no memory.
 //
-// `blocked`: the signals that only threads of the program should receive; bit n - 1 stands for signal n.
+// `blocked`: the signals that the transfer's thread blocks, so that only threads of the program receive them; bit n - 1
+// stands for signal n.
 pm_transfer *_Nullable pm_transfer_make(uint64_t blocked);
 
 // Adds a header line, "Name: value".

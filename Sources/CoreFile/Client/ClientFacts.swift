@@ -75,7 +75,7 @@ struct ClientFacts {
 
   /// The addresses of the variables by name; nil if no module has them, or if this reader does not know their layout.
   ///
-  /// The handler may be linked into a shared library of the program.
+  /// Libraries outside `/usr` and `/lib` are searched too, because the handler may be linked into one of them.
   ///
   /// - Parameter word: reads a word of the process's memory.
   static func places(

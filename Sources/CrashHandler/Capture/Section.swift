@@ -20,7 +20,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // These sections run before the threads are stopped, because stopping may take 250 ms or more, and the process may
   // be killed during that time. The exception includes the last messages of the Swift runtime and glibc.
   case writeException, writeCrashingThreadTop
-  // These two sections write nothing. Many later sections need the mappings, which running threads would change.
+  // These two sections write nothing. The mappings, which many later sections need, are read after the threads are
+  // stopped, because running threads could change them.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
   // The sections in the next line are small. Tasks and threads can reach the dump's size limit, so they come later,
@@ -80,9 +81,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   /// False for a section that is written together with the next one, and for a section after the end mark.
   ///
   /// The exception usually stays in the buffer until the crashing thread's registers follow, so that one write stores
-  /// both.
-  /// Contexts and throws are usually empty or small, so they are written together with the section that follows them.
-  /// After the end mark, nothing may be written to the dump's file.
+  /// both. Contexts and throws are usually empty or small, so they are written together with the section that follows
+  /// them. After the end mark, nothing may be written to the dump's file.
   var isFlushed: Bool {
     @_noLocks get {
       switch self {

@@ -40,10 +40,11 @@ struct PendingDumpFiles: ~Copyable {
   ///
   /// - Parameters:
   ///   - path: the path of the database directory.
-  ///   - identifier: a valid identifier.
+  ///   - identifier: the identifier, which becomes a part of the files' names.
   ///   - record: the run record of this process; its `course` is nil if reports on how processes end are turned off.
   ///   - host: the identity of this process and of the host on which it runs.
-  /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
+  /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do; `invalidIdentifier` if
+  ///   the identifier is not valid.
   static func make(
     database path: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
@@ -120,7 +121,7 @@ struct PendingDumpFiles: ~Copyable {
   var heldDump: HeldFile { Self.held(dump) }
   /// The user to whom the files are given if this process is root and the database belongs to another user.
   var owner: DirectoryOwner? { directory.owner }
-  /// The mode of the files, which may be shared with a group.
+  /// The permission bits of the files: 0600, or 0660 if a group shares the database.
   var fileMode: UInt32 { directory.fileMode }
 
   private static func held(_ directory: borrowing Directory) -> HeldFile {

@@ -34,8 +34,8 @@ struct LiveMaps {
       let range = ends[0]..<ends[1]
       let rights = Array(words[1])
       if rights[2] == UInt8(ascii: "x") { code.append(range) }
-      // The main thread's stack and the kernel's own ranges have other names. A mapping of a file has an inode that is
-      // not 0.
+      // The name and the inode exclude ranges that contain no heap: the main thread's stack and the kernel's own ranges
+      // have other names, and a mapping of a file has an inode that is not 0.
       let name = words.count > 5 ? words[5].drop { $0 == UInt8(ascii: " ") } : []
       if rights == Array("rw-p".utf8), words[4] == [UInt8(ascii: "0")],
         name.isEmpty || name.starts(with: "[heap]".utf8) || name.starts(with: "[anon".utf8)

@@ -37,7 +37,8 @@ extension Capture {
   /// True if, without this package, the kernel would have taken the default action without running any handler.
   ///
   /// There are two cases. In the first, a fault occurred whose signal the thread had asked to block. In the second, a
-  /// thread that had asked to block SIGABRT called abort(), and libc's abort() does not unblock SIGABRT.
+  /// thread that had asked to block SIGABRT called abort(), and libc's abort() does not unblock SIGABRT before sending
+  /// it.
   @_noLocks
   func forcesDefaultAction(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context, isAskedToBeBlocked(signal.number, context) else {

@@ -53,7 +53,7 @@ struct Session: ~Copyable {
     pages.removeAll()
   }
 
-  /// Clears the state of one crash.
+  /// Clears what an earlier dump has left in the tables, the writer and the counts of threads.
   @_noLocks
   mutating func reset() {
     recoveryPoints.disarm()

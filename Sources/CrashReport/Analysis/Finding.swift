@@ -176,8 +176,9 @@ package enum Evidence: Sendable, Equatable {
 /// A stack overflow, with facts about the stack.
 package struct StackOverflow: Sendable, Equatable {
   package enum Fault: Sendable, Equatable {
-    /// A memory access below the stack, at a distance of `below` bytes. `frameSize` is the size of the innermost
-    /// frame; nil unless the frame is larger than any guard region.
+    /// A memory access below the stack, at a distance of `below` bytes.
+    ///
+    /// `frameSize` is the size of the innermost frame; nil unless the frame is larger than any guard region.
     case access(Address, below: UInt64, isInGuard: Bool, frameSize: UInt64?)
     /// The kernel had no room on the stack to deliver a signal.
     ///

@@ -6,10 +6,11 @@ internal import Synchronization
 /// compiler-generated code.
 ///
 /// If debug information shows that a frame's source file belongs to a dependency, to Swift or to the system, the frame
-/// is not in the program's own code. For any other frame, the names of the frame's module and function decide. The
-/// program's own modules are the executable and the libraries in its directory or below, unless several programs share
-/// this directory (`/usr/bin/`). Swift code in any other library, except the libraries of Swift and the system, also
-/// counts as the program's own, wherever the library is installed.
+/// is not in the program's own code. Neither is a frame without a source file, if other frames of its module have one.
+/// For any other frame, the path of the frame's module and the name of its function decide. The program's own modules
+/// are the executable and the libraries in its directory or below, unless several programs share this directory
+/// (`/usr/bin/`). Swift code in any other library, except the libraries of Swift and the system, also counts as the
+/// program's own, wherever the library is installed.
 package struct OwnCode: Sendable {
   private let modules: [ModuleSnapshot]
   /// For each module index, true if the module is one of the program's own.

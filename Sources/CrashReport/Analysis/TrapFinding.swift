@@ -5,7 +5,7 @@ internal import Stackwalk
 
 /// The instruction that trapped.
 package enum TrapInstruction: Sendable, Equatable {
-  /// The instruction ud2 of x86_64, or brk of arm64.
+  /// The instruction ud2 of x86_64, or a brk of arm64 that is not one of the next two cases.
   case undefined
   /// The instruction int3 of x86_64, or brk #0xf000 of arm64.
   case breakpoint
@@ -87,7 +87,8 @@ struct TrapFinding {
     return symbol.hasPrefix("$s") || symbol.hasPrefix("$S")
   }
 
-  /// Finds out which instruction trapped; nil if its bytes are not in the dump.
+  /// Finds out which instruction trapped; nil if its bytes are not in the dump, or if a SIGTRAP of x86_64 did not come
+  /// from an int3.
   private func instruction(
     at address: Address, _ exception: ExceptionSnapshot
   ) -> TrapInstruction? {

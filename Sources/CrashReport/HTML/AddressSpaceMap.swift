@@ -97,7 +97,7 @@ struct AddressSpaceMap {
     return marks
   }
 
-  /// Joins adjacent mappings of the same file, or of anonymous memory with the same permissions, to one region.
+  /// Joins adjacent mappings of the same file, or of anonymous memory with the same permissions, into one region.
   ///
   /// A mapping with a mark stays separate, to show its own permissions.
   private static func joined(_ regions: [Region]) -> [Region] {
@@ -120,6 +120,8 @@ struct AddressSpaceMap {
   }
 
   /// Consecutive rows that are all near a mark, or all far from every mark.
+  ///
+  /// `isNear` is also true for fewer than four rows, because collapsing them would not save space.
   struct Part: Sendable, Equatable {
     let rows: ArraySlice<Row>
     let isNear: Bool
@@ -138,7 +140,6 @@ struct AddressSpaceMap {
       let isNear = near.contains(start)
       var end = start + 1
       while end < rows.count, near.contains(end) == isNear { end += 1 }
-      // Collapsing only a few rows would not save space.
       parts.append(Part(rows: rows[start..<end], isNear: isNear || end - start < 4))
       start = end
     }

@@ -117,7 +117,6 @@ extension Survival {
     switch outcome {
     case nil where isSwifts, .previousHandlerRan where isSwifts:
       return "Swift's backtracer ran after the dump"
-    // Another handler, which was installed later, called this package's handler and then continued.
     case .previousHandlerRan where previousHandler == nil:
       return
         "may have survived: a handler installed later called this package's handler, and continued"

@@ -40,7 +40,7 @@ extension CrashReport {
   /// A sentence about a wait, such as "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by
   /// thread 7".
   ///
-  /// - Parameter tellsOwner: true to describe what the owner of the lock does.
+  /// - Parameter tellsOwner: true to add what the owner of the lock does, or the thread whose end is awaited.
   func sentence(on wait: Wait, tellsOwner: Bool = false) -> String {
     let name = ownName(of: wait.threadID).map { " \"\($0)\"" } ?? ""
     let place = wait.place.map { " in \($0)" } ?? ""
@@ -65,8 +65,8 @@ extension CrashReport {
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
   }
 
-  /// The end of a sentence that describes what the owner of a lock does; nil if the owner itself waits in one of the
-  /// `waits`.
+  /// The end of a sentence that describes what the owner of a lock does; nil if `waits` contains a wait of the owner
+  /// itself.
   func state(of owner: UInt32) -> String? {
     guard let thread = threads.first(where: { $0.id == owner }) else {
       let isWhole =

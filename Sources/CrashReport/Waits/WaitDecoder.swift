@@ -22,7 +22,8 @@ struct WaitDecoder {
 
   /// The maximum number of frames that are examined.
   ///
-  /// The innermost frame whose function is in `functions` usually determines the kind of object.
+  /// So many frames are enough, because the innermost frame whose function is in `functions`, which determines the kind
+  /// of object, is usually among them.
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.

@@ -14,13 +14,13 @@ public struct UploadOptions: Sendable, Equatable {
   /// The minimum time, in whole seconds, from the start of one upload from the database to the start of the next, even
   /// if different processes send them.
   ///
-  /// The other reports wait for their turn; no report is dropped. `postmortem upload` does not wait.
+  /// The other reports wait for their turn; no report is dropped. `postmortem upload` and `postmortem run` do not wait.
   public var interval = Duration.seconds(60)
   /// The maximum time by which the first upload of a report is postponed; in whole seconds.
   ///
   /// A report waits for a part of this time that depends on the report's ID. So the hosts of a fleet that fail at the
   /// same moment do not send at the same moment. The wait begins when the report is created, so a restart of the
-  /// uploader does not prolong the wait.
+  /// uploader does not prolong the wait. A report whose upload was requested does not wait.
   public var spread = Duration.zero
   /// Limits how many reports of one signature are sent complete, while further reports are only counted; nil for no
   /// limit.

@@ -13,14 +13,16 @@ enum UploadReceipt: Sendable, Equatable {
   /// The answer is neither a confirmation nor a refusal; the text describes the answer.
   case missing(String)
 
-  /// The HTTP statuses that can come with a receipt: a server accepts a report with one of them, or a proxy passes on
-  /// the server's answer.
+  /// The HTTP statuses that can come with a receipt.
+  ///
+  /// A server accepts a report with one of them; 203 means that a proxy has changed the server's answer.
   private static let statuses = [200, 201, 202, 203, 204]
 
   /// Reads the answer to a form.
   ///
   /// A receipt is the report's ID as one word (from Crashpad's and Breakpad's servers), a line `CrashID=ID` (from
-  /// Socorro), JSON (from the servers of Backtrace and others), or an empty body.
+  /// Socorro), JSON (from the servers of Backtrace and others), or an empty body. With status 203, an empty body is not
+  /// a receipt, because a proxy may have removed the server's body.
   ///
   /// Source: Crashpad `handler/crash_report_upload_thread.cc`, UploadReport; Socorro's Antenna,
   /// `breakpad_resource.py`.
@@ -118,7 +120,7 @@ enum UploadReceipt: Sendable, Equatable {
     return printable(lines.joined(separator: " "), limit: 100)
   }
 
-  /// Removes control characters, because a server may send any text.
+  /// Removes control characters, because a server may send any text, and cuts the text to `limit` characters.
   static func printable(_ text: String, limit: Int) -> String {
     let scalars = text.unicodeScalars.filter {
       $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)

@@ -1,6 +1,6 @@
 /// The evidence that the report's first thread is the thread that hung; the values of the key `hangThreadEvidence`.
 public enum HangThreadEvidence: UInt8, DumpCode {
-  /// No other thread can answer the monitor, or this thread was about to answer when it hung.
+  /// The monitor watches the main queue and this is the main thread, or this thread gave the last heartbeat.
   case known = 1
   /// This thread was the last to answer the monitor, but another thread may have hung.
   case lastSeen = 2

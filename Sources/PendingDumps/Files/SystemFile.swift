@@ -11,7 +11,7 @@ internal import IntermediateDump
 /// pointer would copy them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
-  /// The sizes, in bytes, of the buffers for the first read and the first readlink(2).
+  /// The sizes, in bytes, of the buffers for the first read of one record, and for the first readlink(2).
   ///
   /// The buffers are small, so that a launch touches fewer pages.
   private static let recordSize = 4000
@@ -53,6 +53,8 @@ package enum SystemFile {
   }
 
   /// Reads `size` bytes, or fewer at the end of the file; nil if a read fails.
+  ///
+  /// If `isOneRecord` is true, the bytes are those of the first read, even if there are fewer than `size`.
   private static func piece(of descriptor: Int32, size: Int, isOneRecord: Bool) -> [UInt8]? {
     var failed = false
     let piece = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -161,7 +163,7 @@ package enum SystemFile {
         return max(0, count)
       }
       if count < 0 { SystemRefusals.note(errno) }
-      // A target that fills the buffer may be incomplete.
+      // A target that fills the first buffer may be incomplete, so it is read again into the larger one.
       if count < size { return count > 0 ? target : nil }
     }
     return nil

@@ -12,7 +12,8 @@ package struct HostIdentity: Sendable, Equatable {
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///
-  /// The value is false if a process has entered a PID namespace without mounting that namespace's `/proc`.
+  /// For example, the value is false if this process has entered a PID namespace without mounting that namespace's
+  /// `/proc`.
   package var isProcOurs: Bool
   package var processID: UInt32
   /// The start time of this process; nil if `/proc` does not show it.

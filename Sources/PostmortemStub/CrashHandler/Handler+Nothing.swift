@@ -1,7 +1,7 @@
 public import IntermediateDump
 public import PendingDumps
 
-// On this system, no handler can be created, so these functions are compiled but never called.
+// On this system, no handler can be created, so all members except `current` are compiled but never used.
 extension Handler {
   /// Always nil, because no handler can be started on this system.
   public static var current: Handler? { nil }

@@ -119,7 +119,7 @@ struct ReportFilter {
     processID = try arguments["--pid"].map { UInt64(try arguments.processID($0)) }
   }
 
-  /// True for a filter that needs the process ID or the program, which lists do not read otherwise.
+  /// True for a filter that needs process IDs or executables, which a table of reports is read without.
   var needsProcesses: Bool { program != nil || processID != nil }
 
   func matches(_ report: ListedReport) -> Bool {

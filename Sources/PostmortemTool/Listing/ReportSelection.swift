@@ -121,7 +121,7 @@ struct ReportSelection {
   /// Returns the newest crash.
   ///
   /// If there is no crash, the newest other dump is returned. If there is no such dump either, the newest report on
-  /// how a run ended is returned.
+  /// how a run ended is returned. A report that cannot be read is returned only if there is nothing else.
   ///
   /// A report on a process that was killed during a deployment must not hide an earlier crash. A report that cannot be
   /// read must not hide an earlier crash either, because the time of its own crash is not known.

@@ -194,8 +194,9 @@ enum CrashWords {
     (word.hasPrefix("swift-") ? String(word.dropFirst(6)) : word).replacing("-", with: " ")
   }
 
-  /// A message of Swift's runtime without "module/File.swift:12: Fatal error: ", because location and signal already
-  /// say this.
+  /// A message of Swift's runtime without "module/File.swift:12: Fatal error: ".
+  ///
+  /// The place of the crash is shown separately.
   private static func withoutFile(_ message: String) -> String {
     let head = /([^ :]+\.swift:[0-9]+:[ ])?(Fatal error:[ ])?/
     guard let match = message.prefixMatch(of: head) else { return message }

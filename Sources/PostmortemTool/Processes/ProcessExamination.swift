@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 /// The findings about the crash handler of a running process.
 struct ProcessExamination {
   private let processID: Int32
-  /// The first line that `doctor` prints if the process has no problem.
+  /// What the first line of `doctor` says about the handler if the process has no problem.
   private var headline = ""
   private var title = ""
   private var problems: [String] = []
@@ -87,8 +87,8 @@ struct ProcessExamination {
 
   /// Examines a process without a locked file, which may be a forked process.
   ///
-  /// A forked process has inherited its parent's handler and the descriptor of the directory. A forked process has no
-  /// locked file until it crashes.
+  /// A forked process has inherited its parent's handler and the descriptor of the pending directory. A forked process
+  /// has no locked file until it crashes.
   private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
     name(process)
     guard let directory = paths.first(where: { $0.lastComponent == PendingDumpName.directory })

@@ -122,7 +122,9 @@ struct ModuleDerivation {
 }
 
 extension ModuleSnapshot {
-  /// Writes a `module` map, from which the same module is derived if the mappings are the same.
+  /// Writes this module as a `module` map.
+  ///
+  /// `ModuleDerivation` makes the same module from this map, if the dump has the same mappings.
   func write(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.module)
     writer.write(.moduleAddress, address)

@@ -26,7 +26,7 @@ package final class DebugInformation: MemoryHolder {
   private var lines: [UInt64: LineTable] = [:]
   /// The names of functions, by the offset of the abstract entry or declaration to which a function's entry refers.
   private var names: [UInt64: String] = [:]
-  /// The number of bytes that the three caches take from `limit`.
+  /// The number of bytes that `contents`, `lines` and `names` take from `limit`.
   private(set) var cost = 0
 
   /// Returns nil for a file without debug information.
@@ -48,7 +48,8 @@ package final class DebugInformation: MemoryHolder {
   /// - Parameters:
   ///   - address: a link-time address, which is an address in the file, without the load bias.
   ///   - approximating: true to use, for code without a line, the last line before this code.
-  /// - Returns: one frame if nothing was inlined at the address; none for an unknown address.
+  /// - Returns: one frame if nothing was inlined at the address; none for an unknown address, or once the limit on work
+  ///   is reached.
   func frames(at address: Address, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
       return []
@@ -266,7 +267,7 @@ struct AddressMap<Payload> {
     self.entries = entries
   }
 
-  /// The memory in bytes that is counted for an entry, including the spare capacity of a growing list.
+  /// The number of bytes that an entry takes from the memory limit, including the spare capacity of a growing list.
   static var entryCost: Int { 2 * MemoryLayout<Entry>.stride + 8 }
 
   /// Among the entries that contain an address, finds the one that starts last.

@@ -35,7 +35,7 @@ final class LineTable {
 
   /// Finds the last row at or below an address.
   ///
-  /// If this row has no line, the function finds the last earlier row with a line, but none below `start`.
+  /// If this row has no line, the function finds the last earlier row that has a line and is not below `start`.
   ///
   /// Source: gdb/dwarf2/line-program.c, `lnp_state_machine::record_line`, which also skips rows without a line.
   func lineRow(at address: Address, from start: Address) -> Row? {

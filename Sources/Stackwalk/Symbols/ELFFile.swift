@@ -172,9 +172,9 @@ package struct ELFFile: ~Copyable {
     return file.bytes(at: offset, count: Int(clamping: size)) ?? []
   }
 
-  /// Reads a name, but at most 32 bytes of it; empty outside the table.
+  /// Reads at most 32 bytes of a section's name; returns an empty string if `offset` is outside the table of names.
   ///
-  /// This length is enough for all names that this package searches for.
+  /// All section names that this package searches for are shorter than 32 bytes.
   private static func text(in names: [UInt8], at offset: Int) -> String {
     guard names.indices.contains(offset) else { return "" }
     return String(decoding: names[offset...].prefix(32).prefix { $0 != 0 }, as: UTF8.self)
@@ -304,7 +304,7 @@ struct ModuleFile: ~Copyable {
     Int(exactly: size).flatMap { DumpBytes(descriptor: descriptor, count: $0) }
   }
 
-  /// Reads text up to a NUL; nil if `limit` bytes contain no NUL, or if the file ends before a NUL.
+  /// Reads text up to a NUL; nil if the first `limit` bytes contain no NUL, or if they cannot be read.
   func string(at offset: UInt64, limit: Int) -> String? {
     guard offset < size else { return nil }
     var length = min(256, Int(clamping: min(UInt64(limit), size &- offset)))

@@ -7,8 +7,9 @@ extension StoredSymbols {
   private static var headCount: Int { 192 }
   private static var tailCount: Int { 64 }
 
-  /// The maximum number of threads that are examined for a hang or a requested dump; `hangFrames` limits the
-  /// innermost frames of each.
+  /// The maximum number of threads that are examined for a hang, or for a dump that a tool requested.
+  ///
+  /// `hangFrames` is the maximum number of innermost frames of each thread.
   package static var hangThreads: Int { 128 }
   package static var hangFrames: Int { 64 }
 
@@ -62,8 +63,9 @@ extension StoredSymbols {
     return symbols.functions.isEmpty ? nil : symbols
   }
 
-  /// Removes repeated functions of an address. In a recursion, several frames have the same address, and each of them
-  /// has added the address's functions.
+  /// Removes repeated functions of an address.
+  ///
+  /// In a recursion, several frames have the same address, and each of them has added the address's functions.
   private mutating func removeRepetitions() {
     for (address, functions) in functions {
       if let end = functions.firstIndex(where: { !$0.isInlined }), end + 1 < functions.count {

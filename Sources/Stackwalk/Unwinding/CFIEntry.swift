@@ -38,7 +38,7 @@ struct CFIEntry {
   /// The position of the next entry.
   let next: UInt64
 
-  /// Reads the entry at a position; nil for a terminator or a damaged entry.
+  /// Reads the entry at a position; nil for a terminator, a damaged entry, or an entry that the source does not have.
   init?(
     of section: CFISection, at position: UInt64, limit: UInt64 = .max,
     from source: some CFISource
@@ -226,9 +226,9 @@ struct PointerEncoding {
 }
 
 extension DWARFCursor {
-  /// Reads a pointer; nil for an unknown encoding or base.
+  /// Reads a pointer; nil for an omitted pointer, an unknown encoding or base, or too few bytes.
   ///
-  /// An indirect pointer is not followed.
+  /// For an indirect pointer, returns the address at which the pointer is stored.
   ///
   /// - Parameters:
   ///   - section: the address of position 0; all addresses are link-time addresses.

@@ -30,7 +30,7 @@ struct UnwindState {
 /// The result of asking a method for the caller of a frame.
 enum UnwindStep {
   case caller(UnwindState)
-  /// There is no caller, because the frame belongs to the thread's first function.
+  /// There is no caller, because the frame belongs to the first function of a thread or of a coroutine.
   case bottom
   /// The method does not know the caller, but another method may.
   case unknown

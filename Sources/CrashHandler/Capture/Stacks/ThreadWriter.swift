@@ -88,8 +88,8 @@ struct ThreadWriter {
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
-    // If the process has not crashed, the thread may have continued since the table was filled, so its system call is
-    // read again.
+    // The thread may have continued since the thread table was filled, so its system call is read again. In a crash, it
+    // is read again only if the table lacks it, or if the thread was sent a stop signal.
     if record.systemCall.count == 0 || !capture.session.request.isCrash
       || record.has(.unresponsive)
     {

@@ -1,6 +1,8 @@
 internal import CSignalSafe
 
-/// Makes the keys of units of work: `withContext` calls (in an extension), tasks and threads.
+/// Makes the keys of units of work, which are `withContext` calls, tasks and threads.
+///
+/// The key of a `withContext` call is made by `context(_:)` in WorkRings+Taking.swift, which is not crash code.
 ///
 /// RUNS-DURING-CRASH.
 enum WorkKey {

@@ -34,7 +34,8 @@ struct Mapping {
 
 /// The contents of `/proc/thread-self/maps` while a dump is taken.
 ///
-/// The text is read once. The entries hold the addresses, the flags and the path of each mapping in the text.
+/// The buffer keeps the whole text. For each mapping, an entry holds the addresses, the flags, and the position of the
+/// path in the text.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe

@@ -34,7 +34,8 @@ struct ResidentPages {
   /// Counts the calls of `forget` in the bits from 44 on, and holds the `attempt` that was passed to `again` in the
   /// bits from 56 on.
   ///
-  /// The numbers of windows in user memory are too small to use these bits.
+  /// Each window in the cache is marked with the window's number combined with this value. The numbers of windows in
+  /// user memory are too small to use these bits.
   private var generation: UInt64 = 0
 
   /// - Parameters:
