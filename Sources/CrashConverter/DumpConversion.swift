@@ -158,8 +158,8 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// Finds the ID for a dump's report: the ID of the report of this dump that already exists, or else an ID that no
-  /// report has.
+  /// Finds the ID for a dump's report: if this dump already has a report, the ID of that report; otherwise, an ID that
+  /// no report has.
   private func target(
     of id: ReportID, _ snapshot: ProcessSnapshot, _ identity: DumpIdentity
   ) throws(Failure) -> (id: ReportID, isReported: Bool) {

@@ -54,8 +54,8 @@ public final class HangMonitor: Sendable {
 
   /// Watches an actor by repeatedly running a closure on it.
   ///
-  /// An actor without a custom executor runs on the global executor. If the global executor is blocked, the actor
-  /// also counts as hung.
+  /// If the actor has no custom executor, the closure runs on the global executor. If the global executor is blocked,
+  /// such an actor also counts as hung.
   @discardableResult
   public static func actor(
     _ actor: any Actor, name: String, options: Options = Options()

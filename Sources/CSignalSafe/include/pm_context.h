@@ -53,8 +53,8 @@ enum {
 #define PM_CONTEXT_REGISTERS 40
 #define PM_CONTEXT_FLOATING_POINT 224
 #define PM_CONTEXT_SIGNAL_MASK 296
-// The size in bytes of the kernel's struct ucontext; in the signal frame, the siginfo follows it. The ucontext_t in
-// glibc is larger.
+// The size in bytes of the kernel's struct ucontext; in the signal frame, the siginfo follows it. The size of glibc's
+// ucontext_t cannot be used, because that structure is larger.
 #define PM_CONTEXT_SIZE 304
 // The offset of the ucontext_t in the signal frame; see pm_is_kernels_call.
 #define PM_CONTEXT_IN_FRAME 8

@@ -129,8 +129,8 @@ struct ThreadStopper {
   /// __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
-    // A SIGPROF from another sender may stop the thread at any time, so the status is set only if the thread has not
-    // changed it since.
+    // A SIGPROF from another sender may stop the thread at any time. The stopped thread then sets its own status. So
+    // this function changes the status only if it is still `before`.
     let before = record.status
     if before.isStill { return }
     guard status.read(record) else {

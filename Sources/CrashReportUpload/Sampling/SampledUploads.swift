@@ -58,8 +58,9 @@ struct SampledUploads: UploadGrouping {
       $0.state == .pending && $0.upload.countedWith == nil && $0.upload.attempts == 0
         && !$0.upload.isRequested
     }.prefix(UploadGroup.maximumCount - 1)
-    // The note of the report that is sent is written first. If this process ended before it had written that note, a
-    // later upload could count this report too. The members would then be counted with a report that is not sent.
+    // The note of the report that is sent is written first. If the members' notes came first and this process ended
+    // before it wrote this report's note, a later upload could count this report with another report. The members would
+    // then be counted with a report that is not sent.
     try database.countUpload(report.id, with: report.id)
     for member in members { try database.countUpload(member.id, with: report.id) }
     return UploadGroup(

@@ -141,7 +141,8 @@ struct SafeMemory {
   ///
   /// After a fault, the handler continues at a recovery point, which is set for each page.
   ///
-  /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
+  /// This function is needed if process_vm_readv fails; for example, some seccomp profiles answer it with ENOSYS
+  /// (getsentry/sentry-native#1655).
   @_noLocks
   func copyGuarded(
     _ source: UnsafeRawPointer, to place: UnsafeMutableRawPointer, count: Int
