@@ -26,7 +26,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     package var terminal: Int32 = 0
     /// The number of the process's pages that are in memory.
     package var residentPages: UInt64 = 0
-    /// The addresses between which the arguments are on the main thread's stack; a NUL ends each argument.
+    /// The start and the end of the arguments on the main thread's stack; a NUL ends each argument.
     package var argumentsStart: UInt64 = 0
     package var argumentsEnd: UInt64 = 0
 
