@@ -4,8 +4,9 @@
 // Word 0 of the table is 0, which stands for PM_OPEN_CONTEXT_SHARDS shards. Word 1 is the size of the part that has
 // ever been used. The shards begin at offset 64, and have 64 bytes each. A shard begins with a word that has one bit
 // for each of its entries in use. Two counts of open calls for which there was no free entry follow: outermost calls,
-// and nested calls. The entries follow the shards; entry 8 * row + shard belongs to bit `row` of its shard, so that the
-// entries in use are at the beginning of the table. CrashHandler's OpenContext.swift defines the layout of an entry.
+// and nested calls. The entries follow the shards. Bit `row` of a shard stands for entry 8 * row + shard. A call takes
+// the lowest free row, so the entries in use are at the beginning of the table. CrashHandler's OpenContext.swift
+// defines the layout of an entry.
 #ifndef PM_OPEN_CONTEXTS_H
 #define PM_OPEN_CONTEXTS_H
 

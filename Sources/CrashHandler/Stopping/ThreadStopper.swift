@@ -33,7 +33,8 @@ struct ThreadStopper {
       return
     }
     capture.shared.stops.stopped.store(0)
-    // Until the number of threads to wait for is known, the target is higher than any count of stopped threads.
+    // A thread that stops wakes this thread when the target is reached. Until the number of threads to wait for is
+    // known, the target is higher than any count of stopped threads.
     capture.shared.stops.target.store(UInt32.max)
     // Each stop has a new number, so no thread can still be waiting on this number since an earlier stop. The number is
     // even, because `callStandIns` uses the lowest bit.
@@ -157,8 +158,8 @@ struct ThreadStopper {
     guard signal != 0 else {
       // Through libc, a program cannot block signal 32. A thread that blocks it is therefore in libc, for example in
       // pthread_create, or in one of this package's handlers. Both block all signals only for a moment, so the thread
-      // is tried again later. A thread that does not block signal 32 may block the other signals permanently,
-      // and so do kernel workers of io_uring, so waiting would not help.
+      // is tried again later. Waiting would not help with other threads: a thread that does not block signal 32 may
+      // block the other signals permanently, and kernel workers of io_uring block all signals permanently.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)

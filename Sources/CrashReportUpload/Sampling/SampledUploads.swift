@@ -18,7 +18,7 @@ struct SampledUploads: UploadGrouping {
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup? {
     // A request for this report's upload clears the note that says with which report this one is counted. The request
-    // does not clear the notes of other reports that are counted with this report.
+    // does not clear the notes of other reports that are counted with this report, so these are looked up below.
     guard sampling != nil || report.upload.countedWith != nil || report.upload.isRequested
     else { return nil }
     let index = ReportIndex(in: try database.open())

@@ -130,7 +130,7 @@ package enum ProcessProbe: Sendable, Equatable {
       }
       return .found(statistics)
     }
-    // A mount option can hide other users' processes in /proc.
+    // A mount option can hide other users' processes in /proc, so kill(2) decides whether the process exists.
     return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 
