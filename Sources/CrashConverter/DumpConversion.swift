@@ -110,7 +110,7 @@ struct DumpConversion: ~Copyable {
           // Another converter treated this converter as dead, and finished the report first.
           let before = found.id
           found = try target(of: claim.name.reportID, captured, dump.identity)
-          // Another file, which is not a report, has the name of this report.
+          // If the ID is the same and there is still no report, another file, which is not a report, has its name.
           if found.id == before, !found.isReported { throw error }
         }
       }

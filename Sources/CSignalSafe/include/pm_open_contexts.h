@@ -24,8 +24,8 @@ int64_t pm_claim_open_context(_Bool is_nested);
 void *_Nonnull pm_open_context(int64_t index);
 
 // Releases the entry whose index pm_claim_open_context returned; for a negative index, only decrements the count of
-// calls without an entry. `seal` is the first word that the caller stored in the entry. If the entry now has another
-// first word, it is not released, because another call in a forked child has taken it.
+// calls without an entry. `seal` is the first word that the caller stored in the entry. If the first word has changed,
+// this process is a forked child in which another call has taken the entry, so the entry is not released.
 void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested);
 
 #endif
