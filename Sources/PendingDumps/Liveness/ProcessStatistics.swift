@@ -13,7 +13,8 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var stackStart: UInt64
   /// The wait status of a zombie: a process that has ended, and that its parent has not reaped yet.
   ///
-  /// For another process, the value means nothing. If the kernel does not show the status to this user, the value is 0.
+  /// The value means nothing for a process that is not a zombie. If the kernel does not show the status to this user,
+  /// the value is 0.
   package var waitStatus: Int32?
   /// More fields, which are used only for the calling process.
   package var own = Own()
