@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// An open directory, whose files are reached only through its descriptor.
 ///
 /// Every operation reaches files only through the descriptor of this directory, or of another `Directory` that the
-/// caller passes. No operation on a file follows a symbolic link, or waits when it opens a FIFO. If the path is replaced
-/// later, this value still uses the same directory.
+/// caller passes. No operation on a file follows a symbolic link, or waits when it opens a FIFO. If the path is
+/// replaced later, this value still uses the same directory.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
   /// The status of this directory when it was opened.
