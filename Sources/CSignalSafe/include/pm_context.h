@@ -175,7 +175,8 @@ PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
 }
 // Returns approximately the caller's stack pointer.
 PM_INLINE uint64_t pm_stack_pointer(void) { return (uint64_t)__builtin_frame_address(0); }
-// Sets the context's alternate stack now, because the handler may leave through siglongjmp instead of returning.
+// Makes the alternate stack in the context the thread's alternate stack now, as the return from the handler would,
+// because the handler may leave through siglongjmp instead of returning.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = PM_SS_DISABLE;  // a thread without one
