@@ -18,7 +18,7 @@ struct DumpConversion: ~Copyable {
     /// The converter may attempt a conversion any number of times if the failures do not count. A failure to read the
     /// file of a module or an attachment counts, even if the machine caused the failure.
     let isOfDump: Bool
-    /// True if the database has confirmed that it contains the report.
+    /// True if the database refused the report because it already contains a file with the report's name.
     var isReportThere = false
   }
 

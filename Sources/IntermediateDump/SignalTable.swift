@@ -9,8 +9,8 @@
 package enum SignalTable {
   /// The table, in which each line describes one signal.
   ///
-  /// A line consists of the signal's number, the letters of its classes (`-` for none), its name, and the names of
-  /// its codes from 1 upward.
+  /// A line consists of the signal's number, the letters of its classes (see `Class`; `-` for none), its name, and the
+  /// names of its codes from 1 upward.
   ///
   /// The table is one string, because the compiler would turn a choice among strings into a jump table, which the
   /// call-graph audit of crash code cannot follow. Two more lines do not describe a signal. `sentLine` lists the names

@@ -43,8 +43,9 @@ extension Capture {
     return false
   }
 
-  /// Adapts the state; called only by the atfork handler, which runs only in a copy, even on a kernel that does not
-  /// wipe the word.
+  /// Adapts the state in the atfork handler, even on a kernel that does not wipe the word.
+  ///
+  /// The atfork handler runs only in a copy. So on such a kernel, this function itself sets the word to `wiped`.
   fileprivate func becomeForkedProcess() {
     if !shared.wipesMark { shared.copyMark.store(Shared.CopyMark.wiped) }
     _ = becomeOwnProcess()
@@ -103,7 +104,7 @@ extension Capture {
 /// Runs in a child of fork(2), before fork returns in the child.
 ///
 /// The handler's state is adapted here and not at the child's first crash. Otherwise, a child that never crashes would
-/// keep its parent's FIFO open, and the parent would look alive.
+/// keep its parent's FIFO open, and the parent would still look alive after its end.
 ///
 /// Source: pthread_atfork(3), fork(2).
 @c(pm_handle_fork) @_noLocks

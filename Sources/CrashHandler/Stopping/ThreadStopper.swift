@@ -77,7 +77,7 @@ struct ThreadStopper {
 
   /// True if all known threads are stopped, and the kernel counts no other threads except the calling thread.
   ///
-  /// In this case, no unknown thread can exist.
+  /// In this case, the process has no unknown thread, and no known thread can create one.
   ///
   /// This check needs only one system call, while listing 4,000 threads again would take the kernel 9 milliseconds.
   ///
@@ -105,7 +105,8 @@ struct ThreadStopper {
   }
 
   private func addThread(_ threadID: Int32) {
-    // In a dump of a hang, the thread of the exception is not the capturing thread.
+    // Usually, the thread of the exception is the capturing thread, which is not added. In a dump of a hang, the thread
+    // of the exception is another thread, which is added.
     guard threadID != capture.session.exception.threadID || capture.session.request.isHang,
       capture.session.threads.find(threadID) == nil
     else { return }

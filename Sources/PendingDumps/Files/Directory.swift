@@ -153,8 +153,9 @@ package struct Directory: ~Copyable, Sendable {
   /// The kind of file is not checked. Reading a file that is not regular may return no bytes or unexpected bytes, but
   /// does not block.
   ///
-  /// - Returns: nil if the file is missing, has more than `limit` bytes, or cannot be opened or read.
-  /// - Throws: for an error that does not concern this file, such as a lack of memory or descriptors.
+  /// - Returns: nil if the file is missing, has more than `limit` bytes, or cannot be opened or read for a lasting
+  ///   reason.
+  /// - Throws: for an error that may be temporary, such as a lack of memory or descriptors.
   package func smallFile(
     _ name: String, limit: Int
   ) throws(CrashReportDatabaseError) -> [UInt8]? {
