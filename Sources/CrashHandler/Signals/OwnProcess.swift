@@ -8,9 +8,9 @@ internal import CSignalSafe
 /// - The process itself: the word is `own`, and the process ID is the one in `shared.process`.
 /// - Forked child, called a copy: the word is `wiped`. The atfork handler `pm_handle_fork` calls `becomeOwnProcess`
 ///   immediately. If the atfork handler does not run (after `_Fork` or a raw clone, or if an earlier atfork handler
-///   crashed), the crash handler calls `becomeOwnProcess` at the first crash. Unlike the process ID, the word reveals a
-///   copy even if both the copy and its parent have the process ID 1, because each is the first process of a PID
-///   namespace.
+///   crashed), the crash handler calls `becomeOwnProcess` at the first crash, and `LiveDump` calls it before a dump
+///   without a crash. Unlike the process ID, the word reveals a copy even if both the copy and its parent have the
+///   process ID 1, because each is the first process of a PID namespace.
 /// - A vfork child, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
 /// While a thread of a copy adapts the state to the copy, the word is `inWork` combined with that thread's ID.
