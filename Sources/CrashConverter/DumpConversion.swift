@@ -18,7 +18,7 @@ struct DumpConversion: ~Copyable {
     /// The converter may attempt a conversion any number of times if the failures do not count. A failure to read the
     /// file of a module or an attachment counts, even if the machine caused the failure.
     let isOfDump: Bool
-    /// True if the database has confirmed that it contains the report.
+    /// True if the database refused the report because it already contains a file with the report's name.
     var isReportThere = false
   }
 
@@ -110,7 +110,7 @@ struct DumpConversion: ~Copyable {
           // Another converter treated this converter as dead, and finished the report first.
           let before = found.id
           found = try target(of: claim.name.reportID, captured, dump.identity)
-          // Another file, which is not a report, has the name of this report.
+          // If the ID is the same and there is still no report, another file, which is not a report, has its name.
           if found.id == before, !found.isReported { throw error }
         }
       }
@@ -158,8 +158,8 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// Finds the ID for a dump's report: the ID of the report of this dump that already exists, or else an ID that no
-  /// report has.
+  /// Finds the ID for a dump's report: if this dump already has a report, the ID of that report; otherwise, an ID that
+  /// no report has.
   private func target(
     of id: ReportID, _ snapshot: ProcessSnapshot, _ identity: DumpIdentity
   ) throws(Failure) -> (id: ReportID, isReported: Bool) {

@@ -29,7 +29,7 @@ package struct DatabaseSettings: Sendable, Equatable {
     self.clientID = clientID
   }
 
-  /// Reads settings; nil if they are incomplete, have another version, or lack a client ID.
+  /// Reads settings; nil if they are damaged or incomplete, have another version, or lack a client ID.
   package init?(bytes: [UInt8]) {
     guard bytes.count == Self.size,
       bytes.littleEndian(at: 0, as: UInt32.self) == Self.magic,
@@ -68,8 +68,8 @@ package struct DatabaseSettings: Sendable, Equatable {
 extension CrashReportDatabase {
   /// The random ID that all reports of this database share; the first call creates this ID.
   ///
-  /// Incomplete settings, or settings of another version, are replaced by settings with a new ID. Threads and
-  /// processes that find no settings at the same moment get the same ID.
+  /// Settings that are damaged or incomplete, or have another version, are replaced by settings with a new ID. Threads
+  /// and processes that find no settings at the same moment get the same ID.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written.
   public func clientID() throws(CrashReportDatabaseError) -> ReportID {
@@ -141,10 +141,10 @@ extension CrashReportDatabase {
 extension CrashReportDatabase {
   /// Returns true if uploads are enabled; by default, they are not.
   ///
-  /// The result is false for settings that are incomplete or have an unknown version, until uploads are enabled
-  /// again.
+  /// The result is false for settings that are damaged or incomplete, or have an unknown version, until uploads are
+  /// enabled again.
   ///
-  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; treat this error as false.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or created; treat this error as false.
   public func uploadsEnabled() throws(CrashReportDatabaseError) -> Bool {
     try settings().uploadsEnabled
   }
@@ -156,7 +156,8 @@ extension CrashReportDatabase {
   /// If two processes change this setting at the same moment, one of the two values is stored. Nothing else enables
   /// uploads, and no other change of the settings undoes this change.
   ///
-  /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are then unchanged.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written; uploads then stay as they were.
+  ///   Also if the database's directory cannot be synchronized to disk; the change may then be lost in a power cut.
   public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
     var settings = try settings()
     settings.uploadsEnabled = enabled
@@ -170,7 +171,7 @@ extension CrashReportDatabase {
   ///
   /// - Returns: nil if there was no attempt. Also nil for a time in the future, which comes from a wrong clock or
   ///   damage.
-  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or created.
   public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Timestamp? {
     let time = try settings().lastUploadAttemptTime
     return time > 0 && time <= Int64(Glibc.time(nil)) ? Timestamp(seconds: time) : nil

@@ -26,7 +26,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Returns the names of the copies of files, in the order of the files' paths.
+  /// Returns a name for the copy of each file, in the order of `paths`.
   ///
   /// Each name is the last part of the path, with unsafe characters replaced; a long name is cut at its beginning. A
   /// number precedes the name if the name is already taken.

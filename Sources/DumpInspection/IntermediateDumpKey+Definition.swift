@@ -13,7 +13,8 @@ extension IntermediateDumpKey {
     package let words: [String]
     /// How a report shows the value; nil if separate code shows the value, or if reports do not show it.
     package private(set) var fact: ReportFact?
-    /// The names of the fact in the index of a database and in exports; nil if these do not contain the fact.
+    /// The number of the fact's field in the index of a database, and the names of the fact in exports; nil if the
+    /// index does not contain the fact.
     package private(set) var listed: ListedFact?
 
     /// Makes reports show the value unchanged.

@@ -54,8 +54,8 @@ public final class HangMonitor: Sendable {
 
   /// Watches an actor by repeatedly running a closure on it.
   ///
-  /// An actor without a custom executor runs on the global executor. If the global executor is blocked, the actor
-  /// also counts as hung.
+  /// If the actor has no custom executor, the closure runs on the global executor. If the global executor is blocked,
+  /// such an actor also counts as hung.
   @discardableResult
   public static func actor(
     _ actor: any Actor, name: String, options: Options = Options()
@@ -114,8 +114,8 @@ public final class HangMonitor: Sendable {
 
   /// Ends the watch.
   ///
-  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called. Until
-  /// then, the process may still be killed for this hang. A program need not stop its monitors before it ends. Monitors
-  /// that keep running also detect a hang during shutdown.
+  /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called. If
+  /// the process is killed before that, for example by a supervisor, the dump becomes a report. A program need not stop
+  /// its monitors before it ends. Monitors that keep running also detect a hang during shutdown.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

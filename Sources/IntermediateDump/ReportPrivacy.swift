@@ -16,8 +16,8 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
   /// thread's stack point to an object, its metadata and small reference counts are kept, but not its contents.
   ///
   /// Dumps and reports also contain no vector registers, arguments, annotations, breadcrumbs, thread names or
-  /// attachments. The only messages that are kept are messages of the Swift runtime and the C library that are known
-  /// to contain no values.
+  /// attachments. Of the messages, reports keep only those of the Swift runtime and the C library that are known to
+  /// contain no values. Dumps that the handler writes at this level contain no messages.
   public static let sanitized = ReportPrivacy(rawValue: 1)
   /// Like `sanitized`, but reports contain no memory at all; each thread has only the frames that were found in its
   /// stack.

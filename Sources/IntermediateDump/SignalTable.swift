@@ -1,7 +1,7 @@
 /// The standard signals of Linux (1 to 31), with their numbers, names, codes and classes; each signal has one row.
 ///
-/// All lists of signals come from this table: the signals that the handler captures, the signals of faults, the signals
-/// that ask a process to end, the signals that the package's threads block, and the names in reports.
+/// These lists come from this table: the signals that the handler captures, the signals of faults, the signals that ask
+/// a process to end, the signals that the package's threads block, and the names of signals in reports.
 ///
 /// The numbers are not taken from libc, because a dump may come from another machine. The numbers are part of the
 /// kernel's interface on both architectures. Source: signal(7); sigaction(2), "The si_code field"; Linux
@@ -9,8 +9,8 @@
 package enum SignalTable {
   /// The table, in which each line describes one signal.
   ///
-  /// A line consists of the signal's number, the letters of its classes (`-` for none), its name, and the names of
-  /// its codes from 1 upward.
+  /// A line consists of the signal's number, the letters of its classes (see `Class`; `-` for none), its name, and the
+  /// names of its codes from 1 upward.
   ///
   /// The table is one string, because the compiler would turn a choice among strings into a jump table, which the
   /// call-graph audit of crash code cannot follow. Two more lines do not describe a signal. `sentLine` lists the names

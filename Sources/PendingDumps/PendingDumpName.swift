@@ -6,10 +6,10 @@ package import IntermediateDump
 ///
 /// A dump is `<identifier>@<uuid>.locked` while its owner may still write, and has no suffix once it is finished.
 /// While a converter works on a dump, the name is `<identifier>@<uuid>.<attempt>-<pid>-<start
-/// time>-<place>-<boot>-<FIFO>-<tid>.claimed`; a converter without a FIFO leaves out the last three fields. The dump
-/// of a hang is `<identifier>@<uuid>.hang` while the hang lasts. A locked file and a hang's dump have their owner's
-/// run record (`.run`) and FIFO (`.fifo`) next to them. The name's suffix is the only lock on a dump; this package
-/// uses no kernel locks.
+/// time>-<place>-<boot>-<FIFO>-<tid>.claimed`. A converter without a FIFO leaves out the last three fields, and the
+/// last field is left out if the thread is not known. The dump of a hang is `<identifier>@<uuid>.hang` while the hang
+/// lasts. A locked file and a hang's dump have their owner's run record (`.run`) and FIFO (`.fifo`) next to them. The
+/// name's suffix is the only lock on a dump; this package uses no kernel locks.
 package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database that holds pending dumps.
   package static let directory = "pending-serialized-dumps"
@@ -143,8 +143,10 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       && text.utf8.contains { $0 != UInt8(ascii: ".") }
   }
 
-  /// Reduces any text to a valid identifier: replaces other characters by "-", and returns "program" if the result is
-  /// not valid.
+  /// Reduces any text to a valid identifier.
+  ///
+  /// The text is cut to 128 bytes, and "-" replaces each byte that an identifier may not contain. The result is
+  /// "program" if this is still not a valid identifier.
   package static func identifier(reducing text: String) -> String {
     var bytes = Array(text.utf8.prefix(128))
     for index in bytes.indices where !isAllowed(bytes[index]) { bytes[index] = UInt8(ascii: "-") }

@@ -53,8 +53,8 @@ enum {
 #define PM_CONTEXT_REGISTERS 40
 #define PM_CONTEXT_FLOATING_POINT 224
 #define PM_CONTEXT_SIGNAL_MASK 296
-// The size in bytes of the kernel's struct ucontext; in the signal frame, the siginfo follows it. The ucontext_t in
-// glibc is larger.
+// The size in bytes of the kernel's struct ucontext; in the signal frame, the siginfo follows it. The size of glibc's
+// ucontext_t cannot be used, because that structure is larger.
 #define PM_CONTEXT_SIZE 304
 // The offset of the ucontext_t in the signal frame; see pm_is_kernels_call.
 #define PM_CONTEXT_IN_FRAME 8
@@ -175,7 +175,8 @@ PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
 }
 // Returns approximately the caller's stack pointer.
 PM_INLINE uint64_t pm_stack_pointer(void) { return (uint64_t)__builtin_frame_address(0); }
-// Sets the context's alternate stack now, because the handler may leave through siglongjmp instead of returning.
+// Makes the alternate stack in the context the thread's alternate stack now, as the return from the handler would,
+// because the handler may leave through siglongjmp instead of returning.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = PM_SS_DISABLE;  // a thread without one

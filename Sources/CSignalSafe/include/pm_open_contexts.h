@@ -4,8 +4,9 @@
 // Word 0 of the table is 0, which stands for PM_OPEN_CONTEXT_SHARDS shards. Word 1 is the size of the part that has
 // ever been used. The shards begin at offset 64, and have 64 bytes each. A shard begins with a word that has one bit
 // for each of its entries in use. Two counts of open calls for which there was no free entry follow: outermost calls,
-// and nested calls. The entries follow the shards; entry 8 * row + shard belongs to bit `row` of its shard, so that the
-// entries in use are at the beginning of the table. CrashHandler's OpenContext.swift defines the layout of an entry.
+// and nested calls. The entries follow the shards. Bit `row` of a shard stands for entry 8 * row + shard. A call takes
+// the lowest free row, so the entries in use are at the beginning of the table. CrashHandler's OpenContext.swift
+// defines the layout of an entry.
 #ifndef PM_OPEN_CONTEXTS_H
 #define PM_OPEN_CONTEXTS_H
 
@@ -23,8 +24,8 @@ int64_t pm_claim_open_context(_Bool is_nested);
 void *_Nonnull pm_open_context(int64_t index);
 
 // Releases the entry whose index pm_claim_open_context returned; for a negative index, only decrements the count of
-// calls without an entry. `seal` is the first word that the caller stored in the entry. If the entry now has another
-// first word, it is not released, because another call in a forked child has taken it.
+// calls without an entry. `seal` is the first word that the caller stored in the entry. If the first word has changed,
+// this process is a forked child in which another call has taken the entry, so the entry is not released.
 void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested);
 
 #endif

@@ -46,8 +46,8 @@ PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   return 1;
 }
 
-// Does the same as pm_adopt_mask, but is called in a signal handler, for the thread that the handler interrupted. The
-// mask of this thread is in `context`, the handler's context.
+// Does the same as pm_adopt_mask (pm_program.h), but is called in a signal handler, for the thread that the handler
+// interrupted. `context` is the handler's context, and `mask` is the thread's signal mask, which is in the context.
 PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage, opened = mask & pm_kept_open();
   if (pm_thread_mask_offset_storage == 0 || opened == 0 || !pm_is_readable(place)) return;

@@ -51,8 +51,9 @@ PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
 // that reads the canary as a signal mask: the kernel copies the mask before it refuses the operation -1. Source:
 // Linux kernel/signal.c, rt_sigprocmask.
 //
-// In every handler except the crash handler for SIGSYS, this is the first system call. The kernel ignores the last
-// argument, `context`; pm_answer_own_call uses it.
+// This check is the first system call of a handler, except in the crash handler for SIGSYS and in a crash handler that
+// has lost its code (pm_has_lost_code). If syscall user dispatch traps the check, pm_answer_own_call finds the context
+// of the interrupted code in the last argument, `context`. The kernel ignores that argument.
 PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();

@@ -50,11 +50,11 @@ extension PendingDirectory {
       // The reason is written first, so that every dump in quarantine has a reason.
       let text = "\(reason)\nattempts: \(claim.attempt)\n"
       let reasonName = "\(target).reason"
-      // A reason without a dump is from a converter that was killed after it wrote the reason and before it moved the
-      // dump.
+      // An existing reason without a dump is from a converter that was killed after it wrote the reason and before it
+      // moved the dump, so the reason is replaced.
       _ = try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: true)
-      // Unfinished files of killed converters are removed before the dump moves, because no later call finds
-      // them.
+      // Unfinished files of killed converters are removed before the dump moves, because no call looks for them
+      // afterward.
       for unfinished in (try? quarantine.names()) ?? []
       where unfinished.hasPrefix("\(reasonName).") && unfinished.hasSuffix(".tmp") {
         try? quarantine.remove(unfinished)

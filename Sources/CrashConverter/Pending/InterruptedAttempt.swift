@@ -11,14 +11,13 @@ extension PendingDirectory {
   /// exception are short.
   private static let beginning = 64 << 10
 
-  /// True if another dump shows that a claim's converter crashed on a thread other than the one that worked on the
+  /// True if the converter that made a claim left a dump, and crashed on a thread other than the one that worked on the
   /// claim.
   ///
-  /// The other dump is newer than the dumps that its process had claimed. So the other dump is converted later, and
-  /// is still in this directory. The result is false if the other dump no longer exists, or does not show such a
-  /// crash.
+  /// The converter's own dump is newer than the dumps that it had claimed. So its own dump is converted later, and is
+  /// still in this directory. The result is false if that dump no longer exists, or does not show such a crash.
   ///
-  /// - Throws: if the system refuses to read the other dump for a temporary reason.
+  /// - Throws: if the system refuses to read the converter's own dump for a temporary reason.
   func crashedElsewhere(
     _ processID: UInt32, startTime: UInt64, _ witness: PendingDumpName.Witness?
   ) throws(CrashReportDatabaseError) -> Bool {

@@ -8,9 +8,9 @@ internal import CSignalSafe
 /// - The process itself: the word is `own`, and the process ID is the one in `shared.process`.
 /// - Forked child, called a copy: the word is `wiped`. The atfork handler `pm_handle_fork` calls `becomeOwnProcess`
 ///   immediately. If the atfork handler does not run (after `_Fork` or a raw clone, or if an earlier atfork handler
-///   crashed), the crash handler calls `becomeOwnProcess` at the first crash. Unlike the process ID, the word reveals a
-///   copy even if both the copy and its parent have the process ID 1, because each is the first process of a PID
-///   namespace.
+///   crashed), the crash handler calls `becomeOwnProcess` at the first crash, and `LiveDump` calls it before a dump
+///   without a crash. Unlike the process ID, the word reveals a copy even if both the copy and its parent have the
+///   process ID 1, because each is the first process of a PID namespace.
 /// - A vfork child, or any other process that shares the memory: the word is `own`, but the process ID differs.
 ///
 /// While a thread of a copy adapts the state to the copy, the word is `inWork` combined with that thread's ID.
@@ -43,8 +43,9 @@ extension Capture {
     return false
   }
 
-  /// Adapts the state; called only by the atfork handler, which runs only in a copy, even on a kernel that does not
-  /// wipe the word.
+  /// Adapts the state in the atfork handler, even on a kernel that does not wipe the word.
+  ///
+  /// The atfork handler runs only in a copy. So on such a kernel, this function itself sets the word to `wiped`.
   fileprivate func becomeForkedProcess() {
     if !shared.wipesMark { shared.copyMark.store(Shared.CopyMark.wiped) }
     _ = becomeOwnProcess()
@@ -103,7 +104,7 @@ extension Capture {
 /// Runs in a child of fork(2), before fork returns in the child.
 ///
 /// The handler's state is adapted here and not at the child's first crash. Otherwise, a child that never crashes would
-/// keep its parent's FIFO open, and the parent would look alive.
+/// keep its parent's FIFO open, and the parent would still look alive after its end.
 ///
 /// Source: pthread_atfork(3), fork(2).
 @c(pm_handle_fork) @_noLocks

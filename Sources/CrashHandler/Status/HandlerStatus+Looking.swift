@@ -83,7 +83,8 @@ extension Handler {
   /// signal are not installed again. Any thread may call this function, but never in a signal handler.
   ///
   /// - Returns: the numbers of the signals whose handler was installed again, in ascending order; empty if all
-  ///   handlers were in place or this process has no handler.
+  ///   handlers were in place or this process has no handler. A signal whose handler could not be installed is left
+  ///   out; `status` still lists it.
   ///
   /// Source: sigaction(2).
   @discardableResult

@@ -18,8 +18,8 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       ///
       /// With glibc 2.41 or newer, these signals include SIGABRT, because `abort` no longer unblocks it.
       public static let blocked = Code(description: "blocked")
-      /// In a crash, the handler would be unable to read `/proc`, because the process has given up its access
-      /// (Landlock, seccomp).
+      /// In a crash, the handler would be unable to read `/proc`, for example because the process has given up its
+      /// access (Landlock, seccomp).
       ///
       /// The report would lack mappings, other threads and open files.
       public static let procClosed = Code(description: "proc closed")

@@ -33,7 +33,8 @@ struct ThreadStopper {
       return
     }
     capture.shared.stops.stopped.store(0)
-    // Until the number of threads to wait for is known, the target is higher than any count of stopped threads.
+    // A thread that stops wakes this thread when the target is reached. Until the number of threads to wait for is
+    // known, the target is higher than any count of stopped threads.
     capture.shared.stops.target.store(UInt32.max)
     // Each stop has a new number, so no thread can still be waiting on this number since an earlier stop. The number is
     // even, because `callStandIns` uses the lowest bit.
@@ -76,7 +77,7 @@ struct ThreadStopper {
 
   /// True if all known threads are stopped, and the kernel counts no other threads except the calling thread.
   ///
-  /// In this case, no unknown thread can exist.
+  /// In this case, the process has no unknown thread, and no known thread can create one.
   ///
   /// This check needs only one system call, while listing 4,000 threads again would take the kernel 9 milliseconds.
   ///
@@ -104,7 +105,8 @@ struct ThreadStopper {
   }
 
   private func addThread(_ threadID: Int32) {
-    // In a dump of a hang, the thread of the exception is not the capturing thread.
+    // Usually, the thread of the exception is the capturing thread, which is not added. In a dump of a hang, the thread
+    // of the exception is another thread, which is added.
     guard threadID != capture.session.exception.threadID || capture.session.request.isHang,
       capture.session.threads.find(threadID) == nil
     else { return }
@@ -129,8 +131,8 @@ struct ThreadStopper {
   /// __send_signal_locked.
   @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
-    // A SIGPROF from another sender may stop the thread at any time, so the status is set only if the thread has not
-    // changed it since.
+    // A SIGPROF from another sender may stop the thread at any time. The stopped thread then sets its own status. So
+    // this function changes the status only if it is still `before`.
     let before = record.status
     if before.isStill { return }
     guard status.read(record) else {
@@ -157,8 +159,8 @@ struct ThreadStopper {
     guard signal != 0 else {
       // Through libc, a program cannot block signal 32. A thread that blocks it is therefore in libc, for example in
       // pthread_create, or in one of this package's handlers. Both block all signals only for a moment, so the thread
-      // is tried again later. A thread that does not block signal 32 may block the other signals permanently,
-      // and so do kernel workers of io_uring, so waiting would not help.
+      // is tried again later. Waiting would not help with other threads: a thread that does not block signal 32 may
+      // block the other signals permanently, and kernel workers of io_uring block all signals permanently.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)

@@ -58,8 +58,8 @@ struct DeliveredSignal {
   /// Whether the crashing instruction raises the signal again when the handler returns to that instruction.
   ///
   /// A fault is recognized by its code, which is positive. A memory error that the kernel reports late
-  /// (BUS_MCEERR_AO) does not recur. After a breakpoint, the instruction pointer is at the breakpoint on arm64, and
-  /// after the breakpoint on x86-64.
+  /// (BUS_MCEERR_AO) does not recur. A breakpoint recurs only on arm64, where the instruction pointer is at the
+  /// breakpoint; on x86-64, the instruction pointer is already after it.
   var recurrence: Recurrence {
     @_noLocks get {
       let code = code

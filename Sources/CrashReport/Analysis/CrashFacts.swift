@@ -22,7 +22,7 @@ package struct CrashFacts: Sendable {
   package let place: String?
   /// The innermost calls of the program's own code, each with file and line if they are known.
   package let ownFrames: [String]
-  /// The innermost calls of the crashing thread, in the same form as `ownFrames`.
+  /// The innermost calls of the crashing or hung thread, in the same form as `ownFrames`.
   package let stack: [String]
 
   /// The maximum numbers of frames in `ownFrames` and in `stack`.

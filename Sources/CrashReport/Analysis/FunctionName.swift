@@ -14,8 +14,8 @@ package enum FunctionName {
 
   /// The short form for readers, with "top-level code" for code outside functions.
   ///
-  /// The Swift compiler names the code outside functions in main.swift `main`, or after the module, for example
-  /// `App_main`. For such code, the result is "top-level code".
+  /// To the code outside functions in main.swift, the Swift compiler gives the name `main`, or a name with the module's
+  /// name, such as `App_main`. For such code, the result is "top-level code".
   ///
   /// - Parameter file: the source file, which distinguishes top-level code from a function with the same name.
   static func readable(_ name: String, file: String?) -> String {

@@ -20,8 +20,9 @@ struct MemoryFault {
   /// A signal frame takes the red zone and AT_MINSIGSTKSZ bytes. AT_MINSIGSTKSZ is about 11 KiB with the largest
   /// registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
-  /// The size in bytes of the guard region that glibc makes inside the mapping of a thread's stack on arm64, which is
-  /// larger than on other processors, unless the program chooses a larger one.
+  /// The default size in bytes of the guard region that glibc makes inside the mapping of a thread's stack on arm64.
+  ///
+  /// On other processors, the default size is smaller. A program can choose a larger size.
   ///
   /// Measured with glibc 2.43: the mapping begins 72 KiB below the stack that pthread_getattr_np returns.
   private static let hiddenGuardSize: UInt64 = 64 << 10
@@ -186,8 +187,8 @@ struct MemoryFault {
       evidence: fact + suspects.map { .register($0) })
   }
 
-  /// The stack overflow that a fault shows; nil unless the fault is close to the stack pointer and right below the
-  /// stack's memory.
+  /// The stack overflow that a fault shows; nil unless the faulting address is below the stack's memory, and at most
+  /// 512 bytes below the stack pointer.
   private func stackOverflow(_ address: Address) -> StackOverflow? {
     guard let stackPointer = exception.context?.stackPointer,
       var stack = snapshot.crashedThread?.stackRange, access != .execute

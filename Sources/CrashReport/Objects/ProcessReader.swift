@@ -57,8 +57,8 @@ package final class ProcessReader {
     return word(place &- 1).map { Address($0) }
   }
 
-  /// The NUL-terminated name at an address, cut after about 255 bytes; nil if it has control characters or is not
-  /// UTF-8.
+  /// The NUL-terminated name at an address, cut after about 255 bytes; nil if it cannot be read, is empty, has control
+  /// characters, or is not UTF-8.
   func name(_ address: Address) -> String? {
     var name: [UInt8] = []
     // Near the end of the captured memory or of a module's segment, read fewer bytes at a time.

@@ -53,7 +53,7 @@ struct TypeReader {
     guard let instance = pointer(metadata &+ 8), let instanceKind = reader.word(instance),
       let name = name(ofMetadata: instance, depth: depth + 1)
     else { return nil }
-    // The metatype of a protocol itself differs from the metatype of a type that conforms to the protocol.
+    // The metatype of a protocol P itself is `P.Protocol`; `P.Type` is the metatype of a type that conforms to P.
     let isProtocol =
       kind == Kind.metatype
       && [Kind.existential, Kind.existentialMetatype].contains(instanceKind)

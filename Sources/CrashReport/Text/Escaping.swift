@@ -45,7 +45,7 @@ extension Unicode.Scalar {
   /// True for control characters (C0, DEL and C1), line and paragraph separators, and marks that change the text
   /// direction.
   ///
-  /// None of these characters is above U+FFFF.
+  /// None of these characters is above U+FFFF, so a JSON escape with four digits is enough.
   fileprivate var steersTerminal: Bool {
     switch value {
     case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0xFEFF:

@@ -33,8 +33,8 @@ extension CrashReport {
   /// The deadlock of tasks that the report is about; nil if there is none.
   var shownTaskDeadlock: TaskDeadlock? {
     if case .taskDeadlock(let deadlock) = cause?.cause { return deadlock }
-    // Another process often ends a hung process with a signal, so the first deadlock is taken as the explanation for
-    // such a signal.
+    // A hung process is often ended with a signal, for example by a supervisor or a watchdog. So the first deadlock is
+    // taken as the explanation for such a signal.
     switch cause?.cause {
     case .sentSignal, .watchdog, .ownSignal: return taskDeadlocks.first
     default: return nil

@@ -32,7 +32,10 @@ extension TextReport {
     report.snapshot.modules.module(of: frame)
   }
 
-  /// The text after a frame's name: the file and line or the offset in the function, and the offset in the module.
+  /// The text after a frame's name.
+  ///
+  /// `line` is the file and line, or else the offset in the function. `places` contains the module or the offset in it,
+  /// and the address, as far as the report shows them.
   private func parts(of frame: StackFrame) -> (line: String?, places: [String]) {
     let module = module(of: frame)
     let place = module?.text(of: frame.address)

@@ -9,7 +9,7 @@ internal import CrashReportDatabase
 
   private let stream: OpaquePointer
 
-  /// Returns nil if the system has no zlib; the body is then sent uncompressed.
+  /// Returns nil if the system has no zlib, or if zlib has no memory; the body is then sent uncompressed.
   init?() {
     guard let stream = unsafe pm_gzip_make() else { return nil }
     unsafe self.stream = stream

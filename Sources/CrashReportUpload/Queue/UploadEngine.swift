@@ -234,7 +234,7 @@ package struct UploadClock: Sendable {
     random: { Double.random(in: 0...1) })
 }
 
-/// Recognizes the first call in each MiB of progress.
+/// Recognizes when an upload has reached another MiB.
 private final class ProgressStep: Sendable {
   private let last = Atomic<Int64>(0)
 

@@ -18,7 +18,7 @@ struct SampledUploads: UploadGrouping {
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup? {
     // A request for this report's upload clears the note that says with which report this one is counted. The request
-    // does not clear the notes of other reports that are counted with this report.
+    // does not clear the notes of other reports that are counted with this report, so these are looked up below.
     guard sampling != nil || report.upload.countedWith != nil || report.upload.isRequested
     else { return nil }
     let index = ReportIndex(in: try database.open())
@@ -58,8 +58,9 @@ struct SampledUploads: UploadGrouping {
       $0.state == .pending && $0.upload.countedWith == nil && $0.upload.attempts == 0
         && !$0.upload.isRequested
     }.prefix(UploadGroup.maximumCount - 1)
-    // The note of the report that is sent is written first. If this process ended before it had written that note, a
-    // later upload could count this report too. The members would then be counted with a report that is not sent.
+    // The note of the report that is sent is written first. If the members' notes came first and this process ended
+    // before it wrote this report's note, a later upload could count this report with another report. The members would
+    // then be counted with a report that is not sent.
     try database.countUpload(report.id, with: report.id)
     for member in members { try database.countUpload(member.id, with: report.id) }
     return UploadGroup(

@@ -104,7 +104,7 @@ package struct TaskCollection {
     }
     var places: [Key: Int] = [:]
     var groups: [TaskGroup] = []
-    // Of each unit of work, only the oldest task is kept.
+    // The groups' `works` contain only the oldest task of each unit of work.
     var works: Set<UInt64> = []
     let ids = Dictionary(tasks.map { ($0.address, $0.id) }, uniquingKeysWith: { first, _ in first })
     let awaited = awaited

@@ -3,9 +3,9 @@ internal import IntermediateDump
 
 /// An open directory, whose files are reached only through its descriptor.
 ///
-/// Every operation uses the directory's descriptor and stays in the directory. No operation on a file in it follows a
-/// symbolic link, or waits when it opens a FIFO. If the path is replaced later, this value still uses the same
-/// directory.
+/// Every operation reaches files only through the descriptor of this directory, or of another `Directory` that the
+/// caller passes. No operation on a file follows a symbolic link, or waits when it opens a FIFO. If the path is
+/// replaced later, this value still uses the same directory.
 package struct Directory: ~Copyable, Sendable {
   private var file: OpenFile
   /// The status of this directory when it was opened.
@@ -153,8 +153,9 @@ package struct Directory: ~Copyable, Sendable {
   /// The kind of file is not checked. Reading a file that is not regular may return no bytes or unexpected bytes, but
   /// does not block.
   ///
-  /// - Returns: nil if the file is missing, has more than `limit` bytes, or cannot be opened or read.
-  /// - Throws: for an error that does not concern this file, such as a lack of memory or descriptors.
+  /// - Returns: nil if the file is missing, has more than `limit` bytes, or cannot be opened or read for a lasting
+  ///   reason.
+  /// - Throws: for an error that may be temporary, such as a lack of memory or descriptors.
   package func smallFile(
     _ name: String, limit: Int
   ) throws(CrashReportDatabaseError) -> [UInt8]? {

@@ -13,7 +13,8 @@ package struct ProcessStatistics: Sendable, Equatable {
   package var stackStart: UInt64
   /// The wait status of a zombie: a process that has ended, and that its parent has not reaped yet.
   ///
-  /// For another process, the value means nothing. If the kernel does not show the status to this user, the value is 0.
+  /// The value means nothing for a process that is not a zombie. If the kernel does not show the status to this user,
+  /// the value is 0.
   package var waitStatus: Int32?
   /// More fields, which are used only for the calling process.
   package var own = Own()
@@ -26,7 +27,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     package var terminal: Int32 = 0
     /// The number of the process's pages that are in memory.
     package var residentPages: UInt64 = 0
-    /// The addresses between which the arguments are on the main thread's stack; a NUL ends each argument.
+    /// The start and the end of the arguments on the main thread's stack; a NUL ends each argument.
     package var argumentsStart: UInt64 = 0
     package var argumentsEnd: UInt64 = 0
 
@@ -130,7 +131,7 @@ package enum ProcessProbe: Sendable, Equatable {
       }
       return .found(statistics)
     }
-    // A mount option can hide other users' processes in /proc.
+    // A mount option can hide other users' processes in /proc, so kill(2) decides whether the process exists.
     return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 

@@ -60,8 +60,8 @@ enum DebugCommand: Subcommand {
       let names = InputFile.names(in: String(directory)).filter {
         $0 == "lldb" || ($0.hasPrefix("lldb-") && $0.dropFirst(5).allSatisfy(\.isNumber))
       }
-      // `lldb` is preferred to names with a version number such as `lldb-19`; among the latter, the highest number is
-      // used.
+      // In each directory, `lldb` is preferred to names with a version number such as `lldb-19`; among the latter, the
+      // highest number is used.
       let best = names.max {
         ($0 == "lldb" ? 1 : 0, $0.count, $0) < ($1 == "lldb" ? 1 : 0, $1.count, $1)
       }

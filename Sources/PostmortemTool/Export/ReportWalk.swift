@@ -5,10 +5,10 @@ internal import IntermediateDump
 ///
 /// The walk visits each ID once, in arbitrary order, and does not keep all reports in memory.
 ///
-/// The facts come from the index. If the index lacks a report's facts or details, the report is read in a separate
-/// process, and its facts are added to the index. The walk needs about 85 bytes of memory for each report: for the
-/// report's position in the index, and for the report's ID, by which the walk recognizes a report that it has already
-/// visited.
+/// The facts about each report come from the index of its database. If the index lacks a report's facts or details,
+/// the report is read in a separate process, and its facts are added to the index. The walk needs about 85 bytes of
+/// memory for each report: for the report's position in the index, and for the report's ID, by which the walk
+/// recognizes a report that it has already visited.
 struct ReportWalk {
   private let paths: [String]
   private let period: Period

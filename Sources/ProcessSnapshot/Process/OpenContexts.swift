@@ -45,8 +45,8 @@ package struct OpenContexts: Sendable, Equatable {
 
   /// Reads a table.
   ///
-  /// - Parameter table: the used part of the handler's table, or the table with only the oldest call that a heartbeat
-  ///   wrote to the run record.
+  /// - Parameter table: the used part of the handler's table, or the table that a heartbeat wrote to the run record,
+  ///   which contains only the oldest call.
   /// - Returns: nil if the bytes are not a table.
   package init?(_ table: [UInt8]) {
     func word(_ offset: Int) -> UInt64 { table.littleEndian(at: offset, width: 8) ?? 0 }

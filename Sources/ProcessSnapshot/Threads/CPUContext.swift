@@ -26,7 +26,7 @@ public enum CPUContext: Sendable, Equatable {
     }
   }
 
-  /// The general registers by their usual names, in the order in which debuggers print them.
+  /// The general registers by their usual names, in the order in which GDB prints them.
   public var generalRegisters: [(name: String, value: UInt64)] {
     switch self {
     case .x86_64(let context): context.generalRegisters

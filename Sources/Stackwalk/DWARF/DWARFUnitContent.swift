@@ -36,7 +36,7 @@ final class DWARFUnitContent {
     var callColumn: UInt64?
   }
 
-  /// Reads the attributes of an entry after its abbreviation code.
+  /// Reads the attributes of an entry; `cursor` is right after the entry's abbreviation code.
   func die(_ entry: DWARFAbbreviations.Entry, _ cursor: inout DWARFReader) -> DIE {
     var die = DIE(tag: entry.tag, hasChildren: entry.hasChildren)
     for index in entry.attributes {
@@ -62,7 +62,7 @@ final class DWARFUnitContent {
     return die
   }
 
-  /// Skips the attributes of an entry after its abbreviation code.
+  /// Skips the attributes of an entry; `cursor` is right after the entry's abbreviation code.
   func skip(_ entry: DWARFAbbreviations.Entry, _ cursor: inout DWARFReader) {
     if let size = entry.size { return cursor.skip(size) }
     for index in entry.attributes {

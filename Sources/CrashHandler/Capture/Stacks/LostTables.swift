@@ -48,7 +48,7 @@ extension Capture {
   ///
   /// - Returns: the number of bytes written, without the ELF header.
   private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
-    // Byte 0 of the header is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. Linkers
+    // Byte 0 of .eh_frame_hdr is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. Linkers
     // usually encode the pointer as pcrel|sdata4; tables with another encoding are not written.
     var tables = image.segments(PT_GNU_EH_FRAME)
     guard let header = tables.next(),

@@ -16,7 +16,7 @@ struct StackWriter {
   ///     region, and the stack is written from the next readable page on.
   ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown.
   ///   - limit: the maximum number of bytes; for a longer stack, three quarters of this number are captured at the
-  ///     top, and one quarter at the bottom.
+  ///     top, where the innermost calls are, and one quarter at the bottom.
   ///   - written: the parts of the stack that are already in the dump.
   ///   - stage: the buffer that may already contain parts of the stack.
   @_noLocks

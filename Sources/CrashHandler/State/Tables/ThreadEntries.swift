@@ -20,7 +20,7 @@ struct ThreadEntries {
   }
 
   private struct Entry {
-    /// The ID of the thread; 0 if the entry is free.
+    /// The ID of the thread; 0 if the entry is free, and `UInt32.max` while it is being filled.
     let threadID: UInt32
     var value: Value
   }
@@ -59,7 +59,7 @@ struct ThreadEntries {
     if index >= 0 { word(index).store(0) }
   }
 
-  /// Removes all entries; called in a forked child, where those threads do not exist.
+  /// Removes all entries; called in a forked child, where the threads that added them do not exist.
   @_noLocks
   func removeAll() {
     for index in Indices(count) { word(index).store(0) }

@@ -4,8 +4,8 @@ internal import CSignalSafe
 ///
 /// For an invalid address the kernel returns an error instead of raising a signal.
 ///
-/// The arguments, the environment and the auxiliary vector's strings are never read, even if a pointer refers to
-/// them, because they may contain credentials.
+/// If their address is known, the arguments, the environment and the auxiliary vector's strings are never read, even if
+/// a pointer refers to them, because they may contain credentials.
 ///
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
@@ -13,7 +13,7 @@ struct SafeMemory {
   let processID: Int32
   /// The start of the arguments; nothing is read from this address up to `environmentEnd`.
   ///
-  /// The value is 0 if the address is not known.
+  /// The value is 0 if the address is not known; reads are then not restricted.
   let environmentStart: UInt64
   /// The end of the mapping that contains `environmentStart`.
   let environmentEnd: UInt64
@@ -141,7 +141,8 @@ struct SafeMemory {
   ///
   /// After a fault, the handler continues at a recovery point, which is set for each page.
   ///
-  /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
+  /// This function is needed if process_vm_readv fails; for example, some seccomp profiles answer it with ENOSYS
+  /// (getsentry/sentry-native#1655).
   @_noLocks
   func copyGuarded(
     _ source: UnsafeRawPointer, to place: UnsafeMutableRawPointer, count: Int
