@@ -38,8 +38,8 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// Call this function before opening such a database.
   ///
-  /// - Parameter group: a name or a number.
-  /// - Throws: `CrashReportDatabaseError` if there is no such group.
+  /// - Parameter group: the name of a group in `/etc/group`, or the number of any group.
+  /// - Throws: `CrashReportDatabaseError` if `/etc/group` has no group with this name.
   ///
   /// Source: group(5).
   public static func share(with group: String) throws(CrashReportDatabaseError) {

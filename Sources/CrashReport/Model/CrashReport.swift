@@ -4,8 +4,9 @@ package import Stackwalk
 
 /// A crash report, which consists of the snapshot and the results of its analysis.
 ///
-/// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. The
-/// other properties contain the results of the stack walk and the analysis.
+/// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. Most
+/// other properties contain the results of the stack walk and the analysis; `log` contains facts from a crash summary,
+/// and `excerpts` lines of source code.
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
   /// The threads, the crashing thread first.
