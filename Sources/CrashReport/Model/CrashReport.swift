@@ -72,7 +72,7 @@ package struct CrashReport: Sendable {
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the stack of the crashing thread.
-    /// - Returns: nil if the error did not end the process, or no throw is known.
+    /// - Returns: nil if no Swift error ended the process, or if the snapshot contains no throw.
     init?(
       in snapshot: ProcessSnapshot, _ finding: Finding?, trace: StackTrace, walker: Stackwalker
     ) {

@@ -46,7 +46,8 @@ public struct ExceptionSnapshot: Sendable, Equatable {
 extension ExceptionSnapshot {
   /// True for a signal that an instruction of the thread raised.
   ///
-  /// The trap number in the signal frame then belongs to this signal.
+  /// The trap number in the signal frame then belongs to this signal. The result is also true for the SIGSEGV with
+  /// which the kernel ends a process because another signal could not be delivered.
   ///
   /// For a signal that was sent, the signal frame still contains the trap number and the error code of an earlier trap
   /// of the thread.
