@@ -87,7 +87,7 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// The facts in a crash summary's line about the dump.
+  /// The facts about the dump and about a termination request in a crash summary.
   package struct LoggedDump: Sendable {
     /// The state of the dump, "complete", "torn" or "none"; nil if the log lacks the line about the dump.
     package var state: String?
