@@ -8,8 +8,8 @@ package import IntermediateDump
 /// another process, directly after that process has written its dump. No thread is stopped during a search, so a task
 /// that a thread changes at that moment may be missing. Not crash code.
 ///
-/// The search reads only private, anonymous, writable ranges, and only pages that the page map marks as present. So
-/// reading never waits for a FUSE file system, and loads no pages into memory.
+/// The search looks for tasks only in private, anonymous, writable ranges, and reads only pages that the page map marks
+/// as present. So reading never waits for a FUSE file system, and loads no pages into memory.
 package struct LiveTaskSearch {
   /// How much memory and CPU time a search may take.
   struct Limits {

@@ -102,8 +102,8 @@ struct SignalContext {
 
   /// True if the stack pointer is on the alternate stack, below this context.
   ///
-  /// The result is true in the handler that was called with this context, and in a handler that interrupted that
-  /// handler.
+  /// If the handler that was called with this context runs on the alternate stack, the result is true in that handler,
+  /// and in a handler that interrupted it on that stack.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
     stackPointer < number && stackPointer &- signalStack.base < signalStack.size
