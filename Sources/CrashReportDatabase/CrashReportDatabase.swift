@@ -17,7 +17,7 @@ public struct CrashReportDatabase: Sendable {
   /// If the given path is a mount point to which others may write, the database's directory is inside it.
   public let path: String
 
-  /// Opens a database; creates missing directories, accessible only by this user.
+  /// Opens a database; creates missing directories, which only this user and the group of `share(with:)` can access.
   ///
   /// - Parameter path: the directory; a relative path is resolved now.
   /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, or this user cannot write to

@@ -2,7 +2,8 @@ internal import IntermediateDump
 
 /// The signal of a crash, with what the kernel and the runtime recorded about it.
 public struct ExceptionSnapshot: Sendable, Equatable {
-  /// The kernel's ID of the thread that received the signal.
+  /// The kernel's ID of the thread that received the signal or, in a dump without a crash, of the hung thread or the
+  /// thread that took the dump.
   public var threadID: UInt32
   /// The signal's number; nil for a dump without a crash, and if it is missing from a truncated dump.
   public var signal: Int32?
