@@ -18,8 +18,8 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// The user ID that stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
 
-  /// The owner of a directory; nil if this process already has the owner's permissions, is not root, or the directory
-  /// does not exist.
+  /// The owner of a directory; nil if this process already has the owner's permissions, is not root, or the path does
+  /// not lead to a directory.
   ///
   /// - Throws: if the status of the directory cannot be read for a temporary reason.
   package init?(of path: String) throws(CrashReportDatabaseError) {
