@@ -22,8 +22,8 @@ public struct CrashReportDatabase: Sendable {
   /// - Parameter path: the directory; a relative path is resolved now.
   /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, or this user cannot write to
   ///   it. The same error is thrown if other users, except members of the group of `share(with:)`, can write to the
-  ///   directory. Unless this process is root, the error is also thrown if the directory belongs to a user of this user
-  ///   namespace who is neither this user nor root.
+  ///   directory and it is not a mount point. Unless this process is root, the error is also thrown if the directory
+  ///   belongs to a user of this user namespace who is neither this user nor root.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     let database = try DatabasePath.open(self.path, creating: true)
