@@ -151,7 +151,7 @@ public struct ProcessDescription: Sendable, Equatable {
   }
 
   /// The time from the start of the handler to the crash, in nanoseconds of CLOCK_BOOTTIME; nil if either time is not
-  /// known.
+  /// known, or if the times contradict each other.
   public var uptime: UInt64? {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
     return crashUptime &- launchUptime

@@ -48,7 +48,8 @@ package struct SymbolTable {
   private var aliases: [Address: [Entry]] = [:]
   private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
-  /// Reads `.symtab`, otherwise `.dynsym`; empty if there is neither.
+  /// Reads `.symtab`, otherwise `.dynsym`; empty if there is neither, if the table is damaged, or if the work limit is
+  /// reached.
   package init(of elf: borrowing ELFFile, _ limit: WorkLimit = WorkLimit()) {
     let sections = elf.sections
     guard
