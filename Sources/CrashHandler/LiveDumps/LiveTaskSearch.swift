@@ -29,7 +29,7 @@ package struct LiveTaskSearch {
   private static let tokenLimit = 160 << 10
   /// The maximum number of addresses that the search examines as possible tasks.
   ///
-  /// That many tasks take less than 20 MiB of the process's memory.
+  /// In the searched process, the objects of that many tasks take less than 20 MiB of memory.
   private static let candidateLimit = 1 << 16
 
   private let runtime: TaskRuntime

@@ -160,7 +160,7 @@ public struct ProcessDescription: Sendable, Equatable {
 
 /// The real and effective user IDs, or group IDs, of a process.
 public struct UserIDs: Sendable, Equatable {
-  /// The ID of the user or group that started the process.
+  /// The ID of the user or group to which the process belongs, normally the one that started it.
   public var real: UInt32
   /// The ID that the kernel checks permissions against.
   public var effective: UInt32
