@@ -2,9 +2,10 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The last messages of Swift's runtime and of the C library, found in the memory of a core file.
+/// Finds facts about the Swift, C and C++ runtimes in the memory of a core file: the last messages, the C++ exception
+/// and the tasks.
 ///
-/// `RuntimeFacts` looks up the variables that point to the messages by name.
+/// The variables that point to the messages are looked up by name.
 ///
 /// The handler gets the addresses of these variables from the runtime libraries. For a core file, the addresses are
 /// computed from the symbols in the modules' files, which must be of the same builds.

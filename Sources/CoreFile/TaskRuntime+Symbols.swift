@@ -6,7 +6,7 @@ extension TaskRuntime {
   /// Reads the values that identify tasks in memory from the runtime's variables.
   ///
   /// - Parameters:
-  ///   - modules: the modules of the process. The runtime can be linked into the program.
+  ///   - modules: the modules of the process. The program is searched too, because the runtime can be linked into it.
   ///   - word: reads a word of the process's memory.
   /// - Returns: nil if the process does not use Swift concurrency, its runtime has another memory layout, or the
   ///   variables cannot be found or read.

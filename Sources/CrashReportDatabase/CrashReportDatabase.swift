@@ -17,13 +17,13 @@ public struct CrashReportDatabase: Sendable {
   /// If the given path is a mount point to which others may write, the database's directory is inside it.
   public let path: String
 
-  /// Opens a database; creates missing directories, accessible only by this user.
+  /// Opens a database; creates missing directories, which only this user and the group of `share(with:)` can access.
   ///
   /// - Parameter path: the directory; a relative path is resolved now.
   /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, or this user cannot write to
   ///   it. The same error is thrown if other users, except members of the group of `share(with:)`, can write to the
-  ///   directory. Unless this process is root, the error is also thrown if the directory belongs to a user of this user
-  ///   namespace who is neither this user nor root.
+  ///   directory and it is not a mount point. Unless this process is root, the error is also thrown if the directory
+  ///   belongs to a user of this user namespace who is neither this user nor root.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.resolve(path)
     let database = try DatabasePath.open(self.path, creating: true)
@@ -38,8 +38,8 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// Call this function before opening such a database.
   ///
-  /// - Parameter group: a name or a number.
-  /// - Throws: `CrashReportDatabaseError` if there is no such group.
+  /// - Parameter group: the name of a group in `/etc/group`, or the number of any group.
+  /// - Throws: `CrashReportDatabaseError` if `/etc/group` has no group with this name.
   ///
   /// Source: group(5).
   public static func share(with group: String) throws(CrashReportDatabaseError) {

@@ -2,8 +2,9 @@ package import IntermediateDump
 
 /// The parts of a report that show a fact unchanged, and the names of the fact in these parts.
 ///
-/// To make reports (JSON, text and page) and the JSON schema contain a fact, add these names to the fact's row in
-/// `IntermediateDumpKey+Definitions.swift`; no other code is needed.
+/// If `mapFields` binds the fact's key, reports (JSON, text and page) contain the fact as soon as its row in
+/// `IntermediateDumpKey+Definitions.swift` has these names. `Docs/Reference/ReportFields.md` then needs a line, and
+/// `SchemaTests` writes the fact into the JSON schema.
 package struct ReportFact: Sendable {
   /// A part of a report; the raw value is the name of its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {

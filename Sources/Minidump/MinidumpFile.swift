@@ -127,7 +127,7 @@ struct MinidumpFile {
     return (0..<count).map { start + $0 * size }
   }
 
-  /// Reads a MINIDUMP_STRING; nil if the string is damaged.
+  /// Reads a MINIDUMP_STRING; nil if the string is damaged or too long, or exceeds the limit on copies.
   ///
   /// Invalid UTF-16 is replaced by U+FFFD.
   mutating func string(at rva: UInt64) -> String? {

@@ -28,8 +28,8 @@ struct pm_thrower {
   uint32_t thread;
   uint32_t count;
   struct pm_throw throws[PM_THROW_COUNT];
-  // The addresses of the errors' boxes; 0 for no box. The memory of these boxes is not freed, so that no other error
-  // gets the same address.
+  // The addresses of the errors' boxes; 0 for no box. While an address is in this array, an unowned reference keeps the
+  // memory of the box, so that no other error gets the same address.
   uint64_t boxes[PM_THROW_COUNT];
   // The value of `count` when each error was last thrown.
   uint32_t touched[PM_THROW_COUNT];

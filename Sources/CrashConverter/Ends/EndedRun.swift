@@ -100,7 +100,7 @@ extension PendingDirectory {
 
   /// The run record of a dump; nil if there is none or it is damaged.
   ///
-  /// - Throws: if the system refuses to read the record for a temporary reason.
+  /// - Throws: if a temporary system error prevents reading the record.
   func runRecord(of name: PendingDumpName) throws(CrashReportDatabaseError) -> RunRecord? {
     do throws(CrashReportDatabaseError) {
       return RunRecord(

@@ -29,7 +29,8 @@ struct AlternateStack {
   }()
   /// If the address space is limited, all alternate stacks together may take at most 1/`share` of it.
   ///
-  /// This share is enough for threads with normal stacks of 1 MiB, and leaves enough for the program.
+  /// If each thread has a normal stack of at least 1 MiB, this share is enough for alternate stacks of 48 KiB for all
+  /// threads, and it leaves enough for the program.
   private static let share: UInt64 = 20
   private static let count = Atomic<Int>(0)
   /// The minimum size, in bytes, of an alternate stack that the program has set and that need not be replaced.

@@ -57,7 +57,8 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Lists the threads repeatedly, until no new thread is found or the time is over.
+  /// Lists the threads repeatedly, until there is neither a new thread nor one in which libc blocks all signals, or the
+  /// time is over.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
     // A pthread_create call that began earlier may be creating a thread without an alternate stack. The kernel may list

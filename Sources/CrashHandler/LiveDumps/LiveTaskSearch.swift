@@ -8,8 +8,8 @@ package import IntermediateDump
 /// another process, directly after that process has written its dump. No thread is stopped during a search, so a task
 /// that a thread changes at that moment may be missing. Not crash code.
 ///
-/// The search reads only private, anonymous, writable ranges, and only pages that the page map marks as present. So
-/// reading never waits for a FUSE file system, and loads no pages into memory.
+/// The search looks for tasks only in private, anonymous, writable ranges, and reads only pages that the page map marks
+/// as present. So reading never waits for a FUSE file system, and loads no pages into memory.
 package struct LiveTaskSearch {
   /// How much memory and CPU time a search may take.
   struct Limits {
@@ -29,7 +29,7 @@ package struct LiveTaskSearch {
   private static let tokenLimit = 160 << 10
   /// The maximum number of addresses that the search examines as possible tasks.
   ///
-  /// That many tasks take less than 20 MiB of the process's memory.
+  /// In the searched process, the objects of that many tasks take less than 20 MiB of memory.
   private static let candidateLimit = 1 << 16
 
   private let runtime: TaskRuntime

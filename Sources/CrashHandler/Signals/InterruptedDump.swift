@@ -24,9 +24,9 @@ extension Capture {
   ///
   /// The handler sends the signal again when the dump is done.
   ///
-  /// The requested dump uses the handler's large stack, which the dump of a crash would overwrite. So a sent signal is
-  /// postponed. A fault without a recovery point cannot be postponed, because the faulting instruction would run again
-  /// immediately; so the caller abandons the requested dump.
+  /// The requested dump uses the handler's large stack, which the dump of a crash would overwrite. A fault outside a
+  /// section cannot be postponed, because the faulting instruction would run again immediately; so the requested dump is
+  /// abandoned.
   private func postpone(_ signal: DeliveredSignal) -> Bool {
     guard session.request.isFromTool, signal.isAsynchronous, let information = signal.information
     else { return false }
@@ -56,9 +56,9 @@ extension Capture {
 
   /// Handles a signal on the capturing thread.
   ///
-  /// The first signal that another process or the kernel sent is stored, and is sent again if the process survives the
-  /// crash; later ones are dropped. After any other signal, such as a fault, the thread continues at the innermost
-  /// recovery point; if there is none, the process ends.
+  /// A signal that another process or the kernel sent is stored, and is sent again if the process survives the crash.
+  /// After any other signal, such as a fault, the thread continues at the innermost recovery point. If there is none,
+  /// the process ends, or the previous action of the new signal follows.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal

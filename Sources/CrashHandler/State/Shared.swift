@@ -28,7 +28,7 @@ struct Shared: ~Copyable {
   /// True if the kernel sets `copyMark` to 0 in a forked child.
   let wipesMark: Bool
   var stops: Stops
-  /// The table in which stopped threads look themselves up.
+  /// The threads that a dump has found; in the stop handler, a thread looks itself up in this table.
   let threads: ThreadTable
   /// The threads that crashed while another thread was capturing, each with the context of its crash.
   ///

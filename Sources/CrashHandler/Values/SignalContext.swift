@@ -60,8 +60,8 @@ struct SignalContext {
     @_noLocks get {
       let state = unsafe pm_context_floating_point(address)
       let offset = unsafe UInt(bitPattern: state) &- UInt(bitPattern: address)
-      // On x86_64, the kernel places the state at the first multiple of 64 after the frame's 440 bytes. On arm64, the
-      // state is in the ucontext_t itself.
+      // In a signal frame, the state is near the context: on x86_64, the kernel places it at the first multiple of 64
+      // after the frame's 440 bytes. On arm64, the state is in the ucontext_t itself.
       guard let state = unsafe state, offset > 0, offset < 4096 else { return nil }
       return unsafe Bytes(state, count: Int(truncatingIfNeeded: pm_floating_point_size(state)))
     }
@@ -102,8 +102,8 @@ struct SignalContext {
 
   /// True if the stack pointer is on the alternate stack, below this context.
   ///
-  /// The result is true in the handler that was called with this context, and in a handler that interrupted that
-  /// handler.
+  /// If the handler that was called with this context runs on the alternate stack, the result is true in that handler,
+  /// and in a handler that interrupted it on that stack.
   @_noLocks
   func isAbove(_ stackPointer: UInt64) -> Bool {
     stackPointer < number && stackPointer &- signalStack.base < signalStack.size

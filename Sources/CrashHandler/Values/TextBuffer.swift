@@ -113,8 +113,8 @@ struct TextBuffer {
   /// A backslash is doubled. Control characters, bytes that are not UTF-8, and characters that break lines or change
   /// the direction of text are replaced with `\n`, `\r`, `\t`, or `\xHH` for each byte.
   ///
-  /// - Parameter limit: the maximum number of bytes to append. A text that needs more than `limit - 6` bytes is cut,
-  ///   and ends in "...".
+  /// - Parameter limit: the maximum number of bytes to append. A text that needs more than `limit - 6` bytes may be
+  ///   cut, and then ends in "...".
   @_noLocks
   mutating func append(_ word: StaticString = "", escaping bytes: Bytes, limit: Int) {
     append(word)

@@ -127,7 +127,7 @@ package struct HTMLReport: Sendable {
     let line = [programName, process.version, process.environment, time]
     html.element(
       "p", ["class": "program"], text: line.compactMap { $0 }.joined(separator: " \u{B7} "))
-    // In a large font, a long sentence would push the signal off a narrow screen.
+    // A long sentence gets a smaller font: in a large font, it would push the signal off a narrow screen.
     let isLong = head.sentence.utf8.count > 120
     html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
     if let place = head.place { html.element("p", ["class": "place"], text: place) }

@@ -4,8 +4,9 @@ package import Stackwalk
 
 /// A crash report, which consists of the snapshot and the results of its analysis.
 ///
-/// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. The
-/// other properties contain the results of the stack walk and the analysis.
+/// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. Most
+/// other properties contain the results of the stack walk and the analysis; `log` contains facts from a crash summary,
+/// and `excerpts` lines of source code.
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
   /// The threads, the crashing thread first.
@@ -71,7 +72,7 @@ package struct CrashReport: Sendable {
     private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
 
     /// - Parameter trace: the stack of the crashing thread.
-    /// - Returns: nil if the error did not end the process, or no throw is known.
+    /// - Returns: nil if no Swift error ended the process, or if the snapshot contains no throw.
     init?(
       in snapshot: ProcessSnapshot, _ finding: Finding?, trace: StackTrace, walker: Stackwalker
     ) {
@@ -86,7 +87,7 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// The facts in a crash summary's line about the dump.
+  /// The facts about the dump and about a termination request in a crash summary.
   package struct LoggedDump: Sendable {
     /// The state of the dump, "complete", "torn" or "none"; nil if the log lacks the line about the dump.
     package var state: String?

@@ -12,7 +12,7 @@ package struct TaskOverview: Sendable {
     package let found: TaskGroup
     /// The frames of the tasks' functions, innermost first; empty for tasks that threads run.
     package let frames: [StackFrame]
-    /// The oldest tasks that belong to a unit of work in flight.
+    /// The group's oldest tasks that belong to a unit of work in flight, at most `contextCount`.
     package var contexts: [Context] = []
   }
 

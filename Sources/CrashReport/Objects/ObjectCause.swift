@@ -21,7 +21,8 @@ extension CrashReport {
     }
   }
 
-  /// A sentence with the type of the object that an unowned reference outlived; nil for another crash.
+  /// A sentence with the type of the object that an unowned reference outlived; nil if the object or its type is not
+  /// known.
   ///
   /// The object's header stays in memory as long as there are unowned references.
   private func unownedSentence(_ objects: ObjectReader) -> String? {

@@ -141,7 +141,8 @@ private enum ElementType {
 
   var alignment: UInt64 { min(stride, 8) }
 
-  /// The value at an address, as Swift prints it; nil if its bytes are not in the dump.
+  /// The value at an address, as Swift prints it; nil if its bytes are not in the dump, or if it is a string that
+  /// cannot be read.
   func text(at place: Address, _ reader: ProcessReader) -> String? {
     if case .string = self { return StringValue(reader, at: place)?.text }
     guard

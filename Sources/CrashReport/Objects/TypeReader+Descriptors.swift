@@ -94,7 +94,7 @@ extension TypeReader {
 
   private enum Extended {
     case descriptor(Address)
-    /// A standard type, for which mangled names use a single letter.
+    /// A standard type, for which mangled names use "S" and a single letter.
     case standard(String, parameters: Int)
   }
 

@@ -4,7 +4,7 @@ internal import Stackwalk
 
 /// The threads that wait, what each of them waits for, and the deadlocks among them.
 package struct Waits: Sendable, Equatable {
-  /// The waits, at most one for each thread, in the order of the threads.
+  /// The waits, at most one for each thread, in the order of the threads; a wait that the runtime refused comes first.
   package private(set) var all: [Wait] = []
   /// The deadlocks, each with its waits in the order in which one thread waits for the next.
   ///

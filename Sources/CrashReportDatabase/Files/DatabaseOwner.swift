@@ -4,8 +4,8 @@ internal import IntermediateDump
 
 /// The owner of a database, if this process is root and the owner is another user.
 ///
-/// Root's files in a user's database would lock the user out, and files that a user's dump names (attachments,
-/// modules) must not be opened with root's permissions.
+/// Root's files in a user's database would lock the user out, and files that a user's dump names (attachments, modules)
+/// must not be opened with root's permissions. So root uses the database with the owner's permissions (`run`).
 package struct DatabaseOwner: Sendable, Equatable {
   package let user: UInt32
   /// The user's primary group or, if the system does not know the user, the directory's group.
@@ -18,8 +18,8 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// The user ID that stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
 
-  /// The owner of a directory; nil if this process already has the owner's permissions, is not root, or the directory
-  /// does not exist.
+  /// The owner of a directory; nil if this process already has the owner's permissions, is not root, or the path does
+  /// not lead to a directory.
   ///
   /// - Throws: if the status of the directory cannot be read for a temporary reason.
   package init?(of path: String) throws(CrashReportDatabaseError) {

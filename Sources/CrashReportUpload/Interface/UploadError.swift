@@ -2,7 +2,7 @@ internal import CrashReportDatabase
 
 /// The reason why uploads could not be started or carried out.
 ///
-/// A failed upload is not an error: an `UploadEvent` reports it.
+/// If sending a report fails, no error is thrown: an `UploadEvent` reports the failure.
 public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; later versions may add kinds.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -29,7 +29,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   public let code: Code
-  /// The operation that failed, and a remedy if there is one.
+  /// What the error is about, for example a report's ID or a header's name, and a remedy if there is one.
   public let context: String
   /// The system's error number; 0 if no system call failed.
   public let errno: Int32

@@ -10,7 +10,7 @@ public enum BreadcrumbLevel: UInt8, DumpCode {
 
   /// Creates the level with a name such as "warning"; nil if no level has that name.
   ///
-  /// These names are also the raw values of swift-log's `Logger.Level`.
+  /// The names of the levels are also the raw values of swift-log's `Logger.Level`.
   public init?(word: String) {
     guard let level = Self.allCases.first(where: { $0.word == word }) else { return nil }
     self = level

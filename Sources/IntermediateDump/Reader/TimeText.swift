@@ -23,8 +23,8 @@ public enum TimeText {
       (year, 4, "-"), (month, 2, "-"), (day, 2, "T"), (second / 3600, 2, ":"),
       (second / 60 % 60, 2, ":"), (second % 60, 2, "."), (fraction, 9, "Z"),
     ]
-    // A list may contain thousands of times, so this code creates no string for each field. All years that 64 bits of
-    // nanoseconds can represent have four digits.
+    // A list may contain thousands of timestamps, so this code creates no string for each field. All years that 64 bits
+    // of nanoseconds can represent have four digits.
     return unsafe String(unsafeUninitializedCapacity: 30) { text in
       var end = 0
       for (value, digits, mark) in fields {

@@ -22,6 +22,6 @@ extension CrashHandlerError {
 
 /// The text for an error number.
 ///
-/// Source files that are compiled for every system call this function. On this system, no error contains an error
+/// Some source files are compiled on every system and need this function. On this system, no error contains an error
 /// number, so the text is never shown.
 func systemErrorText(_ errno: Int32) -> String { "error \(errno)" }

@@ -94,7 +94,7 @@ enum ProcessCommand: Subcommand {
         + "postmortem show\(path.asDatabaseOperand) \(last.reportID.description.prefix(8))\n")
   }
 
-  /// The number of reports as a text, such as "8 reports: postmortem list".
+  /// The number of reports, with the command that lists them, such as "8 reports: postmortem list".
   private static func counts(of path: String) throws -> String {
     let count = try CrashReportDatabase(path: path).unorderedReports().count { $0.state != .new }
     let next = count == 0 ? "" : ": postmortem list\(path.asDatabaseOperand)"

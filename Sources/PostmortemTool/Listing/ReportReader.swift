@@ -92,7 +92,7 @@ final class ReportReader {
       wait()
     }
 
-    /// Sends a text with a NUL after it, because no path contains a NUL.
+    /// Sends a path, with a NUL to mark its end, because no path contains a NUL.
     func send(_ text: String) -> Bool {
       var bytes = (Array(text.utf8) + [0])[...]
       while !bytes.isEmpty {

@@ -16,7 +16,8 @@ struct LogLines {
     let source: String
   }
 
-  /// The number of lines that have a summary's mark but are JSON that cannot be read, such as a cut line.
+  /// The number of lines that have a summary's mark, but whose JSON or quoted text cannot be read, for example because
+  /// the line was cut.
   private(set) var unreadable = 0
 
   /// The entry of a journal's export that is being read; nil outside of an entry.

@@ -39,7 +39,7 @@ public struct DumpRequest: Sendable, Equatable {
   /// True if the hung thread ran during the hang; false if it waited.
   ///
   /// The result is nil if it is not known whether the hung thread ran. If a thread is known only as the last one that
-  /// answered the monitor, it may be idle while another thread hangs.
+  /// answered the monitor, it may be idle while another thread hangs, so the result is then nil instead of false.
   ///
   /// A thread counts as running if it used more than a tenth of the time of the hang. The margin is needed because
   /// the kernel counts CPU time in hundredths of a second, and because a thread that only polls is idle.

@@ -151,7 +151,7 @@ public struct ProcessDescription: Sendable, Equatable {
   }
 
   /// The time from the start of the handler to the crash, in nanoseconds of CLOCK_BOOTTIME; nil if either time is not
-  /// known.
+  /// known, or if the times contradict each other.
   public var uptime: UInt64? {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
     return crashUptime &- launchUptime
@@ -160,7 +160,7 @@ public struct ProcessDescription: Sendable, Equatable {
 
 /// The real and effective user IDs, or group IDs, of a process.
 public struct UserIDs: Sendable, Equatable {
-  /// The ID of the user or group that started the process.
+  /// The ID of the user or group to which the process belongs, normally the one that started it.
   public var real: UInt32
   /// The ID that the kernel checks permissions against.
   public var effective: UInt32

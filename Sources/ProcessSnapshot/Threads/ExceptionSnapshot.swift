@@ -2,7 +2,8 @@ internal import IntermediateDump
 
 /// The signal of a crash, with what the kernel and the runtime recorded about it.
 public struct ExceptionSnapshot: Sendable, Equatable {
-  /// The kernel's ID of the thread that received the signal.
+  /// The kernel's ID of the thread that received the signal or, in a dump without a crash, of the hung thread or the
+  /// thread that took the dump.
   public var threadID: UInt32
   /// The signal's number; nil for a dump without a crash, and if it is missing from a truncated dump.
   public var signal: Int32?
@@ -46,7 +47,8 @@ public struct ExceptionSnapshot: Sendable, Equatable {
 extension ExceptionSnapshot {
   /// True for a signal that an instruction of the thread raised.
   ///
-  /// The trap number in the signal frame then belongs to this signal.
+  /// The trap number in the signal frame then belongs to this signal. The result is also true for the SIGSEGV with
+  /// which the kernel ends a process because another signal could not be delivered.
   ///
   /// For a signal that was sent, the signal frame still contains the trap number and the error code of an earlier trap
   /// of the thread.

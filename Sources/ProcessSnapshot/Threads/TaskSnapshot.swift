@@ -33,7 +33,7 @@ extension TaskSnapshot {
   public struct Fields: Sendable, Equatable {
     /// The number that the runtime gave to the task; `Task` has no API that returns it.
     public var id: UInt64
-    /// The name that the program passed to `Task(name:)`.
+    /// The name that the program gave to the task, for example with `Task(name:)`.
     public var name: String?
     /// The `TaskPriority.rawValue` with which the task was created; `priority` is the highest value since then.
     public var basePriority: UInt8?

@@ -4,8 +4,9 @@ internal import ProcessSnapshot
 
 /// A Breakpad symbol file for a binary: functions, lines, inlined calls and call frame information as text.
 ///
-/// The text is written in pieces. `WorkLimit` limits the memory and the work; how much work is allowed depends on the
-/// size of the binary. The same binary with the same file name gives the same bytes each time.
+/// The text is written in pieces, so it is never in memory as a whole. `WorkLimit` limits the memory and the work; how
+/// much work is allowed depends on the size of the binary. The same binary with the same file name gives the same bytes
+/// each time.
 ///
 /// Source: Breakpad's docs/symbol_files.md.
 package struct BreakpadSymbols {

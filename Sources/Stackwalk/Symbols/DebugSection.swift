@@ -185,7 +185,8 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// A note that one of the four main sections could not be read; nil if every section that was needed could be read.
+  /// A note that the entries, the abbreviations, the lines or the strings were needed but could not be read; nil if
+  /// none of these four sections failed.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

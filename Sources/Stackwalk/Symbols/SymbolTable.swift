@@ -48,7 +48,8 @@ package struct SymbolTable {
   private var aliases: [Address: [Entry]] = [:]
   private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
-  /// Reads `.symtab`, otherwise `.dynsym`; empty if there is neither.
+  /// Reads `.symtab`, otherwise `.dynsym`; empty if there is neither, if the table is damaged, or if the work limit is
+  /// reached.
   package init(of elf: borrowing ELFFile, _ limit: WorkLimit = WorkLimit()) {
     let sections = elf.sections
     guard
@@ -204,7 +205,8 @@ package struct SymbolTable {
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }
       let order = Self.order(name, candidate)
-      // If several names are equally good, as for a C++ constructor, the last one is used, as in debuggers.
+      // If several names are equally good (a C++ constructor can have two symbols at one address), the last one is
+      // used, as in debuggers.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
     // Remove a version, as in "memcpy@@GLIBC_2.14".

@@ -30,7 +30,7 @@ public struct CandidateFrames {
       case linkRegister
     }
 
-    /// The address; it is in the range of `module`.
+    /// The address, which is in the range of `module` if `module` is not nil.
     public var address: Address
     /// The module; nil for an address outside all modules.
     public var module: ModuleSnapshot?

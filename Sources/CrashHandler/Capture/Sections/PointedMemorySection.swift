@@ -96,10 +96,11 @@ private struct WaitWriter {
   }
 
   /// Returns the address of the futex word on which the capturing thread was waiting; nil if the signal interrupted no
-  /// futex call.
+  /// futex call, or a futex call with a time limit.
   ///
-  /// If the signal interrupted a futex call, the kernel has set the thread's instruction pointer back to the system
-  /// call instruction.
+  /// If the signal interrupted a futex call without a time limit, the kernel has set the thread's instruction pointer
+  /// back to the system call instruction, because the call is restarted after the handler. A futex call with a time
+  /// limit ends with EINTR instead.
   private func interruptedWord(_ context: SignalContext) -> UInt64? {
     let registers = context.generalRegisters
     #if arch(arm64)

@@ -8,7 +8,7 @@ extension ContextValue {
   /// Values of outer contexts are cut to this size to make room; if that is not enough, outer contexts are left out.
   private static var leastValue: Int { 32 }
 
-  /// Starts this record without contexts.
+  /// Removes all contexts from this record, and sets its unit of work.
   @_noLocks
   func start(work: UInt64) {
     set(work, at: 8)

@@ -194,8 +194,8 @@ struct ImageFinder {
 
   /// The path of an image's file; empty if it is not known.
   ///
-  /// The result is the path that the kernel shows for a mapping of the image, otherwise the path in the dynamic
-  /// linker's list.
+  /// The result is the path that the kernel shows for a mapping of the image. If there is none, the result is the
+  /// program's path from launch, "[vdso]", or the path in the dynamic linker's list.
   @_noLocks
   func path(of index: Int, _ image: ModuleImage) -> Bytes {
     var place = mappings.index(endingAbove: image.start)

@@ -85,7 +85,7 @@ struct ModuleImage {
       &* ModuleImage.headerSize
     guard offset >= 64, offset <= readable, size <= readable &- offset else { return nil }
     let headers = unsafe Bytes(scratch + offset, count: size)
-    // `start` is the address of the image's first byte, whatever the page size is.
+    // `start` is the address of the file's first byte, so the bias does not depend on the page size.
     var loaded = Segments(headers, PT_LOAD, bias: 0)
     guard let first = loaded.next() else { return nil }
     unsafe self.init(
