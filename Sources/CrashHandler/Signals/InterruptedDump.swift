@@ -56,9 +56,9 @@ extension Capture {
 
   /// Handles a signal on the capturing thread.
   ///
-  /// A signal that another process or the kernel sent is stored, and is sent again if the process survives the crash.
-  /// After any other signal, such as a fault, the thread continues at the innermost recovery point. If there is none,
-  /// the process ends, or the previous action of the new signal follows.
+  /// The first signal that another process or the kernel sent is stored, and is sent again if the process survives the
+  /// crash; later ones are dropped. After any other signal, such as a fault, the thread continues at the innermost
+  /// recovery point. If there is none, the process ends, or the previous action of the new signal follows.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal
