@@ -116,7 +116,7 @@ package struct TextReport: Sendable {
       Self.wrapped(String(line), width: width).map { styled($0, style) }
     }
     let isAlarm = report.snapshot.request.map { $0.kind == .hang } ?? true
-    // The sentence usually takes one line, so that the place is on the second line.
+    // The first line of the sentence is wrapped only at `headlineWidth`, so the place is usually on the second line.
     lines += wrapped(
       sentence.first ?? "", width: max(width, Self.headlineWidth), isAlarm ? .alarm : .strong)
     if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }

@@ -34,7 +34,8 @@ package struct Waits: Sendable, Equatable {
     let decoder = WaitDecoder(snapshot, ownCode)
     let known = threads.compactMap { decoder.wait(of: $0.thread, $0.frames) }
     self.init(known)
-    // If the process crashed because the runtime refused a wait for a `Mutex`, add this wait too.
+    // If the runtime ended the process because the kernel refused a thread's wait for a `Mutex` (EDEADLK), add this wait
+    // too.
     let recursion = RecursiveMutex(snapshot: snapshot, waits: self)
     let refused = threads.lazy.compactMap { thread, frames -> Wait? in
       var wait = recursion.wait(of: thread, frames)

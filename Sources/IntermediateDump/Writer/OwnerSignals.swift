@@ -3,8 +3,9 @@
 package struct OwnerSignals: Sendable, Equatable {
   /// The signals that have this package's handler; bit n - 1 stands for signal n.
   package var crash: UInt64
-  /// The stop signal; 0 if there is none.
+  /// The number of the real-time signal that stops threads that block SIGPROF; 0 if there is none.
   package var stop: UInt32
+  /// The number of the signal of the watchdog's timer; 0 if there is none.
   package var watchdog: UInt32
 
   @_noLocks

@@ -58,7 +58,8 @@ enum ReportDatabase {
     !text.isEmpty && text.utf8.count <= 36 && text.allSatisfy { $0.isHexDigit || $0 == "-" }
   }
 
-  /// The database that a command line names.
+  /// Returns the path of the database for a given path: the same path or, for some mount points, a directory in the
+  /// mount point (`DatabaseDirectory.place`).
   ///
   /// - Throws: `ToolError` if the path is not a directory that this user can read.
   static func place(_ path: String) throws(ToolError) -> String {

@@ -65,7 +65,8 @@ struct KeptObjects {
     }
     addresses.insert(value)
     let range = AddressRange(start: address, byteCount: 8 &* UInt64(head.count))
-    // Memory in `stacks` is kept anyway. Memory that is only partly in `stacks` is not an object.
+    // The report keeps the memory in `stacks` anyway. If only a part of the words is in `stacks`, they are probably not
+    // an object, so they are left out too.
     guard stacks.gaps(in: range) == [range] else { return }
     var bytes: [UInt8] = []
     for word in head { bytes.append(littleEndian: word) }

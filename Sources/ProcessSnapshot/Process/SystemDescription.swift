@@ -12,7 +12,7 @@ public struct SystemDescription: Sendable, Equatable {
   public var machine: String?
   /// PRETTY_NAME of os-release(5).
   public var distribution: String?
-  /// The name and version of the C library, as the library reports them.
+  /// The name of the C library and the version that it reports, for example `glibc 2.36`.
   public var libraryVersion: String?
   /// The number of online processors.
   public var processorCount: UInt32?

@@ -15,7 +15,9 @@ final class CFITable {
     var ehFrame: AddressRange?
     /// The end of the segment, or of the captured memory, that contains `.eh_frame_hdr`.
     var headerSegmentEnd: Address?
-    /// The range from 0 to the size of `.debug_frame`; nil if the module's files have no such section.
+    /// All of `.debug_frame`, as offsets in this section; nil if the module's files have no such section.
+    ///
+    /// The section is not loaded, so it has no addresses.
     var debugFrame: AddressRange?
   }
 
