@@ -10,8 +10,9 @@ public enum IntermediateDumpEncoding {
   public static func encode(
     sizeHint: Int = 64 << 10, _ body: (inout IntermediateDumpWriter) -> Void
   ) -> [UInt8]? {
-    var capacity = max(sizeHint, 4096)
-    while capacity <= 256 << 20 {
+    let limit = 256 << 20
+    var capacity = min(max(sizeHint, 4096), limit)
+    while true {
       let buffer = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
       defer { unsafe buffer.deallocate() }
       var writer = unsafe IntermediateDumpWriter(
@@ -21,9 +22,9 @@ public enum IntermediateDumpEncoding {
         let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: writer.bufferedCount)
         return unsafe Array(bytes)
       }
-      capacity *= 4
+      guard capacity < limit else { return nil }
+      capacity = min(capacity * 4, limit)
     }
-    return nil
   }
 }
 

@@ -34,6 +34,11 @@ import Testing
     ("void ns::f<int, std::vector<int> >(int)", "ns::f"),
     ("(anonymous namespace)::die()", "{anonymous}::die"),
     ("Thing::operator()(int)", "Thing::operator()"),
+    ("parse(char const*, int)", "parse"),
+    ("void sort<int>(int*, int*)", "sort"),
+    ("operator new(unsigned long)", "operator new"),
+    ("App.f()", "App.f()"),
+    ("outlined copy of (Swift.Int, Swift.String)", "(_:_:)"),
     ("raise", "raise"),
     ("", ""),
   ])

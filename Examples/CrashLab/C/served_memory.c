@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <linux/loop.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
@@ -155,15 +156,37 @@ static void *serve_files(void *argument) {
   }
 }
 
+// Returns the path of an unused loop device, after attaching a file of `file_size` bytes to it. The kernel releases the
+// device when the file system on it is no longer mounted.
+static const char *loop_device(void) {
+  static char path[32];
+  struct loop_config volume = {.info = {.lo_flags = LO_FLAGS_AUTOCLEAR}};
+  int file = memfd_create("volume", MFD_CLOEXEC);
+  int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+  if (file < 0 || ftruncate(file, (off_t)file_size) != 0 || control < 0) fail("/dev/loop-control");
+  volume.fd = (uint32_t)file;
+  for (int attempt = 0; attempt < 100; attempt++) {
+    snprintf(path, sizeof path, "/dev/loop%d", ioctl(control, LOOP_CTL_GET_FREE));
+    // The device remains open until the process ends.
+    int device = open(path, O_RDWR | O_CLOEXEC);
+    // Another process may have taken the same device.
+    if (device >= 0 && ioctl(device, LOOP_CONFIGURE, &volume) == 0) return path;
+    close(device);
+  }
+  fail("LOOP_CONFIGURE");
+  return NULL;
+}
+
 // Mounts the file system in a mount namespace of this process only, so that it disappears with the
 // process. Returns the server's descriptor.
-static int mount_file(void) {
+static int mount_file(bool is_on_device) {
   int descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (descriptor < 0) fail("/dev/fuse");
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) fail("unshare");
   char options[80];
   snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0", descriptor);
-  if (mount("crashlab", "/mnt", "fuse", 0, options) != 0) fail("mount");
+  const char *source = is_on_device ? loop_device() : "crashlab";
+  if (mount(source, "/mnt", is_on_device ? "fuseblk" : "fuse", 0, options) != 0) fail("mount");
   return descriptor;
 }
 
@@ -172,7 +195,7 @@ int crashlab_run_served(const char *program, char *const *arguments) {
   backing = open(program, O_RDONLY | O_CLOEXEC);
   if (backing < 0 || fstat(backing, &status) != 0) fail(program);
   file_size = (uint64_t)status.st_size;
-  int descriptor = mount_file();
+  int descriptor = mount_file(false);
   pid_t server = fork();
   if (server == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -196,8 +219,8 @@ void crashlab_end_server(void) {
   waitpid(server, NULL, 0);
 }
 
-static char *served_file(size_t size, bool is_detached) {
-  start(serve_files, mount_file());
+static char *served_file(size_t size, bool is_detached, bool is_on_device) {
+  start(serve_files, mount_file(is_on_device));
   int file = open("/mnt/file", O_RDONLY | O_CLOEXEC);
   if (file < 0) fail("/mnt/file");
   char *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
@@ -217,7 +240,7 @@ void *crashlab_served_memory(int server, size_t size) {
     case CRASHLAB_UNSERVED_PAGES:
       return user_faults(size, false, false);
     default:
-      return served_file(size, server == CRASHLAB_DETACHED_FILE);
+      return served_file(size, server == CRASHLAB_DETACHED_FILE, server == CRASHLAB_FILE_ON_DEVICE);
   }
 }
 

@@ -17,6 +17,8 @@ struct ServedMemory: Subcommand {
     case fuse
     /// A FUSE file system that is no longer in the list of mounts.
     case detached = "fuse-detached"
+    /// A FUSE file system on a block device.
+    case onDevice = "fuse-block"
 
     var number: Int {
       switch self {
@@ -25,6 +27,7 @@ struct ServedMemory: Subcommand {
       case .unserved: CRASHLAB_UNSERVED_PAGES
       case .fuse: CRASHLAB_FILE
       case .detached: CRASHLAB_DETACHED_FILE
+      case .onDevice: CRASHLAB_FILE_ON_DEVICE
       }
     }
   }

@@ -65,8 +65,8 @@ extension Handler {
       findings.append(
         HandlerStatus.Finding(
           .noAlternateStack,
-          "\(refused) threads have no alternate stack, because memory ran out: an overflow of "
-            + "their stack kills the process without a dump"))
+          "\(refused) threads got no alternate stack, most likely because memory had run out: an "
+            + "overflow of their stack kills the process without a dump"))
     }
     if capture.installed.recordsThrows, !pm_tells_throws() {
       findings.append(

@@ -9,7 +9,19 @@ package enum FunctionName {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     // The name of a trap is a sentence and not a declaration, so it stays unchanged.
     if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
-    return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
+    return isCxx(name) ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
+  }
+
+  /// True for a demangled C++ name, such as `operator new(unsigned long)` or `ns::f<int>() const`.
+  ///
+  /// A demangled Swift name that ends with its parameters has argument labels (`App.f(x:)`) or contains `->` or `#`.
+  private static func isCxx(_ name: String) -> Bool {
+    if name.contains("::") { return true }
+    guard name.hasSuffix(")"), let start = name.firstIndex(of: "("), start > name.startIndex,
+      !name.hasSuffix(":)"), !name.contains("->"), !name[..<start].contains("."),
+      !name.contains("#")
+    else { return false }
+    return name[name.index(before: start)] != " "
   }
 
   /// The short form for readers, with "top-level code" for code outside functions.

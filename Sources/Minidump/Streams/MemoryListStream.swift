@@ -55,7 +55,7 @@ extension MinidumpDecoder {
     guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
       Self.fits(range.count, at: Address(address))
     else {
-      file.note("a region of the \(list) reaches past the end of the file")
+      file.note("a region of the \(list) reaches past the end of the file or of the address space")
       return nil
     }
     guard !range.isEmpty else { return nil }

@@ -34,12 +34,12 @@ struct ServedMemoryTests {
     #expect(bytes.map(Array.init) == [UInt8](repeating: 0x5A, count: size))
   }
 
-  @Test(arguments: ["missing", "minor", "unserved", "fuse", "fuse-detached"])
+  @Test(arguments: ["missing", "minor", "unserved", "fuse", "fuse-detached", "fuse-block"])
   func aRegisterPointsThere(server: String) async throws {
     try await check(server, "register", signal: SIGSEGV)
   }
 
-  @Test(arguments: ["missing", "minor", "unserved", "fuse", "fuse-detached"])
+  @Test(arguments: ["missing", "minor", "unserved", "fuse", "fuse-detached", "fuse-block"])
   func theProgramNamedIt(server: String) async throws {
     try await check(server, "memory", signal: SIGSEGV)
   }

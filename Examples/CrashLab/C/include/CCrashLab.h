@@ -125,6 +125,7 @@ enum {
   CRASHLAB_UNSERVED_PAGES,
   CRASHLAB_FILE,
   CRASHLAB_DETACHED_FILE,
+  CRASHLAB_FILE_ON_DEVICE,
 };
 void *_Nonnull crashlab_served_memory(int server, size_t size);
 

@@ -52,20 +52,21 @@ struct AbsentPages {
     let major = device.hexadecimal()
     device.skip(0x3A)  // ":"
     let minor = device.hexadecimal()
-    // The device 0:0 means that the mapping has no file. If the major number is not 0, the number is that of a block
-    // device, and the file is on this device.
-    guard major == 0, minor != 0 else { return false }
+    // The device 0:0 means that the mapping has no file.
+    guard major != 0 || minor != 0 else { return false }
     let path = mappings.path(of: mapping).text
     // These files are on the kernel's internal file system for shared memory, which is not in the list of mounts.
     if path.matches("/memfd:") || path.matches("/dev/zero") || path.matches("/SYSV") {
       return false
     }
-    return isServed(minor)
+    return isServed(major, minor)
   }
 
-  /// True if the file system with this minor device number may be served by another process.
+  /// True if the file system with this device number may be served by another process.
+  ///
+  /// FUSE can also serve a file system on a block device (`fuseblk`), which has the number of that device.
   @inline(never)
-  private func isServed(_ minor: UInt64) -> Bool {
+  private func isServed(_ major: UInt64, _ minor: UInt64) -> Bool {
     let room = mappings.room
     let count = unsafe proc.readList(
       named: "thread-self/mountinfo", into: room.address, capacity: room.size)
@@ -74,9 +75,9 @@ struct AbsentPages {
     // A line has the form `ID parent major:minor root place options … - type source options`.
     while !list.isAtEnd {
       list.skipWords(2)
-      let major = list.decimal()
+      let isMajor = list.decimal() == major
       list.skip(0x3A)  // ":"
-      if major == 0, list.decimal() == minor {
+      if isMajor, list.decimal() == minor {
         while !list.isAtEnd, !list.matches("- ") { list.skipWords(1) }
         list.skipWords(1)
         return list.matches("fuse") || list.matches("9p")
