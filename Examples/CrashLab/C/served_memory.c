@@ -90,6 +90,7 @@ enum { FILE_NODE = 2, LARGEST_REQUEST = 1 << 18 };
 // The file's size, and the descriptor of the file that has its bytes; -1 for a file of letters.
 static uint64_t file_size = 1 << 20;
 static int backing = -1;
+static bool answers_reads = true;
 
 static struct fuse_attr attributes(uint64_t node) {
   struct fuse_attr result = {.ino = node, .nlink = 1, .size = file_size, .blksize = PAGE_SIZE};
@@ -113,6 +114,8 @@ static void *serve_files(void *argument) {
   for (;;) {
     if (read(descriptor, request, LARGEST_REQUEST) < 0) {
       if (errno == EINTR) continue;
+      // The file system is not mounted yet.
+      if (errno == EPERM && usleep(1000) == 0) continue;
       return NULL;
     }
     struct fuse_in_header *header = (struct fuse_in_header *)request;
@@ -143,6 +146,7 @@ static void *serve_files(void *argument) {
         size = sizeof(struct fuse_open_out);
         break;
       case FUSE_READ:
+        if (!answers_reads) continue;
         size = read_file(body, (struct fuse_read_in *)(header + 1));
         break;
       case FUSE_FORGET:
@@ -177,11 +181,25 @@ static const char *loop_device(void) {
   return NULL;
 }
 
+// Forks a server that answers all requests but those to read the file. It ends with this process, or after a minute.
+static void fork_unready_server(int descriptor) {
+  if (fork() != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  alarm(60);
+  answers_reads = false;
+  serve_files((void *)(intptr_t)descriptor);
+  _exit(0);
+}
+
 // Mounts the file system in a mount namespace of this process only, so that it disappears with the
 // process. Returns the server's descriptor.
+//
+// If the file system is on a block device, the kernel waits for the server when it unmounts the file system. A thread of
+// a process that ends cannot answer, so another process serves this file system.
 static int mount_file(bool is_on_device) {
   int descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (descriptor < 0) fail("/dev/fuse");
+  if (is_on_device) fork_unready_server(descriptor);
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) fail("unshare");
   char options[80];
   snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0", descriptor);
@@ -220,7 +238,8 @@ void crashlab_end_server(void) {
 }
 
 static char *served_file(size_t size, bool is_detached, bool is_on_device) {
-  start(serve_files, mount_file(is_on_device));
+  int descriptor = mount_file(is_on_device);
+  if (is_on_device) close(descriptor); else start(serve_files, descriptor);
   int file = open("/mnt/file", O_RDONLY | O_CLOEXEC);
   if (file < 0) fail("/mnt/file");
   char *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
