@@ -72,7 +72,7 @@ package func processIntermediateDump(
     }
     let bytes = try source.read(limit: DumpConversion.maximumSize)
     guard var target = PendingDumpName(of: bytes) else {
-      throw CrashReportDatabaseError(.fileSystemError, "\(file) is not a dump that names its user")
+      throw CrashReportDatabaseError(.fileSystemError, "\(file) names no program or report ID")
     }
     let root = try database.open()
     let pending = try root.subdirectory(PendingDumpName.directory, create: true)

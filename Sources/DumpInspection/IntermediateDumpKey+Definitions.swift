@@ -666,7 +666,8 @@ extension IntermediateDumpKey {
       WATCHDOG_PID is this process or absent.
       """)
     case .hostName: .text("""
-      In `system`: `uname -n` at launch. Missing if `HandlerOptions.capturesSurroundings` is off.
+      In `system`: `uname -n` at launch. Missing if `HandlerOptions.capturesSurroundings` is off or \
+      `privacy` is not `full`.
       """).shown(in: .system, as: "hostName")
       .listed(35, as: "host", .word, "the machine's name, as printed by `uname -n`", attribute: "host.name")
     case .containerMount: .text("""
@@ -692,8 +693,8 @@ extension IntermediateDumpKey {
       """).shown(in: .descriptor, as: "kind")
     case .descriptorPath: .text("""
       Text of the link in `/proc/self/fd`, without the mark of a deleted file; at most 512 bytes. If \
-      `HandlerOptions.capturesSurroundings` is off, only sockets, pipes and anonymous inodes have this \
-      key.
+      `HandlerOptions.capturesSurroundings` is off or `privacy` is not `full`, only sockets, pipes and \
+      anonymous inodes have this key.
       """).shown(in: .descriptor, as: "path")
     case .descriptorPathIsCut: .unsigned(1, "1 if `descriptorPath` was cut.").shown(in: .descriptor, as: "cut")
     case .descriptorIsDeleted: .unsigned(1, """

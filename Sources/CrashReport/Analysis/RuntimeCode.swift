@@ -99,8 +99,8 @@ enum RuntimeCode {
     FoundationXML _FoundationICU _FoundationCollections _FoundationCShims CoreFoundation Testing \
     XCTest __C \
     CrashHandler HangDetection IntermediateDump PendingDumps ProcessSnapshot Stackwalk Minidump \
-    CrashReport CrashReportDatabase CrashConverter CrashReportUpload Postmortem PostmortemHandler \
-    PostmortemUpload
+    DumpInspection CoreFile CrashReport CrashReportDatabase CrashConverter CrashReportUpload \
+    Postmortem PostmortemHandler PostmortemUpload
     """)
 
   /// Functions of libc, and functions of the handler that can occur on stacks between functions of the program.
