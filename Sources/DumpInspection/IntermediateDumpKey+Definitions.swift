@@ -677,9 +677,12 @@ extension IntermediateDumpKey {
       """)
     case .timeZone: .text("""
       In `system`, at launch: TZ or, if TZ is not set, the target of `/etc/localtime`; at \
-      most 256 bytes.
+      most 256 bytes. Missing if `HandlerOptions.capturesSurroundings` is off or `privacy` is not `full`.
       """)
-    case .workingDirectory: .text("In `process`: `/proc/thread-self/cwd` at the crash.").shown(in: .process, as: "workingDirectory")
+    case .workingDirectory: .text("""
+      In `process`: `/proc/thread-self/cwd` at the crash. Missing if `HandlerOptions.capturesSurroundings` is \
+      off or `privacy` is not `full`.
+      """).shown(in: .process, as: "workingDirectory")
     case .descriptors: .array("""
       In `process`: the lowest 256 open file descriptors at the crash, in the order of \
       `/proc/self/fd`: `descriptor` maps. The handler's descriptors are included.
