@@ -2,7 +2,7 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Detects attempts that were interrupted because the converting program crashed on another thread.
+/// Detects attempts at a conversion that were interrupted because the converting program crashed on another thread.
 ///
 /// In a crash loop, each start may convert the dump of the previous run and crash during the conversion. A dump that
 /// did not cause such a crash must not go to quarantine because of the crash.
