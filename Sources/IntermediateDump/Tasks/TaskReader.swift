@@ -47,7 +47,7 @@ package struct TaskReader<Memory: TaskMemory> {
       let flags = memory.word(at: address &+ 0x20), let status = memory.word(at: address &+ 0x60),
       let high = memory.word(at: address &+ 0x90), let base = memory.word(at: address &+ 0x98)
     else { return nil }
-    // A job of kind 0 is a task.
+    // The lowest byte of the flags is the kind of the job, which is 0 for a task.
     guard flags & 0xFFFF_FFFF & ~Self.knownFlags == 0, flags >> 32 != 0 || high & 0xFFFF_FFFF != 0,
       high & 0xFFF0_0000 == 0, flags & Self.childFlags == 0 || flags & Self.childFlag != 0
     else { return nil }
