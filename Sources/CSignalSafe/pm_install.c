@@ -283,7 +283,7 @@ void pm_pin_module(const void *address) {
   // link.
   void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
   // If a library is already loaded, dlopen finds it under the name with which it was loaded, in any working
-  // directory. The handle is never closed. Source: dlopen(3), RTLD_NODELETE.
+  // directory. The handle is never closed, so the library stays loaded. Source: dlopen(3), RTLD_NODELETE.
   if (open_module) open_module(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 

@@ -40,12 +40,12 @@ package struct ReportMetadata: Sendable, Equatable {
   }
 
   var uploadAttempts: Int32 = 0
-  /// The time of the last attempt in seconds since 1970; 0 if there was none.
+  /// The time of the last upload attempt in seconds since 1970; 0 if there was none.
   var lastUploadAttemptTime: Int64 = 0
   /// The time of creation in seconds since 1970.
   var creationTime: Int64
   var attributes: Attributes = []
-  /// The time of the next attempt in seconds since 1970; 0 if it may be made immediately.
+  /// The time of the next upload attempt in seconds since 1970; 0 if it may be made immediately.
   var nextUploadAttemptTime: Int64 = 0
   /// The server's ID for the report; empty if the report was not uploaded.
   var serverID = ""

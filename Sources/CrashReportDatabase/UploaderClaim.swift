@@ -59,7 +59,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
 
   /// Records which report is being sent (nil for none), and thereby that the holder is alive.
   ///
-  /// - Returns: false if another process took the right, because this process recorded nothing for an hour.
+  /// - Returns: false if another process took the right to upload, because this process recorded nothing for an hour.
   package mutating func note(_ report: ReportID?) throws(CrashReportDatabaseError) -> Bool {
     guard
       let next = PendingDumpName(

@@ -63,7 +63,7 @@ void pm_set_entry_stacks(void *_Nullable memory, uint64_t size);
 // next such fault ends the process. Crash code must not call this function.
 void pm_set_handler_code(uint64_t start, uint64_t end);
 
-// Frees all entry stacks except the caller's; called in a forked child, where the other threads do not exist.
+// Marks all entry stacks except the caller's as unused; called in a forked child, where the other threads do not exist.
 PM_CRASH_TIME void pm_forget_entry_stacks(void);
 
 // Returns a stack pointer on the stack on which the signal arrived, for calling code outside the handler; NULL if the

@@ -2,13 +2,14 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Detects attempts that were interrupted because the converting program crashed on another thread.
+/// Detects attempts at a conversion that were interrupted because the converting program crashed on another thread.
 ///
 /// In a crash loop, each start may convert the dump of the previous run and crash during the conversion. A dump that
 /// did not cause such a crash must not go to quarantine because of the crash.
 extension PendingDirectory {
-  /// The number of bytes at the beginning of a dump that contain its exception, because the sections before the
-  /// exception are short.
+  /// The number of bytes that are read from the beginning of a dump.
+  ///
+  /// These bytes contain the dump's exception, because the sections before the exception are short.
   private static let beginning = 64 << 10
 
   /// True if the converter that made a claim left a dump, and crashed on a thread other than the one that worked on the

@@ -235,7 +235,7 @@ struct PendingDirectory: ~Copyable {
     (try directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
 
-  /// Removes a dump, then its owner's run record and FIFO, unless another file with the same report ID needs them.
+  /// Removes a dump, then its owner's FIFO and run record, unless another file with the same report ID needs them.
   func removeAll(
     of name: PendingDumpName, dump: PendingDumpName
   ) throws(CrashReportDatabaseError) {

@@ -17,7 +17,7 @@ extension Capture {
         break
       }
     }
-    // If the dump has no file, `result` already contains the reason.
+    // If the dump has no file, `result` already says why.
     if session.result.hasFile { session.result.failure = writer.failure }
     // In the state `.lost`, `run` would skip the sections after the end mark. They do not need the dump's file.
     session.progress.file = .none

@@ -177,7 +177,7 @@ extension ContextValue {
     }
   }
 
-  /// Makes this record the caller's context, and adds it to the table of open contexts.
+  /// Makes this record the caller's context and, if it has text, adds it to the table of open contexts.
   ///
   /// - Parameter mark: the offset in the text at which the call's own values begin; outer contexts precede them.
   /// - Returns: whether the record is stored, and its entry in the table.

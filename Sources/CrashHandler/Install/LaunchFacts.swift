@@ -190,7 +190,7 @@ struct LaunchFacts {
   ) {
     var names = utsname()
     unsafe uname(&names)
-    // The fields of the C struct are arrays, which Swift imports as tuples.
+    // The fields of the C struct are arrays, which Swift imports as tuples, so the bytes of a tuple are read as text.
     func text<Field>(_ field: Field) -> String {
       unsafe withUnsafeBytes(of: field) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

@@ -59,7 +59,7 @@ struct WaitingBound {
     if lastEnding == Shared.Ending.now, isLate { capture.forceEnd() }
   }
 
-  /// True if both the number of waits and the clock have reached the maximum.
+  /// True if both the number of waits and the clock have reached the maximum; without a clock, the number decides.
   ///
   /// Neither is enough alone: the clock continues while the process is stopped, and waits that a seccomp filter
   /// forbids take no time.

@@ -125,7 +125,7 @@ struct Shared: ~Copyable {
     let parking: FutexWord
     /// The number of threads that have stopped.
     let stopped: FutexWord
-    /// The number of stopped threads that the stopping thread waits for; set before that thread waits.
+    /// The number of stopped threads for which the capturing thread waits; set before the capturing thread waits.
     let target: FutexWord
     /// The value of `parking` for the last stop.
     var number: UInt32 = 0

@@ -34,7 +34,7 @@ extension SummaryLines {
 @safe
 private struct StackLines {
   private static var candidateLimit: Int { 24 }
-  /// The maximum number of frames that are examined, which takes about 50 ms in a debug build.
+  /// The maximum number of frames that are examined; to examine all of them takes about 50 ms in a debug build.
   private static var frameLimit: Int { 16384 }
   /// How many bytes are searched for candidates: more than glibc's largest frame on the way to `abort`.
   private static var searchedSize: UInt64 { 16384 }

@@ -42,7 +42,8 @@ package enum MainThreadActivity: Sendable, Equatable {
   /// Determines from the machine code whether a signal interrupted a system call, and which one.
   ///
   /// After the signal handler returns, the thread either executes the instruction of the call again, or continues after
-  /// this instruction with the result EINTR.
+  /// this instruction with the result EINTR. So the instruction of the call is either at the instruction pointer or
+  /// directly before it.
   ///
   /// Source: Linux arch/x86/kernel/signal.c, handle_signal; arch/arm64/kernel/signal.c, do_signal.
   private static func interrupted(_ thread: ThreadSnapshot, _ snapshot: ProcessSnapshot) -> Self? {

@@ -90,7 +90,7 @@ package struct OwnCode: Sendable {
     /// The file belongs to a dependency, to Swift's or the system's libraries, or to the handler; or the frame has no
     /// source file although its module has debug information.
     case other
-    /// The source file is generated, or the frame has none and neither has any other frame of its module.
+    /// The source file is generated; or the frame has no source file, and no other frame of its module has one.
     case unknown
   }
 

@@ -15,7 +15,7 @@ struct LogOrigin: Equatable {
     .map(String.init).filter { !Self.isTime($0) }
   }
 
-  /// True for origins with the same log and process ID whose other words differ at most in numbers.
+  /// True for origins with the same log and process ID if the words before this ID differ at most in numbers.
   func isSimilar(to other: LogOrigin) -> Bool {
     func masked(_ words: [String]) -> [[Character]] {
       words.map { word in

@@ -3,8 +3,10 @@
 /// A line may begin with any text, such as a time, a host name or a container's name.
 ///
 /// Lines belong to the same summary if they have the same process ID and the same text before this ID, except for
-/// times. The process ID alone is not enough, because the first process of each container has the ID 1. The reader
-/// skips all lines that belong to no summary, and limits the lines of a summary and the number of open summaries.
+/// times. The process ID alone is not enough, because the first process of each container has the ID 1. If other
+/// numbers in this text change from line to line, as with `grep -n`, a line belongs to the only open summary whose text
+/// differs only in numbers. The reader skips all lines that belong to no summary, and limits the lines of a summary and
+/// the number of open summaries.
 package struct LoggedSummaryReader {
   private static let mark = Array("postmortem[".utf8)
   /// The maximum number of lines of a summary; the handler writes fewer.

@@ -6,7 +6,7 @@ internal import Stackwalk
 // escaped.
 
 extension CrashReport {
-  /// The maximum number of groups in a short report.
+  /// The maximum number of groups of tasks in a short report.
   private static let fewGroups = 8
 
   /// A section about all tasks, in groups of tasks that wait in the same place; nil if no tasks are known.

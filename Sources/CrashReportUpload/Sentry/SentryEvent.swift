@@ -15,7 +15,9 @@ struct SentryEvent: Sendable {
   let report: CrashReport
   /// The ID of the stored report, which is also the ID in the minidump.
   let reportID: ReportID
-  /// The annotations of the report and the fields of `UploadOptions`; the event has them as tags.
+  /// The annotations, including `prod`, `ver` and `guid`, and the fields of `UploadOptions`.
+  ///
+  /// The event has them as tags, except those for which an event has separate members, such as `environment`.
   var fields: [String: String]
   /// The group of reports that the event represents; nil if it represents only `report`.
   var group: UploadGroup?

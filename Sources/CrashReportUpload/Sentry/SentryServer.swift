@@ -33,7 +33,7 @@ struct SentryServer: UploadServer {
 extension UploadVerdict {
   /// Judges the answer to an envelope.
   ///
-  /// - Parameter limits: the limits of this and earlier answers.
+  /// - Parameter limits: the rate limits of this and earlier answers.
   ///
   /// Source: develop.sentry.dev, "Rate Limiting", "Envelopes", Ingestion.
   static func judge(

@@ -19,7 +19,7 @@ package struct TaskReader<Memory: TaskMemory> {
   private static var childFlags: UInt64 { 0x1500_0000 }
   private static var childFlag: UInt64 { 0x0100_0000 }
   private static var groupChildFlag: UInt64 { 0x0400_0000 }
-  /// Bits of the status, of which the low byte is the priority.
+  /// The known bits of the status; the low byte is the priority.
   private static var knownStatus: UInt64 { 0xFFFF }
   private static var isRunning: UInt64 { 0x800 }
   private static var isEnqueued: UInt64 { 0x1000 }
@@ -47,7 +47,7 @@ package struct TaskReader<Memory: TaskMemory> {
       let flags = memory.word(at: address &+ 0x20), let status = memory.word(at: address &+ 0x60),
       let high = memory.word(at: address &+ 0x90), let base = memory.word(at: address &+ 0x98)
     else { return nil }
-    // A job of kind 0 is a task.
+    // The lowest byte of the flags is the kind of the job, which is 0 for a task.
     guard flags & 0xFFFF_FFFF & ~Self.knownFlags == 0, flags >> 32 != 0 || high & 0xFFFF_FFFF != 0,
       high & 0xFFF0_0000 == 0, flags & Self.childFlags == 0 || flags & Self.childFlag != 0
     else { return nil }

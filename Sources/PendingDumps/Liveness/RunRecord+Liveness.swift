@@ -51,9 +51,9 @@ extension RunRecord {
   private func place(
     _ host: HostIdentity, isLocalFileSystem: Bool
   ) -> LivenessEvidence.Place {
-    // An owner that could not read /proc did not know its boot ID. If only this machine writes to the file system,
-    // the owner ran on this machine. The same boot can then be assumed safely: after a reboot, no process holds the
-    // FIFO or maps the record.
+    // An owner that could not read /proc did not know its boot ID, so its record contains none. If only this machine
+    // writes to the file system, the owner ran on this machine. The same boot can then be assumed safely: after a
+    // reboot, no process holds the FIFO or maps the record.
     if bootID.isEmpty { return isLocalFileSystem && host.bootID != nil ? .sameBoot : .unknown }
     if isOfSamePlace(host) { return .here }
     return host.bootID.map { $0 == bootID ? .sameBoot : .otherBoot } ?? .unknown

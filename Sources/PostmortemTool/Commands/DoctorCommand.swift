@@ -75,7 +75,7 @@ enum DoctorCommand: Subcommand {
     return first
   }
 
-  /// Lists the processes that have a handler.
+  /// Lists the processes that have a handler; with `--database`, only those of that database.
   private static func list(_ arguments: Arguments) throws {
     let database = try arguments["--database"].map { try ReportDatabase.place($0) }
     let found = HandlerSearch.handled(in: database)

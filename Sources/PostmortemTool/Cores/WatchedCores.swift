@@ -61,7 +61,8 @@ struct WatchedCores {
       seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
     guard !known.contains(state) else { return false }
     let age = time(nil) - status.st_mtim.tv_sec
-    // If the date is in the future, the file's age is not known, so the file counts as completely written.
+    // If the date is in the future, the file's age is not known, so only the lease below shows whether another process
+    // is still writing the file.
     let isQuiet = age < 0 || age >= Self.quietTime
     guard isQuiet, RecordLease.probe(path, in: AT_FDCWD) != .refused else {
       isWaiting = true

@@ -167,8 +167,8 @@ extension Array {
     var sources = sources
     for place in indices {
       var source = sources[place]
-      // If the element that belongs here came from an earlier place, a swap has moved it, so follow `sources` to its
-      // current place.
+      // If the element that belongs here was originally at an earlier place, a swap has moved it, so `sources` is
+      // followed to its current place.
       while source < place { source = sources[source] }
       sources[place] = source
       if source != place { swapAt(place, source) }

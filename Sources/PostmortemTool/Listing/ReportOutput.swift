@@ -20,7 +20,7 @@ struct ReportOutput {
   /// Prints reports.
   ///
   /// After the reports, a line with counts follows on a terminal; in a pipe, notes about the dumps without a report
-  /// follow.
+  /// follow. With `--json` or `--quiet`, nothing follows.
   ///
   /// - Parameters:
   ///   - total: the number of reports before the filter, and the dumps without a report; nil to print nothing after the

@@ -31,7 +31,7 @@ public struct ClientInformation: Sendable, Equatable {
   public var memoryRangesOmitted: UInt64?
   public var attachmentsOmitted: UInt64?
   public var contextsOmitted: UInt64?
-  /// The number of bytes of extra memory that were left out because of the limit.
+  /// The number of bytes of extra memory that were left out because of `CaptureLimits.extraMemory`.
   public var memoryBytesOmitted: UInt64?
   /// The number of breadcrumbs that the program has written since its start, including breadcrumbs that newer ones have
   /// replaced.

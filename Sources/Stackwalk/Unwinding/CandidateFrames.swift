@@ -42,7 +42,7 @@ public struct CandidateFrames {
     public var savedPointer: UInt64?
     /// The number of frames of a recursion that the summary left out after this entry.
     public var foldedCount = 0
-    /// The number of frames in one round of the recursion that the summary left out.
+    /// The number of frames in one round of the recursion whose frames the summary left out.
     public var foldedPeriod = 0
 
     public init(

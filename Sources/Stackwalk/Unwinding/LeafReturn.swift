@@ -37,7 +37,9 @@ enum LeafReturn {
 
   /// True for branches, exceptions and those system instructions that write no general register.
   ///
-  /// MRS and SYSL write one. Source: Arm ARM, C4.1.94 (Branches, Exception Generating and System instructions).
+  /// The result is false for MRS and SYSL, which write a general register.
+  ///
+  /// Source: Arm ARM, C4.1.94 (Branches, Exception Generating and System instructions).
   private static func isBranch(_ word: UInt32) -> Bool {
     word & 0x1C00_0000 == 0x1400_0000 && word & 0xFF20_0000 != 0xD520_0000
   }

@@ -44,7 +44,7 @@ extension Capture {
     return false
   }
 
-  /// Writes the tables of an image if they have at most `limit` bytes.
+  /// Writes the unwind tables of an image if they have at most `limit` bytes.
   ///
   /// - Returns: the number of bytes written, without the ELF header.
   private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
