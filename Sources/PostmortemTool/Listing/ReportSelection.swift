@@ -4,8 +4,9 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Selects a report or a waiting dump by an ID, a process ID or a program name; without such a word, selects the
-/// newest crash.
+/// Selects a report or a waiting dump by an ID, a process ID or a program name.
+///
+/// Without such a word, the newest crash is selected. If there is no crash, another report or dump is selected.
 struct ReportSelection {
   /// A report or dump that can be selected.
   struct Candidate {
