@@ -139,7 +139,7 @@ struct ReportSelection {
     return other ?? end ?? unreadable
   }
 
-  /// All reports and dumps that can be selected.
+  /// All reports that can be selected, and the newest `maximumDumps` of the waiting dumps.
   ///
   /// - Parameter readingAll: true to also read reports that the index lacks, in a separate process; the index does
   ///   not change.
