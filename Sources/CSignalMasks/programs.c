@@ -37,7 +37,7 @@ static exec_function *next_exec, *next_search;
 
 static int search_and_spawn(pid_t *process, const char *file, const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]) {
-  // Source: glibc posix/spawn_int.h, SPAWN_XFLAGS_USE_PATH.
+  // The last argument is SPAWN_XFLAGS_USE_PATH. Source: glibc posix/spawn_int.h.
   return __spawni(process, file, actions, attributes, arguments, environment, 1);
 }
 

@@ -49,8 +49,8 @@ static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_
 }
 
 // Returns the entry stack to use; NULL if the handler has enough stack or does not run on an alternate stack, or if no
-// entry stack is free. Also NULL without a context: a handler that was installed later and calls this package's handler
-// may pass no context.
+// entry stack exists or is free. Also NULL without a context: a handler that was installed later and calls this
+// package's handler may pass no context.
 PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *context) {
   if (!pm_entries.memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);

@@ -23,7 +23,7 @@ struct ThreadLocals {
   let snapshot: ProcessSnapshot
   let symbols: SymbolSource
 
-  /// The block of a module; nil if the module has no block, or if the block's offset is not known.
+  /// The thread-local variables of a module; nil if the module has none, or if their offset is not known.
   func block(of module: ModuleSnapshot) -> Block? {
     guard let segment = segment(of: module) else { return nil }
     let isProgram = module.source == .program

@@ -157,7 +157,8 @@ extension CrashReportDatabase {
   /// uploads, and no other change of the settings undoes this change.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written; uploads then stay as they were.
-  ///   Also if the database's directory cannot be synchronized to disk; the change may then be lost in a power cut.
+  ///   The error is also thrown if the database's directory cannot be synchronized to disk; the change may then be lost
+  ///   in a power cut.
   public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
     var settings = try settings()
     settings.uploadsEnabled = enabled

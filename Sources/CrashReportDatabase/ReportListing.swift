@@ -40,7 +40,8 @@ extension CrashReportDatabase {
     let database = try open()
     var listing = ReportListing()
     var places: [ReportID: Int] = [:]
-    // The states are visited in the order in which reports move, so that no report is missed.
+    // Conversion and uploads move reports from new to pending and then to completed, so in this order, none of these
+    // moves hides a report.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()

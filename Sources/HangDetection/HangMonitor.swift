@@ -9,7 +9,7 @@ internal import IntermediateDump
 /// report. The report shows how long the part hung, and whether the hung thread waited or was busy. The first thread
 /// in the report is the hung thread, or the thread that blocks it. If neither is known, the thread that answered last
 /// comes first. If the watched part answers, the dump is removed, unless `keepsRecovered` is set. The dump is also
-/// removed if a crash is captured.
+/// removed once the dump of a crash is complete.
 ///
 /// All monitors share one thread, which checks every half second or more often. Time during which the whole process
 /// was stopped (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()` is

@@ -28,7 +28,7 @@ final class Watch: Sendable {
     /// How long the monitor has waited for an answer, in nanoseconds, without the time that does not count (see
     /// `HangClock`).
     var age: UInt64 = 0
-    /// The activity of the thread that answered last, at the first check without an answer.
+    /// The state and the CPU time of the thread that answered last, read at the first check without an answer.
     var activity: ThreadActivity?
     var dump: HangDump?
     /// True once the watch has tried to take a dump of this hang.

@@ -1,5 +1,6 @@
 // Control flow that neither Swift nor C can express: switching stacks, and continuing after a fault. The code of
-// the functions without a body here is in pm_control_<architecture>.S and pm_capture_<architecture>.S.
+// the functions without a body here is in pm_capture_<architecture>.S (pm_capture_context) or in
+// pm_control_<architecture>.S (the others).
 #ifndef PM_CONTROL_H
 #define PM_CONTROL_H
 

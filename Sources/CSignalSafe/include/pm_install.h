@@ -111,7 +111,8 @@ struct pm_image_places {
   uint64_t program_header_count;
   uint64_t program_bias;
   // The address of the program's dynamic section, its size in bytes, and the address of the dynamic linker's struct
-  // r_debug; 0 in a static executable.
+  // r_debug. All three are 0 in a program without a dynamic section, such as a static executable that is not
+  // position-independent.
   uint64_t dynamic_section;
   uint64_t dynamic_size;
   uint64_t debug_address;

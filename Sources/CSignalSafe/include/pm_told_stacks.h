@@ -23,8 +23,8 @@ enum {
 struct pm_told_stack {
   uint64_t base;
   uint64_t size;
-  // True for a stack that the handler created. Such a stack is large enough, and exists as long as the thread uses
-  // it.
+  // True for a stack that this package created. Such a stack is large enough for a signal frame and the handler, and
+  // exists as long as the thread uses it.
   _Bool is_handlers;
 };
 

@@ -12,8 +12,8 @@ struct EndEvidence: Sendable {
     case none
     /// The process has the same ID and start time, but runs another program.
     case replaced(by: String?)
-    /// The process has ended, and its wait status is known: either this program waited for the process, or the process
-    /// is a zombie whose status the kernel shows.
+    /// The process has ended, and its wait status is known: either the converter's own process waited for it, as
+    /// `postmortem run` does, or it is a zombie whose status the kernel shows.
     case ended(waitStatus: Int32)
   }
 

@@ -17,12 +17,14 @@ package struct HangDump: Sendable {
     package var name: String
     package var target: HangTarget
     package var threadEvidence: HangThreadEvidence
-    /// The ID of the hung thread; nil if it is not known.
+    /// The ID of the thread that answered last; nil if there is none, or if it has ended.
+    ///
+    /// `threadEvidence` shows whether this thread is known to be the hung thread.
     package var threadID: Int32?
     /// The time in nanoseconds after which the watched part of the program counts as hung.
     package var threshold: UInt64
     package var time: UInt64
-    /// The CPU time of the hung thread in nanoseconds; nil if the thread is not known.
+    /// The CPU time, in nanoseconds, that the thread `threadID` has used during the hang; nil if it is not known.
     package var processorTime: UInt64?
 
     package init(

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Adds the dump of a hang to the list of hang dumps that a crash removes.
 ///
-/// Not crash code. Crash code only removes dumps from the list.
+/// Not crash code. Crash code never adds a dump to the list.
 extension HangDumps {
   /// Reserves an entry; returns -1 if none is free.
   func take() -> Int {

@@ -20,7 +20,8 @@ func pm_handle_watchdog(
     let information = unsafe SignalInformation(information)
   else { return }
   let tick = unsafe DeliveredSignal(signal, information.address, context)
-  // The capturing thread may be taking a dump without a crash. Such a dump has the same time limit.
+  // The capturing thread may be taking a dump without a crash. The timer limits the time of such a dump too, so the
+  // tick is then for that dump.
   let subject = capture.liveDump(takenBy: thread) ?? capture
   guard information.timer >= 0 else {
     // The timer did not send this signal. The signal is blocked until the next section, because another process could

@@ -49,7 +49,7 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The findings; empty if nothing prevents a capture.
+  /// The findings; empty if the check found nothing that prevents or limits a capture.
   public let findings: [Finding]
 
   /// The findings, one per line; if there are none, the sentence that the handler is in place.

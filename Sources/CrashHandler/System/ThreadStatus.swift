@@ -33,7 +33,7 @@ struct ThreadStatus {
     return true
   }
 
-  /// Reads the `stat` line of a thread into scratch memory; nil if the file cannot be read.
+  /// Reads the `stat` line of a thread into scratch memory; nil if the file cannot be read or has another format.
   @_noLocks
   func line(of threadID: Int32) -> ThreadLine? {
     let count = readFile("/stat", of: threadID)

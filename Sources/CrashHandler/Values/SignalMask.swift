@@ -32,7 +32,7 @@ enum SignalMask {
     return unsafe pm_sigprocmask(SIG_BLOCK, &mask, &previous) == 0 ? previous : nil
   }
 
-  /// Removes signals from the mask; false if the kernel refuses.
+  /// Removes signals from the calling thread's mask; false if the kernel refuses.
   ///
   /// When the kernel calls the handler, it adds the handler's mask to the thread's mask. In addition, libdispatch's
   /// workers block every real-time signal. So a thread that runs the handler unblocks the signals that must reach it.

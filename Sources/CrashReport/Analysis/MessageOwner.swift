@@ -24,7 +24,7 @@ struct MessageOwner {
 
   // MARK: - Swift
 
-  /// The message of the Swift runtime that the crashing thread wrote, and its certainty.
+  /// The message of the Swift runtime that the crashing thread wrote, and how certain it is that this thread wrote it.
   ///
   /// The result is nil if there is no message, if another thread wrote it, or if the crashing thread wrote it earlier.
   /// If there are several messages, the result is also nil if the frames, the registers and the stack do not show which
@@ -121,7 +121,7 @@ struct MessageOwner {
 
   // MARK: - The C library
 
-  /// The message of the C library and its certainty.
+  /// The message of the C library that the crashing thread wrote, and how certain it is that this thread wrote it.
   ///
   /// The result is nil if there is no message, if another thread wrote it, or if the crashing thread wrote it earlier.
   var libraryMessage: (text: String, certainty: Finding.Certainty)? {

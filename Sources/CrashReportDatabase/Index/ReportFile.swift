@@ -13,7 +13,8 @@ package struct ReportFile: Sendable {
 extension CrashReportDatabase {
   /// Visits the pending and completed reports in no particular order, with one of them in memory at a time.
   ///
-  /// A report that changes its state during the walk may be visited twice.
+  /// A report that changes its state during the walk may be visited twice, or not at all if `requestUpload` makes it
+  /// pending again.
   ///
   /// - Parameters:
   ///   - passedOver: receives the error of each minidump that cannot be read.
@@ -22,7 +23,7 @@ extension CrashReportDatabase {
     passedOver: (CrashReportDatabaseError) -> Void = { _ in }, _ visit: (ReportFile) -> Bool
   ) throws(CrashReportDatabaseError) {
     let database = try open()
-    // The states are visited in the order in which reports move, so that no report is missed.
+    // Uploads move reports from pending to completed, so in this order, no report is missed because of an upload.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       var goesOn = true

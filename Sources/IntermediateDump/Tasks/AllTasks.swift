@@ -80,7 +80,7 @@ extension AllTasks {
             TaskRecord(words: records[$0..<$0 + 4])
           }))
     }
-    // Earlier versions did not write the units of work.
+    // The units of work may be missing, because earlier versions did not write them.
     guard UInt64(groups.count) == head[4] else { return }
     for index in groups.indices {
       guard let count = next(1)?.first, count <= UInt64(rest.count / 2),

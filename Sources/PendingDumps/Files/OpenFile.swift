@@ -196,9 +196,10 @@ package struct FileStatus: Sendable, Equatable {
     size == other.size && modificationTime == other.modificationTime
   }
 
-  /// True for a file on a file system that has its own block device.
+  /// True if the file's device number is that of a block device.
   ///
-  /// Such a file system is local. Unlike overlayfs, it does not show the files of another file system.
+  /// The file system is then local. Unlike overlayfs, it does not show the files of another file system. The result is
+  /// false for Btrfs too, whose device numbers have the major number 0 although it is on a block device.
   ///
   /// Source: Linux include/uapi/linux/major.h, UNNAMED_MAJOR.
   package var isOnBlockDevice: Bool { device >> 8 & 0xFFF | device >> 32 & ~0xFFF != 0 }

@@ -64,7 +64,7 @@ package struct RunEvidence: Sendable {
   /// The paths of locked files are left out, because only heartbeats contain them.
   ///
   /// - Parameters:
-  ///   - isLaunch: true if the cgroup's files have just been opened.
+  ///   - isLaunch: true if the cgroup's files have just been opened, so that the limit that was read then is current.
   ///   - statistics: the statistics of the calling process.
   package static func current(
     _ cgroup: MemoryCgroupFiles, isLaunch: Bool = false,

@@ -26,7 +26,8 @@ struct Arguments {
     }
   }
 
-  /// Sorts the words of a hidden subcommand that only programs call.
+  /// Sorts the words after the name of a hidden subcommand, which only programs call, into operands, flags and
+  /// options.
   ///
   /// `flags` and `options` contain the names of the flags and options that the subcommand accepts.
   init(

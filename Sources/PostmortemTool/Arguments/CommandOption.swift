@@ -22,7 +22,7 @@ struct CommandOption: Sendable {
   /// A description in one or more sentences, without a final period.
   let text: String
 
-  /// - Parameter names: the names, separated by commas.
+  /// - Parameter names: the names, separated by a comma and a space.
   init(
     _ names: String, value: String? = nil, completing completion: Completion = .nothing,
     _ text: String

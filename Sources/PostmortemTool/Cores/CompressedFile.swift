@@ -40,7 +40,7 @@ enum Compression: String, CaseIterable {
   ///   - descriptor: the file, positioned at its start.
   ///   - path: the path that errors show.
   ///   - directory: the directory for the temporary file, as for `SpoolFile`.
-  /// - Returns: the contents, and a sentence if the program could not read all of the file.
+  /// - Returns: the contents, and a sentence if the decompression program could not read all of the file.
   func contents(
     of descriptor: Int32, named path: String, in directory: String?
   ) throws(ToolError) -> (bytes: DumpBytes, failure: String?) {

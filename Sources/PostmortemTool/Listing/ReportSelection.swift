@@ -4,8 +4,9 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Selects a report or a waiting dump by an ID, a process ID or a program name; without such a word, selects the
-/// newest crash.
+/// Selects a report or a waiting dump by an ID, a process ID or a program name.
+///
+/// Without such a word, the newest crash is selected. If there is no crash, another report or dump is selected.
 struct ReportSelection {
   /// A report or dump that can be selected.
   struct Candidate {
@@ -138,7 +139,7 @@ struct ReportSelection {
     return other ?? end ?? unreadable
   }
 
-  /// All reports and dumps that can be selected.
+  /// All reports that can be selected, and the newest `maximumDumps` of the waiting dumps.
   ///
   /// - Parameter readingAll: true to also read reports that the index lacks, in a separate process; the index does
   ///   not change.

@@ -133,8 +133,8 @@ struct LogLines {
 
   // MARK: - JSON
 
-  /// The line without the quotation marks around a summary's mark and its text; nil if the second quotation mark is
-  /// missing, or if the quoted text is not a JSON string.
+  /// The line without the quotation marks around a text that begins with `postmortem[`; nil if the second quotation
+  /// mark is missing, or if the quoted text is not a JSON string.
   ///
   /// Log formats put such quotation marks around a member of multi-line JSON, and around a value of logfmt.
   private mutating func unquoted(_ bytes: [UInt8]) -> [UInt8]? {

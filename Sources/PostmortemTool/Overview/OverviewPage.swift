@@ -196,7 +196,7 @@ struct OverviewPage {
           html.element("li") { html in
             html.element("div", ["class": "count"]) { html in
               html.element("span", text: Quantity.grouped(group.count))
-              // If no group has more than one report, all bars would have the same length.
+              // If no group has more than one report, all bars would have the same length, so none is drawn.
               if top > 1 { OverviewChart.addShare(group.count, of: top, to: &html) }
             }
             html.element("div", ["class": "name"]) { html in addName(&html, key, group) }

@@ -20,7 +20,7 @@ package struct ContextRecord: Sendable, Equatable {
   package static let size = 256
   private static let textOffset = 24
 
-  /// The number that identifies the unit of work.
+  /// The number of the unit of work to which the record belongs.
   package let work: UInt64
   /// The number of values for which there was no room.
   package let omittedCount: UInt64

@@ -9,7 +9,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var signal: Int32?
   /// The signal's `si_code`; nil if it was not recorded.
   public var code: Int32?
-  /// The address in `si_addr` if the kernel sets it for this signal; nil for a signal that was sent.
+  /// The address in `si_addr`; nil if the kernel does not set it, for example for a signal that was sent.
   ///
   /// In a minidump from another operating system, `address` is the address to which the exception refers.
   public var address: Address?

@@ -190,7 +190,7 @@ public struct CandidateFrames {
     return next
   }
 
-  /// The frame pointer that is saved at an offset; nil if the summary does not contain this frame pointer.
+  /// The frame pointer that is saved at an offset in the stack; nil if the summary does not contain this frame pointer.
   private func word(at place: UInt64) -> UInt64? {
     if let led = entries.first(where: { $0.savedPointer == place }) { return Self.record(led) }
     guard let index = entries.firstIndex(where: { Self.record($0) == place }),

@@ -23,7 +23,7 @@ struct EHFrameHeader {
   /// Makes an empty table, for an image without `.eh_frame_hdr`.
   init() {}
 
-  /// Reads the header and its table.
+  /// Reads the header `.eh_frame_hdr` and its table.
   ///
   /// - Parameters:
   ///   - address: the link-time address of the header.

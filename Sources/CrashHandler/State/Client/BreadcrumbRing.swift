@@ -2,10 +2,10 @@ internal import CSignalSafe
 
 /// The last breadcrumbs that the program, or one unit of work, has left.
 ///
-/// Each breadcrumb gets the next number. The number of slots is a power of two, so the low bits of the breadcrumb's
-/// number are the index of its slot. The first word of a slot contains the number of the slot's breadcrumb. The word is
-/// odd while the slot is being written, and even afterward, so that readers recognize an incomplete slot. If a slower
-/// thread is still writing the slot's previous breadcrumb, the new breadcrumb is dropped.
+/// Breadcrumbs are numbered in the order in which they are left. The number of slots is a power of two, so the low bits
+/// of the breadcrumb's number are the index of its slot. The first word of a slot contains the number of the slot's
+/// breadcrumb. The word is odd while the slot is being written, and even afterward, so that readers recognize an
+/// incomplete slot. If a slower thread is still writing the slot's previous breadcrumb, the new breadcrumb is dropped.
 ///
 /// The program's ring is in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. See
 /// Docs/Decisions/17-what-the-program-tells.md.

@@ -79,7 +79,7 @@ struct ValueCell {
       // version is compared, because a buffer is not reused before another buffer holds the value.
       let after = self.state
       guard after.version == state.version, exchange(after, after) else { continue }
-      // These sizes are impossible, so the program has overwritten the cell.
+      // Larger sizes are impossible, unless the program has overwritten the cell.
       guard count <= capacity && keyCount <= count else { break }
       return CellReading(
         count: count, keyCount: keyCount,

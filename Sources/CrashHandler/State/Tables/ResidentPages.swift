@@ -117,7 +117,7 @@ struct ResidentPages {
     var (page, bits) = (0, UInt64(0))
     while page < ResidentPages.window {
       // If the kernel refuses the read, all pages count as present. Addresses beyond the end of the page map never
-      // belong to a program.
+      // belong to a program, so they count as absent.
       let isHere =
         result < 0
         || page &* 8 < result && entries.word(page &* 8) & ResidentPages.presentOrSwapped != 0
