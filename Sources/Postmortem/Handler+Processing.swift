@@ -20,7 +20,7 @@ extension Handler {
   ///     these limits, including reports of other programs and reports that were not uploaded.
   /// - Returns: a result for each dump, which can be printed as one line. If a dump cannot be converted, the call does
   ///   not throw, and the next call tries to convert the dump again. The third failure moves the dump to the quarantine
-  ///   directory.
+  ///   directory; failures that the machine caused, such as a full disk, do not count.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
   ///
   /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.

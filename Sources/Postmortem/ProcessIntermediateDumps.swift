@@ -14,7 +14,7 @@ internal import CrashHandler
 ///   - userStreams: objects that add their own minidump streams to every report.
 /// - Returns: a result for each dump, which can be printed as one line. If a dump cannot be converted, the call does
 ///   not throw, and the next call tries to convert the dump again. The third failure moves the dump to the quarantine
-///   directory.
+///   directory; failures that the machine caused, such as a full disk, do not count.
 /// - Throws: `CrashConverterError` if no dump can be processed at all, or if `startHandler` has not succeeded.
 ///
 /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.

@@ -292,7 +292,7 @@ PM_INLINE _Bool pm_is_readable(uint64_t address) {
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
 // Stores the pending signals in `set`. The handler uses this function and the next one, which can remove a pending
-// signal, to keep the SIGPIPE of a write to a closed pipe from ending the process.
+// signal, to keep the SIGPIPE or SIGXFSZ of a write from ending the process.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }

@@ -43,7 +43,8 @@ struct EndEvidence: Sendable {
 
   /// How the run ended.
   ///
-  /// The verdict is nil if the process ended itself or on request, or if the evidence does not rule this out.
+  /// The verdict is nil if the process ended itself, on request or by SIGPIPE, or if the evidence does not rule this
+  /// out.
   var verdict: RunEnd? {
     // Without the boot ID in the run's record, it is unknown whether the machine's counters cover the time of the
     // run.

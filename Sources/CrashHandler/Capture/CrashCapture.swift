@@ -62,9 +62,9 @@ extension Capture {
   }
 }
 
-/// Creates the lines of the summary in one section, and writes them in another section.
+/// Runs two sections: the first creates the lines of the summary, and the second writes them.
 ///
-/// If a fault interrupts the creation, the lines that were created before the fault are still written.
+/// If a fault interrupts the first section, the lines that were created before the fault are still written.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_summary_lines) @_noLocks

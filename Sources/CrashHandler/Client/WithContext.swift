@@ -156,7 +156,7 @@ extension ContextValue {
   ///   - outer: the contexts around the new one; nil if there are none.
   ///   - mark: the offset, in the text of `outer`, at which the contexts of this `withContext` call begin; `.max` if
   ///     `outer` has none.
-  /// - Returns: the offset, in this record's text, at which the contexts of this call begin.
+  /// - Returns: the offset, in this record's text, at which the contexts of this `withContext` call begin.
   fileprivate func begin(
     inside outer: ContextValue?, work: UInt64, adding name: StaticString, _ value: String,
     mark: Int = .max

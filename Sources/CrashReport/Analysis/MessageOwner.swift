@@ -128,7 +128,7 @@ struct MessageOwner {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// Parts of messages, each with a text: only functions whose names contain this text write such a message.
+  /// Parts of messages, each with a part of a name: only functions whose names contain this part write such a message.
   ///
   /// All of these functions except `__malloc_assert` are exported, so their names are known even in a libc without
   /// debug symbols.

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the wait for a Swift `Mutex` that the kernel refused.
+/// Finds the crashed thread's wait for a Swift `Mutex` if the kernel refused this wait.
 ///
 /// The kernel refused the wait with EDEADLK, because the wait would have completed a cycle of waits. The runtime then
 /// ended the process.

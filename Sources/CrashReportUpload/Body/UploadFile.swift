@@ -15,7 +15,7 @@ final class UploadFile: Sendable {
   /// Passes the file's bytes to `write` in order.
   ///
   /// - Parameter write: receives a piece of at most 256 KiB.
-  /// - Throws: errors of `write`, and an error if the file became shorter.
+  /// - Throws: errors of `write`, and an error if the file cannot be read or became shorter.
   func copy(
     to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void
   ) throws(CrashReportDatabaseError) {

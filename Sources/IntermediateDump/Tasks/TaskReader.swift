@@ -121,8 +121,8 @@ package struct TaskReader<Memory: TaskMemory> {
       var context = memory.word(at: address &+ 0x40)
     else { return false }
     if isBehind(slab) { return true }
-    // A slab that the runtime allocated later is elsewhere. In this case, the callers' contexts lead to the context of
-    // the first function.
+    // If the runtime allocated the first slab later than the task object, the slab is elsewhere in memory. In this case,
+    // the callers' contexts lead to the context of the first function.
     for _ in 0..<Self.contextLimit {
       if isBehind(context) { return true }
       guard context & 7 == 0, let parent = memory.word(at: context), parent != 0 else { break }

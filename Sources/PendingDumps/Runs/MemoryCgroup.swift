@@ -51,7 +51,7 @@ package struct MemoryCgroupFiles {
   package let isUnified: Bool
   /// The descriptors of two files, which contain the number of bytes in use and the limit on this number.
   ///
-  /// The descriptor is -1 if the file is missing.
+  /// A descriptor is -1 if its file is missing.
   package let used: Int32
   package let limit: Int32
   /// The limit when the files were opened; nil if there was none, or if it could not be read.

@@ -12,7 +12,7 @@ struct SpoolFile {
   private static let blockSize = 1 << 16
   /// The maximum size of the file in bytes.
   ///
-  /// The limit of 8 TiB stops endless input, such as /dev/zero. The holes of a core file count too.
+  /// The limit of 8 TiB stops endless input, such as /dev/zero. The holes of a core file count toward this limit too.
   private static let maximumSize = 1 << 43
   /// The number of bytes that are kept free on the file system.
   private static let reserve: UInt64 = 256 << 20

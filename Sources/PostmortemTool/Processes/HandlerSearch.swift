@@ -4,7 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import PendingDumps
 
-/// Finds processes of this machine by their crash handler or by their name.
+/// Finds the processes in `/proc` by their crash handler or by their name.
 enum HandlerSearch {
   /// A process with a crash handler, as `doctor` lists it.
   struct Found: Codable {

@@ -20,7 +20,7 @@ package struct Field<Root>: Sendable {
   /// Reads the value if the map has the key; otherwise keeps the old value and returns false.
   package let read: @Sendable (IntermediateDumpMap, inout Root) -> Bool
   package let write: @Sendable (Root, inout IntermediateDumpWriter) -> Void
-  /// For each key whose value a report shows unchanged, a closure that returns this value.
+  /// Closures by key; each returns the key's value if reports show the value unchanged, and nil otherwise.
   package private(set) var shown: [IntermediateDumpKey: @Sendable (Root) -> ShownValue?] = [:]
 
   /// Binds a key to closures that read and write the value.

@@ -23,7 +23,9 @@ extension ProcessSnapshot {
   /// The maximum number of words of the crashing thread's stack that are searched for the box of an error.
   private static var wordLimit: Int { 8192 }
 
-  /// The throw of the error that ended the process; nil if there is none.
+  /// The throw of the uncaught error, provided that such an error ended the process; nil if no recorded throw fits.
+  ///
+  /// The caller must check whether an uncaught error ended the process.
   ///
   /// An error counts as the one that ended the process if the address of its box is in a register or on the stack of
   /// the crashing thread. Another thread may have thrown this error. If there are several such errors, the one that was

@@ -78,9 +78,9 @@ struct ReturnAddressMethod: UnwindMethod {
   /// link register can show whether this is so, and the number of bytes is assumed to be 0.
   ///
   /// After a call that the function made, the link register contains an address in the function itself. If the link
-  /// register contains an address in another module, this address therefore belongs to the caller. If a small wrapper
-  /// function made the system call that the thread is in, an address far away from the wrapper belongs to the caller
-  /// too.
+  /// register contains an address in another module, this address therefore belongs to the caller. An address in the
+  /// same module belongs to the caller if the thread is in a system call and the address is far away. This is so because
+  /// the function is then a small wrapper around the system call.
   private func leafSize(
     of state: UnwindState, at address: Address, _ link: UInt64, _ process: UnwindProcess
   ) -> UInt64? {

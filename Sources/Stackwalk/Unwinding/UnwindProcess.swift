@@ -106,7 +106,7 @@ final class UnwindProcess {
     }
   }
 
-  /// Finds the unwind rules at an address in the module's file, otherwise in the dump's memory.
+  /// Finds the unwind rules for an address: in the module's file, otherwise in the dump's memory.
   func cfiRow(at address: Address) -> CFIRow? {
     cfiRows.value(at: address) { uncachedCFIRow(at: address) }
   }

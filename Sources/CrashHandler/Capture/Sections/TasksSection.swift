@@ -99,8 +99,9 @@ private struct TaskWriter {
   ///
   /// If there are more than `limit` slabs, only the last ones are written, which contain the innermost frames.
   ///
-  /// A task object holds a pointer to the last allocation at 0x70, and a pointer to the first slab at 0x78. A slab
-  /// begins with its metadata, a pointer to the next slab, its capacity, and how much of the capacity is used.
+  /// A task object holds two pointers: one to the last allocation (offset 0x70), and one to the first slab (offset
+  /// 0x78). A slab begins with its metadata, a pointer to the next slab, its capacity, and how much of the capacity is
+  /// used.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h.
   ///
