@@ -20,8 +20,8 @@ struct KeptObjects {
 
   /// The number of bytes at the top of the stack that are searched for pointers to objects.
   private static let stackSize: UInt64 = 4096
-  /// The bits of a reference count that is kept: at most 64 strong and 63 unowned references, and the mark that the
-  /// object is being deinitialized.
+  /// The bits of a reference count that is kept: at most 64 strong and 63 unowned references, the mark that the object
+  /// is being deinitialized, and bit 0, which is set in every native Swift object.
   ///
   /// Larger counts are left out, because memory that only looks like an object may have a secret in this place.
   private static let smallCounts: UInt64 = 0x7F_0000_007F
