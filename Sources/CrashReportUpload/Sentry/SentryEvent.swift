@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 
 /// A report as an event of Sentry's protocol.
 ///
-/// The event is made from the same `CrashReport` as the text, the HTML page and the JSON of a report.
+/// The event is made from a `CrashReport`, as are the text, the HTML page and the JSON of a report.
 ///
 /// Source: develop.sentry.dev, "Event Payloads".
 struct SentryEvent: Sendable {

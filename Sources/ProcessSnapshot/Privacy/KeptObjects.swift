@@ -77,8 +77,8 @@ struct KeptObjects {
   private mutating func addClass(_ place: Address) {
     metadata.append(AddressRange(start: place, byteCount: 48))
     // Pointers to the metadata point to `place`, which is not the first byte of the metadata. So `end` is the size of
-    // the metadata without the bytes before `place`. If the handler has replaced the sizes, or if `end` would be
-    // larger, the words up to byte 256 are examined.
+    // the metadata without the bytes before `place`. The words up to byte 256 are examined if the handler has replaced
+    // the sizes, or if `end` would be above 256.
     let sizes = memory.word(at: place &+ 32) ?? 0
     let end =
       sizes == WordFilter.replacement ? 256 : min((sizes & 0xFFFF_FFFF) &- (sizes >> 32), 256)
