@@ -71,7 +71,7 @@ struct SentryEvent: Sendable {
     TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
   }
 
-  /// The release, such as "shop@1.2"; nil if there is no version.
+  /// The release, such as "shop@1.2"; nil if there is no version, or if the result is empty or reserved.
   ///
   /// If the report names no product, the program's name is used.
   private var release: String? {
