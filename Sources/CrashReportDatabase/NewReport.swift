@@ -109,7 +109,8 @@ package struct NewReport: ~Copyable, Sendable {
       try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // If a power cut leaves the name in `new/`, the name is removed after three days.
+    // The directory `new/` is not synchronized. If a power cut undoes the removal of the file's name from `new/`, a
+    // prune removes that name after three days.
     try target.synchronize()
   }
 }

@@ -6,7 +6,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public enum State: String, Sendable, CaseIterable {
     /// The report is being written, or was left by a writer that ended; a report in this state is never read.
     case new
-    /// The report is complete, and not yet uploaded or skipped.
+    /// The report is completely written, and not yet uploaded or excluded from uploads.
     case pending
     /// The report was uploaded, or was excluded from uploads.
     case completed

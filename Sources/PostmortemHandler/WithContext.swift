@@ -7,7 +7,7 @@ public import CrashHandler
 ///
 /// - Parameters:
 ///   - name: the name of the value, at most 64 bytes.
-///   - value: the text of the value, in UTF-8.
+///   - value: the text of the value, which is stored as UTF-8.
 ///   - operation: runs once, in the caller's isolation.
 /// - Returns: the operation's result.
 /// - Throws: the operation's error.

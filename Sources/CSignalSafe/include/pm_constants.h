@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // Without these pragmas, the compiler would warn about redefined macros in files that include the system's headers
-// before this header. System headers that are included later may redefine the macros.
+// before this header. System headers that are included later may redefine the macros without a warning.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wmacro-redefined"
 #pragma clang diagnostic ignored "-Wreserved-macro-identifier"

@@ -73,7 +73,8 @@ struct ClientFacts {
     Self.places(in: snapshot.modules, symbols) { snapshot.memory.word(at: $0) }
   }
 
-  /// The addresses of the variables by name; nil if no module has them, or if this reader does not know their layout.
+  /// The addresses of the handler's variables by name; nil if no module has them, or if their layout cannot be read or
+  /// is not known to this reader.
   ///
   /// Libraries outside `/usr` and `/lib` are searched too, because the handler may be linked into one of them.
   ///

@@ -15,7 +15,7 @@ public struct CrashedProcess: Sendable {
   /// The address of the fault; nil for a dump that was taken without a crash, if a signal of this kind has no address,
   /// or if a truncated dump lacks it.
   public var address: UInt64? { snapshot.exception?.address?.value }
-  /// The program's annotations, by name.
+  /// The annotations that the report uses, from the program and from the converter, by name.
   public var annotations: [String: String] { snapshot.annotations }
 
   /// Returns `count` bytes of the process's captured memory, for example of a stack or of extra memory.

@@ -31,7 +31,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // The data in these sections rarely explains a crash: memory that the program registered, bytes that show the types
   // of objects, resource counts, the dynamic linker's list.
   case writeExtraMemory, writeObjects, writeResources, writeLinkMap
-  // This section is the last one before `writeCapture`, because it makes a system call for each open descriptor.
+  // This section is the last one before `writeCapture`, because it makes a system call for each of up to 256 open
+  // descriptors.
   case writeSurroundings
   // This section has a separate time limit, and lists the sections that failed or were left out.
   case writeCapture

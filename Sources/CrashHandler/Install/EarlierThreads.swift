@@ -30,7 +30,7 @@ struct EarlierThreads {
   /// Offers a stack to each thread that can be sent a signal; returns when each of these threads has answered or
   /// ended, or has not answered in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal, the handler that sets the stack is installed neither for a stop signal nor for SIGPROF.
+    // Without a stop signal, no signal has the handler that sets the stack, not even SIGPROF.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()

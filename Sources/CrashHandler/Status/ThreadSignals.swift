@@ -25,7 +25,7 @@ package struct ThreadSignals: Sendable, Equatable {
   /// True for the first thread of a process if that thread has ended while other threads still run.
   let hasEnded: Bool
 
-  /// Reads a process's own status file.
+  /// Reads the status file of a process, which shows the signals of the process's first thread.
   ///
   /// - Parameter process: a process ID, or "self".
   package init?(process: String) {

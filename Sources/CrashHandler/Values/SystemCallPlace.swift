@@ -9,8 +9,8 @@ struct SystemCallPlace {
   @_noLocks
   init(_ text: TextScanner) {
     var scanner = text
-    // The text is "-1 sp pc" for a thread that is blocked outside a system call. Otherwise the text consists of the
-    // call's number, six arguments, sp and pc.
+    // The text is "-1 sp pc" for a thread that is blocked outside a system call. For a thread in a system call, the
+    // text consists of the call's number, six arguments, sp and pc. For a running thread, the text is "running".
     scanner.skipWords(scanner.matches("-1") ? 1 : 7)
     stackPointer = scanner.hexadecimal()
     scanner.skipBlanks()

@@ -64,8 +64,8 @@ package enum SwiftFailure: String, Sendable {
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "
 
-  /// The description of the failed check; nil unless the name of the innermost frame's function begins with
-  /// `trapPrefix`.
+  /// The description of the failed check; nil unless the innermost frame is an inlined call of a function whose name
+  /// begins with `trapPrefix`.
   static func trapMessage(of frames: [StackFrame]) -> String? {
     guard let frame = frames.first, frame.isInlined, let function = frame.function,
       function.hasPrefix(trapPrefix)

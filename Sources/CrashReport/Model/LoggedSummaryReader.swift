@@ -51,7 +51,7 @@ package struct LoggedSummaryReader {
     guard let (front, processID, words) = Self.content(of: line) else { return }
     let origin = LogOrigin(processID: processID, source: source, front: front)
     let (word, rest) = Self.split(words)
-    // In version 1, a summary began with `last-words`.
+    // In version 1 of the format, a summary began with `last-words`.
     if word == "crash-summary" || word == "last-words" {
       // The new summary ends the open summary of the same origin, which is incomplete.
       let hasInterrupted = close(origin)

@@ -42,8 +42,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// True for control characters (C0, DEL and C1), line and paragraph separators, and marks that change the text
-  /// direction.
+  /// True for control characters (C0, DEL and C1), line and paragraph separators, marks that change the text direction,
+  /// and the byte order mark.
   ///
   /// None of these characters is above U+FFFF, so a JSON escape with four digits is enough.
   fileprivate var steersTerminal: Bool {

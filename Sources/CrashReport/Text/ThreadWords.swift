@@ -10,7 +10,8 @@ extension CrashReport {
   /// A title for a thread, for example "Thread 12 "worker" crashed" or "Thread 13 [Dispatch worker, default] (in
   /// futex)".
   ///
-  /// - Parameter isFull: true to include how the thread was captured, and its state.
+  /// - Parameter isFull: true to include every known fact about how the thread was captured, its state and its
+  ///   scheduling; false to leave out what is usual or follows from the rest of the title.
   func title(of thread: Thread, isFull: Bool = false) -> String {
     let name = thread.name.map { name in
       DispatchThread.words(for: name).map { " [\($0)]" } ?? " \"\(name)\""

@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 
 /// A report as an event of Sentry's protocol.
 ///
-/// The event is made from the same `CrashReport` as the text, the HTML page and the JSON of a report.
+/// The event is made from a `CrashReport`, as are the text, the HTML page and the JSON of a report.
 ///
 /// Source: develop.sentry.dev, "Event Payloads".
 struct SentryEvent: Sendable {
@@ -73,7 +73,7 @@ struct SentryEvent: Sendable {
     TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
   }
 
-  /// The release, such as "shop@1.2"; nil if there is no version.
+  /// The release, such as "shop@1.2"; nil if there is no version, or if the result is empty or reserved.
   ///
   /// If the report names no product, the program's name is used.
   private var release: String? {

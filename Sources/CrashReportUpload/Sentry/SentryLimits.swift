@@ -42,7 +42,8 @@ enum SentryLimits {
     return String(result)
   }
 
-  /// The name of a release or an environment without forbidden characters; nil if it is empty or reserved.
+  /// The name of a release or an environment, cut to the limit and without forbidden characters; nil if it is empty or
+  /// reserved.
   ///
   /// Source: develop.sentry.dev, "Releases"; Relay `relay-event-schema`, validation of releases.
   static func word(_ text: String, _ limit: Int) -> String? {

@@ -1,6 +1,7 @@
 /// Where a thread's registers come from, most reliable source first; the values of the key `captureMethod`.
 public enum CaptureMethod: UInt8, DumpCode {
-  /// The thread received the crash signal; its registers come from the signal's context.
+  /// The thread received the crash signal, and its registers come from the signal's context; or the thread itself took
+  /// a dump without a crash.
   case crashed = 1
   /// A signal from the handler stopped the thread, and the registers were read while it was stopped.
   case stopped = 2

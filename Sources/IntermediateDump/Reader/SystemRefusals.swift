@@ -23,7 +23,7 @@ package enum SystemRefusals {
     }
   }
 
-  /// The number of refusals so far.
+  /// The number of reads that the system has refused so far.
   package static var now: Point { Point(count: state.load(ordering: .relaxed) >> 32) }
 
   /// True for an error that is usually temporary.

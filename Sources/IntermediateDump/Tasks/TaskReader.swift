@@ -147,8 +147,8 @@ package struct TaskReader<Memory: TaskMemory> {
 
   /// What a task does or waits for; nil if the task's fields are inconsistent.
   ///
-  /// A record of what a task waits for has these offsets: kind of record 0x00, subject 0x10, kind of subject 0x20,
-  /// the waiting task 0x28.
+  /// A record of what a task waits for has these fields: the kind of record at offset 0x00, the subject at 0x10, the
+  /// kind of subject at 0x20, and the waiting task at 0x28.
   private func wait(of address: UInt64, _ status: UInt64) -> Wait? {
     guard let record = memory.word(at: address &+ 0xA0) else { return nil }
     if status & Self.isRunning != 0 {

@@ -34,6 +34,8 @@ package struct OpenFile: ~Copyable, Sendable {
   }
 
   /// Waits until the file's bytes, or the directory's entries, are stored on disk.
+  ///
+  /// The call does nothing if the file system is read-only, or does not synchronize this kind of file.
   package func synchronize() throws(CrashReportDatabaseError) {
     while fsync(descriptor) != 0 {
       // EINVAL means that the file system does not synchronize this kind of file.

@@ -3,9 +3,10 @@ internal import Glibc
 
 /// Asks the kernel whether any process has a run record open, or mapped, for writing.
 ///
-/// A mapping of the record counts even after its descriptor was closed. `probe` requests a read lease, which the
-/// kernel refuses while any process can write to the file. A lease that the kernel grants is released immediately.
-/// The request cannot disturb a running owner, because the kernel grants no lease while the owner maps its record.
+/// A mapping of the record counts even after its descriptor was closed. `probe` requests a read lease, which the kernel
+/// refuses while any process has the file open, or mapped, for writing. A lease that the kernel grants is released
+/// immediately. The request cannot disturb a running owner, because the kernel grants no lease while the owner maps its
+/// record.
 ///
 /// Signal handlers must not use this type. Source: fcntl(2), F_SETLEASE.
 package enum RecordLease: Sendable, Equatable {

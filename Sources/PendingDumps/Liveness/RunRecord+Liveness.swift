@@ -1,5 +1,6 @@
 extension RunRecord {
-  /// True if the record is from this boot and PID namespace, so that its process ID is valid here.
+  /// True if the record is from this boot and PID namespace, and `/proc` shows this namespace, so that the record's
+  /// process ID is valid here.
   package func isOfSamePlace(_ host: HostIdentity) -> Bool {
     host.isProcOurs && bootID == host.bootID && processNamespace != nil
       && processNamespace == host.processNamespace

@@ -244,7 +244,7 @@ private struct RequestedProcess: ~Copyable {
   /// A thread that does not wait for the signal: the first one that is known to have room for the signal's frame or, if
   /// there is none, the first one that likely has room.
   ///
-  /// If this tool cannot read the process's memory, it does not check for room.
+  /// If this tool cannot read the process's table of alternate stacks, it does not check for room.
   private func chosen(among threads: [ThreadSignals]) -> ThreadSignals? {
     func waits(_ thread: ThreadSignals) -> Bool {
       SignalWait.mayWait(thread.threadID, of: processID, for: signal)

@@ -17,7 +17,7 @@ struct ReportWalk {
   private var unread: [ReportID: ExportedReport] = [:]
   private(set) var failureCount = 0
 
-  /// - Parameter period: the period to which the walk is limited; crashes outside it are left out.
+  /// - Parameter period: the period to which the walk is limited; reports outside it are left out.
   init(_ paths: [String], in period: Period) {
     self.paths = paths
     self.period = period

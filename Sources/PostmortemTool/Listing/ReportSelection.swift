@@ -13,8 +13,9 @@ struct ReportSelection {
     let id: ReportID
     let path: String
     let time: Timestamp
-    /// The kind of event, from the index or, if the index does not contain the report, from the minidump; nil if the
-    /// minidump cannot be read.
+    /// The kind of event; nil if the minidump cannot be read.
+    ///
+    /// The kind comes from the index, from the minidump of a report that is not in the index, or from the waiting dump.
     let kind: () -> ReportDetails.Kind?
     var program: String?
     var executable: String?

@@ -83,7 +83,7 @@ struct LogLines {
     let depth: Int
   }
 
-  /// The program's lines in all texts that a JSON value contains.
+  /// The lines that the program wrote, from all texts that a JSON value contains.
   ///
   /// - Parameter name: the name of the member that has this value; empty for a whole JSON text.
   private mutating func lines(in object: Any, named name: String, _ form: Form) -> [Line] {

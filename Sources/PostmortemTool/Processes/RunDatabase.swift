@@ -3,9 +3,9 @@ internal import PendingDumps
 
 /// The database of the program that `postmortem run` runs, with checks that the program's user can use it.
 ///
-/// A command that starts as root and gives up its permissions can use neither root's files nor files that it created
-/// as root. If it is clear before the command runs that the command cannot use the database, the command line is
-/// rejected. If this becomes clear only after the command has ended, a message is printed.
+/// A program that starts as root and gives up its permissions can use neither root's files nor files that it created
+/// as root. If it is clear before the program runs that the program cannot use the database, `run` rejects its command
+/// line. If this becomes clear only after the program has ended, `run` prints a message.
 struct RunDatabase {
   let path: String
 

@@ -102,8 +102,8 @@ struct SignalRoom: ~Copyable {
   private func stackPointer(of thread: Int32) -> UInt64? {
     let text = SystemFile.text("/proc/\(processID)/task/\(thread)/syscall") ?? ""
     let words = text.split(whereSeparator: \.isWhitespace)
-    // The text is "-1 sp pc" for a thread that is blocked outside a system call, otherwise number, six arguments, sp,
-    // pc.
+    // The text is "running" for a running thread, and "-1 sp pc" for a thread that is blocked outside a system call.
+    // For a thread in a system call, the text has the call's number, six arguments, sp and pc.
     guard words.count >= 3, let word = words.dropLast().last else { return nil }
     return UInt64(word.dropFirst(2), radix: 16)
   }

@@ -86,7 +86,7 @@ enum Terminal {
   /// The number of columns if standard output is not a terminal.
   static let widthOfFiles = 100
 
-  /// The number of columns of the terminal on standard output.
+  /// The number of columns of the terminal on standard output; `widthOfFiles` if it is no terminal.
   static var width: Int {
     var size = winsize()
     guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {

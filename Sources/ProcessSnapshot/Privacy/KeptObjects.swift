@@ -20,8 +20,8 @@ struct KeptObjects {
 
   /// The number of bytes at the top of the stack that are searched for pointers to objects.
   private static let stackSize: UInt64 = 4096
-  /// The bits of a reference count that is kept: at most 64 strong and 63 unowned references, and the mark that the
-  /// object is being deinitialized.
+  /// The bits of a reference count that is kept: at most 64 strong and 63 unowned references, the mark that the object
+  /// is being deinitialized, and bit 0, which is set in every native Swift object.
   ///
   /// Larger counts are left out, because memory that only looks like an object may have a secret in this place.
   private static let smallCounts: UInt64 = 0x7F_0000_007F
@@ -77,8 +77,8 @@ struct KeptObjects {
   private mutating func addClass(_ place: Address) {
     metadata.append(AddressRange(start: place, byteCount: 48))
     // Pointers to the metadata point to `place`, which is not the first byte of the metadata. So `end` is the size of
-    // the metadata without the bytes before `place`. If the handler has replaced the sizes, or if `end` would be
-    // larger, the words up to byte 256 are examined.
+    // the metadata without the bytes before `place`. The words up to byte 256 are examined if the handler has replaced
+    // the sizes, or if `end` would be above 256.
     let sizes = memory.word(at: place &+ 32) ?? 0
     let end =
       sizes == WordFilter.replacement ? 256 : min((sizes & 0xFFFF_FFFF) &- (sizes >> 32), 256)

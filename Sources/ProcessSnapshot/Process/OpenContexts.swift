@@ -22,7 +22,7 @@ package struct OpenContexts: Sendable, Equatable {
     package var number: UInt64
     /// The time at which the first of the calls began.
     package var uptime: UInt64
-    /// The different values of all the calls, in the order in which the calls began.
+    /// The values of all the calls, without repetitions, in the order in which the calls began.
     package var values: [ContextRecord.Value]
   }
 

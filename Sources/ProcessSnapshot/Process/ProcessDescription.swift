@@ -34,8 +34,8 @@ public struct ProcessDescription: Sendable, Equatable {
   public var mapsText: [UInt8]?
   /// The kernel's auxiliary vector, as in `/proc/self/auxv`.
   public var auxiliaryVector: [UInt8]?
-  /// The bytes of `/proc/self/cmdline` at launch, with a NUL after each argument; nil if they were left out or could
-  /// not be read.
+  /// The first 4 KiB of `/proc/self/cmdline` at launch, with a NUL after each argument; nil if they were left out or
+  /// could not be read.
   public var commandLine: [UInt8]?
   /// The text of `/proc/self/limits` at the crash.
   public var limitsText: [UInt8]?

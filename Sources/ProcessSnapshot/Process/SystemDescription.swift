@@ -22,7 +22,7 @@ public struct SystemDescription: Sendable, Equatable {
   public var bootID: String?
   /// The text of `/proc/loadavg` at the crash.
   ///
-  /// The text has three load averages, the numbers of running and of all threads, and the last process ID.
+  /// The text has three load averages, the numbers of runnable and of all threads, and the ID of the newest process.
   public var loadAverage: String?
   /// The processor's `model name` in `/proc/cpuinfo`, or a name that was found from the numbers in that file.
   public var processorModel: String?

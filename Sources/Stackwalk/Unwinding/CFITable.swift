@@ -23,7 +23,8 @@ final class CFITable {
 
   /// The maximum number of table entries that are examined for one address.
   ///
-  /// In practice, fewer empty functions than this are at one address.
+  /// Several entries are examined only because of empty functions (see `fde(at:)`). In practice, fewer empty functions
+  /// than this are at one address.
   private static let emptyCount = 64
 
   private let places: Places

@@ -53,7 +53,8 @@ private struct ThrownException {
   /// The size of libstdc++'s `__cxa_exception`, which precedes the object, and whose first word points to the
   /// object's type.
   fileprivate static var headerSize: UInt64 { 112 }
-  /// The maximum depth of the search through base classes; a class with several bases counts as `severalBasesDepth`.
+  /// The limit on the depth of the search through base classes; a step from a class with several bases counts as
+  /// `severalBasesDepth`.
   private static var depthLimit: Int { 16 }
   private static var severalBasesDepth: Int { 6 }
 
@@ -77,8 +78,8 @@ private struct ThrownException {
 
   /// The offset of the base class std::runtime_error or std::logic_error in an object of a derived class.
   ///
-  /// - Parameter depth: the depth of the search so far. A class with several bases counts as `severalBasesDepth`, so
-  ///   that few types are read even if the type descriptors are damaged.
+  /// - Parameter depth: the depth of the search so far. A step from a class with several bases adds
+  ///   `severalBasesDepth` instead of 1, so that few types are read even if the type descriptors are damaged.
   private func offsetOfStandardError(in type: UInt64, depth: Int = 0) -> UInt64? {
     guard depth < ThrownException.depthLimit, let kind = memory.word(type), kind != 0 else {
       return nil

@@ -40,7 +40,7 @@ private struct ObjectWriter {
   /// The maximum number of bytes of all regions together; 2% of the dump's size so far if that is less.
   private static var byteLimit: UInt64 { 4096 }
   /// The bits of a reference count that is kept even if the dump leaves out secrets: at most 64 strong and 63 unowned
-  /// references, and the mark that the object is being deinitialized.
+  /// references, the mark that the object is being deinitialized, and bit 0, which is set in every native Swift object.
   private static var smallCounts: UInt64 { 0x7F_0000_007F }
   /// The maximum number of regions; the limit on bytes is usually reached first.
   private static var regionLimit: Int { 256 }
