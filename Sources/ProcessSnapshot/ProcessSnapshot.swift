@@ -29,7 +29,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var threads: [ThreadSnapshot] = []
   /// The modules sorted by base address.
   public var modules: [ModuleSnapshot] = []
-  /// The mappings sorted by address, from `/proc/self/maps` or the minidump's equivalent.
+  /// The mappings sorted by address, from `/proc/self/maps`, or from a minidump's or core file's equivalent.
   public var mappings: [MemoryMapping] = []
   public var memory = MemorySnapshot()
   /// The dynamic linker's list of loaded objects; nil for a static executable, or if the list was not captured.

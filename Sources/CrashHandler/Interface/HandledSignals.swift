@@ -37,8 +37,10 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let processorTimeLimit = HandledSignals(24)
   /// SIGXFSZ: a write beyond the limit on file sizes.
   public static let fileSizeLimit = HandledSignals(25)
-  /// SIGQUIT, unless the process has a controlling terminal and its standard input is a terminal, where users send this
-  /// signal by pressing a key.
+  /// SIGQUIT: a request to end the process with a core file.
+  ///
+  /// This signal is not handled if the process has a controlling terminal and its standard input is a terminal, because
+  /// users send the signal there by pressing a key.
   public static let quit = HandledSignals(3)
   /// SIGPIPE: a write to a closed pipe or socket.
   ///

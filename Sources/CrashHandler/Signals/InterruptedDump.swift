@@ -36,7 +36,8 @@ extension Capture {
 
   /// Abandons the dump, because the thread that takes it crashed.
   ///
-  /// The stopped threads continue, the timer stops, and the thread is no longer the capturing thread.
+  /// If the thread is the capturing thread, the stopped threads continue, the timer stops, and the thread is no longer
+  /// the capturing thread.
   private func abandon() {
     let threadID = pm_gettid()
     shared.dumpingThreads.remove(threadID)

@@ -119,8 +119,8 @@ func pm_handle_fork() {
 /// preallocated blocks.
 ///
 /// Other children create these files only when they crash, because most children do not run long, and a server would
-/// have three files for each of its workers. This function follows the rules for crash code, because the parent may
-/// have had other threads.
+/// otherwise have three files for each of its workers. This function follows the rules for crash code, because the
+/// parent may have had other threads.
 ///
 /// Source: pthread_atfork(3), daemon(3).
 @c(pm_continue_run) @_noLocks

@@ -92,7 +92,7 @@ struct MessageOwner {
     "swift_beginAccess",
   ]
 
-  /// Beginnings of messages, each with a part of a function's name: only this function writes such a message.
+  /// Beginnings of messages, each with a part of the name of the only function that writes such a message.
   ///
   /// These functions write no other messages.
   private static let pairs = [

@@ -118,7 +118,8 @@ extension HTMLReport {
   }
 
   private func addStack(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
-    // The innermost call of the program's own code is emphasized, because the reader looks for it.
+    // In the crashed thread, the innermost call of the program's own code is emphasized, because the reader looks for
+    // it.
     var isBlamed = thread.crashed
     html.element("ol", ["class": "stack"]) { html in
       for item in StackListing(thread).items {

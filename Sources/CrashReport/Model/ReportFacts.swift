@@ -60,8 +60,7 @@ extension ShownValue: JSONValue {
 }
 
 extension JSONObject {
-  /// Creates an object with the facts of a value that the report shows in one of its parts (`place`), and with other
-  /// members.
+  /// Creates an object from those facts of a value that the report shows in the part `place`, and from other members.
   init<Value>(
     _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
     _ others: JSONObject = [:]

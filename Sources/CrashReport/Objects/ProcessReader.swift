@@ -34,7 +34,7 @@ package final class ProcessReader {
     spend() ? memory(address, count) : nil
   }
 
-  /// The four bytes of a constant at an address.
+  /// The 32-bit integer at an address of constant data; nil if it cannot be read.
   func constant(_ address: Address) -> UInt32? {
     constants(address, count: 4).flatMap { $0.littleEndian(at: 0, as: UInt32.self) }
   }

@@ -107,7 +107,7 @@ extension CrashReport.Task {
 extension [StackFrame] {
   /// Functions of the C library and of this package that start the program or its threads.
   ///
-  /// Such functions do not help to explain a crash.
+  /// Such functions do not help to explain a crash, so the short report leaves them out at the end of a stack.
   ///
   /// Source: glibc sysdeps/nptl/libc_start_call_main.h, csu/libc-start.c, nptl/pthread_create.c.
   private static let beginnings: Set = [

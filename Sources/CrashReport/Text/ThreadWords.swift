@@ -38,8 +38,8 @@ extension CrashReport {
       return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
         + facts
     }
-    // A thread's state is shown only if it does not follow from other facts in the title. A crashed thread was running,
-    // and a thread in a system call waits. A thread that was interrupted by a request for a dump was running too.
+    // A thread's state is shown only if it does not follow from other facts. A crashed thread was running, and a thread
+    // in a system call waits. In a dump without a crash, the state of a running thread (R) is not shown either.
     let isInterrupted = snapshot.request != nil && known.state == "R"
     let isKnown = thread.crashed && snapshot.request == nil || call != nil || isInterrupted
     let state = isKnown ? nil : known.state.map(Self.word(forState:))

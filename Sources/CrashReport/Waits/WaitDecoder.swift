@@ -86,7 +86,7 @@ struct WaitDecoder {
     case .thread:
       guard let ended = words.value(0), ended != 0 else { break }
       // The futex word is in the control block of the awaited thread. The address of the block is known only if the
-      // handler stopped that thread.
+      // handler stopped that thread, or if that thread crashed.
       let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
       let above = pointer.map { call.word.wrappedDistance(above: $0) }
       let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? threads.contains(ended)

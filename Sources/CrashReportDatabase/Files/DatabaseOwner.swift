@@ -102,7 +102,7 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// Blocks all signals except those that faults raise and those that a crash handler uses to stop threads.
+  /// Blocks the standard signals for events that the program may handle (`SignalTable.Class.programEvent`).
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

@@ -35,7 +35,7 @@ public struct UploadDecision: Sendable, Equatable {
   }
   let kind: Kind
 
-  /// The longest delay in seconds, which is a day.
+  /// The maximum delay in seconds, which is a day; a longer delay is shortened.
   static let longestDelay: Int64 = 24 * 3600
 
   /// Allows the upload of the report.

@@ -10,7 +10,7 @@ protocol UploadServer: Sendable {
   /// - Parameter now: the current time in seconds since 1970.
   func wait(now: Int64) -> Int64?
 
-  /// Opens a report's files, and creates the content that the server's form needs.
+  /// Opens a report's files, and creates the content in the form that the server expects.
   ///
   /// - Parameters:
   ///   - reduction: the parts to leave out because the server refuses larger uploads.

@@ -1,7 +1,9 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The server and the options of uploads, which are checked when this value is created.
+/// The server and the options of uploads.
+///
+/// The initializer checks the URL and the headers.
 package struct UploadTarget: Sendable {
   let url: String
   let server: any UploadServer

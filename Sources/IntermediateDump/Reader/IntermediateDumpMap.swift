@@ -1,6 +1,6 @@
 /// One map of a parsed dump, with its entries in file order.
 ///
-/// Each getter reads its value from the file's bytes every time.
+/// No getter keeps its value: each call reads the value from the file's bytes.
 ///
 /// Getters never trap. If the key is missing or its value has another form, a getter returns nil or an empty array.
 public struct IntermediateDumpMap: Sendable {

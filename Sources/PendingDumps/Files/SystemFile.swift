@@ -39,7 +39,7 @@ package enum SystemFile {
         return nil
       }
       if contents.isEmpty { contents = next } else { contents += next }
-      // A read that does not fill the buffer has reached the end of the file.
+      // A piece that has fewer bytes than were requested is the last one.
       if next.count < size { break }
       size = pieceSize
     }

@@ -3,8 +3,8 @@ internal import IntermediateDump
 /// Function names and source lines for addresses on stacks, such as the crashing thread's, found when the dump was
 /// converted.
 ///
-/// The files of the crashed build usually still exist when the dump is converted, but a later deployment replaces
-/// them.
+/// The names are stored because a later deployment replaces the files of the crashed build, which usually still exist
+/// when the dump is converted.
 public struct StoredSymbols: Sendable, Equatable {
   /// A function whose code, or whose inlined code, is at an address.
   public struct Function: Sendable, Equatable {

@@ -151,7 +151,8 @@ public final class SymbolSource {
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
-  /// Records that a module without unwind tables was on a stack, unless the module's file was found.
+  /// Records that a module without unwind tables was on a stack; does nothing if the module's file was found, or if
+  /// this source reads no files.
   func noteMissingTables(of module: ModuleSnapshot) {
     if readsFiles, symbols(of: module)?.hasCode != true {
       modulesWithoutTables.insert(module.address)

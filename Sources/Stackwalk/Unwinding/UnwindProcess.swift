@@ -182,7 +182,8 @@ final class UnwindProcess {
     if asyncFunction(address) != nil { return true }
     guard let module = snapshot.module(containing: address) else { return false }
     if module.name.hasPrefix("libswift_Concurrency.so") { return true }
-    // A statically linked program contains the runtime's function itself.
+    // A statically linked program contains the runtime's function that completes a task, so only the function's name
+    // shows that the function belongs to the runtime.
     return functionName(address)?.contains("completeTask") == true
   }
 

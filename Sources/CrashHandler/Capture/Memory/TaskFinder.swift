@@ -9,8 +9,8 @@ internal import IntermediateDump
 struct TaskFinder {
   /// The maximum number of bytes that are searched in the Swift runtime's thread-local block.
   ///
-  /// The block has 32 bytes. It is larger only in a static executable, where one block holds all thread-local
-  /// variables.
+  /// The block has 32 bytes. It is larger only if Swift's libraries are linked statically, because it then also holds
+  /// the other thread-local variables of the program.
   private static var blockLimit: Int { 4096 }
   /// The maximum number of pointers that are followed from the thread-local blocks of all threads together.
   private static var candidateLimit: UInt64 { 16384 }

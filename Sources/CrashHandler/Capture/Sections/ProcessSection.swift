@@ -35,7 +35,7 @@ extension Capture {
       unsafe count &+= proc.read(
         named: "thread-self/status", into: place + count, capacity: capacity &- count)
     }
-    // If the dump leaves out secrets, it does not contain the main thread's name.
+    // If the dump leaves out secrets, it does not contain the names of the main thread and of this thread.
     if installed.isSanitized { unsafe hideValues(of: "Name:", place, count: count) }
     if installed.surroundings.isHidden {
       unsafe hideValues(of: "Uid:", place, count: count)
