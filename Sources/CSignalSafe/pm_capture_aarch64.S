@@ -2,8 +2,8 @@
 #if defined(__aarch64__)
   .text
 
-// void pm_capture_context(void *context): the offsets are as in pm_context.h. The stored x0 is the argument, and the
-// stored x16 is 0, because this function uses x16 for addresses.
+// void pm_capture_context(void *context): the offsets of the registers in the context are those in pm_context.h. The
+// stored x0 is the argument, and the stored x16 is 0, because this function uses x16 for addresses.
   .globl pm_capture_context
   .hidden pm_capture_context
   .type pm_capture_context, %function

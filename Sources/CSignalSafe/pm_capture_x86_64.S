@@ -2,7 +2,7 @@
 #if defined(__x86_64__)
   .text
 
-// void pm_capture_context(void *context): the offsets are as in pm_context.h.
+// void pm_capture_context(void *context): the offsets of the registers in the context are those in pm_context.h.
   .globl pm_capture_context
   .hidden pm_capture_context
   .type pm_capture_context, @function

@@ -35,8 +35,8 @@ pm_syscall6_return:
   .cfi_endproc
   .size pm_syscall6, .-pm_syscall6
 
-// void pm_resume(void *context): the offsets are as in pm_context.h. The context's stack may be unmapped, so the jump
-// uses iretq, which reads everything it needs from the current stack.
+// void pm_resume(void *context): the offsets of the registers in the context are those in pm_context.h. The context's
+// stack may be unmapped, so the jump uses iretq, which reads everything it needs from the current stack.
   .globl pm_resume
   .hidden pm_resume
   .type pm_resume, @function

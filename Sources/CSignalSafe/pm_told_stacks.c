@@ -49,7 +49,8 @@ void pm_tell_stack(int thread, struct pm_told_stack told) {
   if (!stack) stack = pm_take_told(thread);
   if (!stack) return;
   uint64_t size = told.size & ~IS_HANDLERS;
-  // A caller that does not know who created the stack may record the same stack again; the entry then keeps its mark.
+  // A caller that does not know who created the stack may record the same stack again; the entry then keeps the mark
+  // IS_HANDLERS.
   if (stack->base == told.base && (stack->size & ~IS_HANDLERS) == size && !told.is_handlers) return;
   pm_atomic_store_64(&stack->size, 0);
   pm_atomic_store_64(&stack->base, told.base);

@@ -233,7 +233,7 @@ private func keep(
   do throws(CrashReportDatabaseError) {
     try pending.giveBack(claim, countsAttempt: failure.isOfDump)
   } catch {
-    // The dump stays claimed by this process, and is found again after the process has ended.
+    // The dump stays claimed by this process; after this process has ended, another conversion takes the dump.
     reason += "; and it could not be given back: \(error)"
   }
   return .failed(reason)

@@ -54,7 +54,8 @@ extension CrashReportDatabase {
     let source = try Self.openSource(path, asUser: user)
     let all = try open().subdirectory(Self.attachmentsDirectory)
     let directory = try all.subdirectory(id.description, create: true)
-    // Files whose names begin with a dot are not listed, and are removed with the directory.
+    // Until the copy is complete, its name begins with a dot. So a file that a killed process leaves is not
+    // listed; it is removed with the directory.
     let file = try directory.createTemporary(".\(name)")
     do throws(CrashReportDatabaseError) {
       let copy = try Self.copy(source, to: file, limit: max(0, limit))

@@ -45,7 +45,7 @@ struct MinidumpEncoder {
     snapshot.capture.regionsUnlisted = count(plan.unlistedCount, capture.regionsUnlisted)
   }
 
-  /// Encodes everything except the captured memory; the header's signature is still zero.
+  /// Encodes everything except the captured memory and the header's signature, which is written after the memory.
   ///
   /// - Returns: the bytes, and the offset at which captured memory starts.
   mutating func encodeHead() throws(MinidumpError) -> (bytes: [UInt8], memoryBase: UInt64) {

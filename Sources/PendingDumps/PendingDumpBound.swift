@@ -156,7 +156,8 @@ package struct PendingDumpBound {
 
   /// Removes a dump, then its FIFO and run record.
   ///
-  /// The dump is removed first, because the next conversion removes a FIFO or a run record that no longer has a dump.
+  /// The dump is removed first: if this process ends in between, the next conversion removes the FIFO and the run
+  /// record, because they no longer have a dump.
   private func remove(_ name: PendingDumpName) {
     for role in [name.role, .fifo, .runRecord] {
       _ = unsafe unlinkat(directoryDescriptor, name.with(role: role).description, 0)

@@ -18,7 +18,7 @@ internal import PendingDumps
 /// `withContext` inside these, or pass the context to them with `WorkContext`. Contexts can be nested; the innermost of
 /// several contexts with the same name is used.
 ///
-/// A call takes about 130 nanoseconds, does not lock except in the process's first call, and can be made before
+/// A call takes about 120 nanoseconds, does not lock except in the process's first call, and can be made before
 /// `startHandler`. The value is stored in the task's memory, or, on a thread that runs no task, in memory that Swift
 /// allocates. A `Task { }` gets a copy, which outlives this call.
 ///

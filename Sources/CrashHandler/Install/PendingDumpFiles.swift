@@ -92,7 +92,7 @@ struct PendingDumpFiles: ~Copyable {
     owningRun = record
   }
 
-  /// Keeps the files: they are not removed, and stay open until the process ends.
+  /// Keeps the files: `deinit` neither removes nor closes them, so they stay open until the process ends.
   mutating func keep() {
     isKept = true
     database.keep()

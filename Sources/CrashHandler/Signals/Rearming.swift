@@ -30,7 +30,8 @@ extension Capture {
     limit.restore()
   }
 
-  /// Stores this crash as the last survived crash, with the name of the dump and the address of the signal frame.
+  /// Stores this crash as the last crash that the process may survive, with the name of the dump and the address of the
+  /// signal frame.
   ///
   /// This function does nothing if the crash's dump has no byte for the outcome.
   private func rememberCrash() {

@@ -10,8 +10,8 @@ struct InstalledSignals {
   /// The signals that stay unblocked in this package's threads, in a first-chance handler, and in a thread that takes a
   /// dump without a crash.
   ///
-  /// The set consists of the signals of faults, the stop signals and the watchdog's signal. The crash handler itself
-  /// leaves only `faults` unblocked.
+  /// The set consists of the signals of faults, the stop signals and the watchdog's signal. The crash handler
+  /// begins with only `faults` unblocked.
   let open: UInt64
   /// The real-time signal that stops threads; 0 if every candidate was in use (`CrashSignals.stopSignal`).
   let stop: Int32

@@ -1,5 +1,5 @@
-/// What the handler keeps about this process's run record: the open file, its mapping, and how the end of the process
-/// is noted.
+/// What the handler keeps about this process's run record: the open file, its mapping, whether the process notes its
+/// end there, and the signal that asked it to end.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionRunRecord {

@@ -148,7 +148,7 @@ package struct OwnCode: Sendable {
     frame.moduleIndex.map { areOwn.indices.contains($0) && areOwn[$0] } ?? false
   }
 
-  /// True for a Swift function in any library except those of Swift and the system.
+  /// True for a Swift function in any module except the libraries of Swift and the system.
   private func isSwiftLibrary(_ frame: StackFrame) -> Bool {
     guard let name = frame.linkageName, name.hasPrefix("$s") || name.hasPrefix("$S"),
       let module = modules.module(of: frame)

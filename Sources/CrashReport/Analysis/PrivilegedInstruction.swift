@@ -1,7 +1,7 @@
-/// Recognizes x86_64 instructions that only the kernel may execute.
+/// Recognizes x86_64 instructions that usually only the kernel may execute.
 ///
-/// Such an instruction raises the same fault as an access to an impossible address. One example is the hlt after
-/// exit() in `_start`.
+/// In a program, such an instruction usually raises the same fault as an access to an impossible address. One example
+/// is the hlt after exit() in `_start`.
 ///
 /// Source: Intel SDM volume 2, the instructions that raise #GP(0) at a privilege level of 3.
 enum PrivilegedInstruction {

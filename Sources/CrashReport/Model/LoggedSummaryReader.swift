@@ -11,7 +11,7 @@ package struct LoggedSummaryReader {
   private static let mark = Array("postmortem[".utf8)
   /// The maximum number of lines of a summary; the handler writes fewer.
   private static let maximumLines = 512
-  /// The maximum number of summaries that are open at the same time.
+  /// The maximum number of open summaries, whose first line has been read and whose last line has not.
   private static let maximumOpen = 256
 
   private struct Open {

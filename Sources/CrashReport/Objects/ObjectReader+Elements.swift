@@ -9,9 +9,7 @@ extension ObjectReader {
   private static let elementLimit = 4
   /// The base-2 logarithm of the largest supported number of buckets.
   ///
-  /// Sets and dictionaries with more buckets are not read.
-  ///
-  /// The bitmap of 2^12 buckets takes 512 bytes.
+  /// Sets and dictionaries with more buckets are not read, so the bitmap of the buckets has at most 512 bytes.
   private static let largestScale: UInt64 = 12
 
   /// The first elements of an array; empty if the element type is not `String`.

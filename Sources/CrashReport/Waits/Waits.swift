@@ -8,8 +8,8 @@ package struct Waits: Sendable, Equatable {
   package private(set) var all: [Wait] = []
   /// The deadlocks, each with its waits in the order in which one thread waits for the next.
   ///
-  /// The first wait is the one whose place in the code sorts first, so that all reports of the same deadlock list its
-  /// waits in the same order.
+  /// The waits of a deadlock start with the one whose `place` comes first in alphabetical order, so that all reports of
+  /// the same deadlock list its waits in the same order.
   package private(set) var deadlocks: [Deadlock] = []
   private var places: [UInt32: Int] = [:]
 

@@ -96,7 +96,9 @@ enum UploadReceipt: Sendable, Equatable {
   /// True for a body that begins with `<`, as HTML does; a receipt never begins with `<`.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
-  /// The text of an answer, to be printed after its status; empty if the answer has no text.
+  /// Describes the body of an answer, to be printed after the answer's status; empty if the body has no text.
+  ///
+  /// The description is the title of a web page, the beginning of JSON, or the first line of other text.
   static func words(of body: [UInt8]) -> String {
     let text = text(of: body)
     if text.isEmpty { return "" }

@@ -93,7 +93,7 @@ enum UploadVerdict: Sendable, Equatable {
 
 /// The delay after failures, which doubles with each failure and has a random part.
 enum UploadBackoff {
-  /// The delay after the first failure in seconds.
+  /// The delay in seconds after the first failure; `delay(failures:random:)` subtracts a random part.
   static let shortest: Int64 = 60
   static let longest: Int64 = 8 * 3600
 

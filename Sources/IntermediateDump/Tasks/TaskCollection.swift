@@ -104,7 +104,7 @@ package struct TaskCollection {
     }
     var places: [Key: Int] = [:]
     var groups: [TaskGroup] = []
-    // The groups' `works` contain only the oldest task of each unit of work.
+    // The groups' `works` contain at most one task of each unit of work, usually the oldest.
     var works: Set<UInt64> = []
     let ids = Dictionary(tasks.map { ($0.address, $0.id) }, uniquingKeysWith: { first, _ in first })
     let awaited = awaited

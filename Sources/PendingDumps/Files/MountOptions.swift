@@ -1,6 +1,7 @@
 /// Finds the mount options that set owner and mode on file systems that do not store them for each file.
 enum MountOptions {
-  /// The options that stop other users from writing, for a type of file system; nil if chmod(1) works on that type.
+  /// The options that stop other users from writing, for a type of file system; nil for a type on which
+  /// chmod(1) usually works.
   ///
   /// Source: mount.cifs(8), mount(8), ntfs-3g(8), mount.fuse3(8), Linux Documentation/filesystems/vboxsf.rst.
   static func forMode(_ type: String) -> String? {
@@ -12,7 +13,8 @@ enum MountOptions {
     }
   }
 
-  /// The option that makes `user` the owner of all files; nil if chown(1) works on that type of file system.
+  /// The option that makes `user` the owner of all files; nil for a type of file system on which chown(1)
+  /// usually works.
   static func forOwner(_ type: String, user: UInt32) -> String? {
     forMode(type).map { _ in "uid=\(user)" }
   }

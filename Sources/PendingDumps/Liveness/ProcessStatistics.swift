@@ -52,7 +52,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     var own = Own()
     own.processID = Self.number(text.prefix { $0 != UInt8(ascii: " ") }) ?? 0
     var (index, start) = (0, nameEnd + 1)
-    // A line feed follows the last field.
+    // A blank ends each field, except the last one, which a line feed ends.
     while index <= 49, start < text.count {
       var end = start
       while end < text.count, text[end] > UInt8(ascii: " ") { end += 1 }

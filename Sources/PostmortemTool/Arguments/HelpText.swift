@@ -35,7 +35,7 @@ enum HelpText {
     return text
   }
 
-  /// Formats options with their texts in one column.
+  /// Formats options in two columns: the options, and the texts that explain them.
   static func table(_ options: [CommandOption]) -> String {
     options.map { option in
       let term = "  " + option.term

@@ -266,7 +266,7 @@ private struct JournalEntry {
 
 /// A line of the CRI logging format, which may contain only a part of the program's line.
 private struct CRIPart {
-  /// The text before the time.
+  /// The text before the time, such as a file name that `grep` has added; usually empty.
   let front: [UInt8]
   let stream: String
   let isLast: Bool

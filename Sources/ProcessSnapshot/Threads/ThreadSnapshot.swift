@@ -35,8 +35,8 @@ public struct ThreadSnapshot: Sendable, Equatable {
   ///
   /// If the arguments are not known, the text is only the number of the system call.
   public var systemCall: String?
-  /// How the handler of version 1.0.0 inferred the system call; nil if the kernel showed the call, and in all other
-  /// dumps.
+  /// How the handler of version 1.0.0 inferred the system call; nil if the kernel showed the call, and in dumps
+  /// of other versions.
   public var systemCallSource: SystemCallSource?
   /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
   ///

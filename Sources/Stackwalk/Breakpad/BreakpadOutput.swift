@@ -81,7 +81,7 @@ struct BreakpadOutput {
       }
       if result < 0, errno == EINTR { continue }
       guard result > 0 else {
-        // At the end of the file, errno has the number of an earlier error.
+        // At the end of the file, `pread` does not set errno, so EIO is used.
         failure = StackwalkError(.cannotWrite, path: target, errno: result == 0 ? EIO : errno)
         break
       }

@@ -29,8 +29,8 @@ struct SymbolFiles {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
-      // If the dump has no build ID for the module, the module had none, or its build ID could not be read. A file with
-      // a build ID then counts as a file of another build.
+      // The dump has no build ID for a module that had none, or whose build ID could not be read. A file with a build
+      // ID then counts as a file of another build.
       guard own.elf.buildID == module.buildID else {
         throw StackwalkError(.notTheSameBuild, path: module.path)
       }

@@ -42,7 +42,7 @@ package final class WorkLimit {
     begin(seconds: seconds)
   }
 
-  /// Resets the time and the steps for the next report; memory that is taken stays taken.
+  /// Resets the time and the steps for the next report, but not the memory, which the readers still use.
   ///
   /// - Parameter seconds: the number of seconds from now; nil for no time limit.
   func begin(seconds: Double?) {

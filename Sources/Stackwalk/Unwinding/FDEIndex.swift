@@ -88,7 +88,7 @@ private final class BufferedCFI<Source: CFISource>: CFISource {
 
   func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]? {
     if let found = buffered(position, count) { return found }
-    // Near the end of the section, fewer bytes than the buffer's size are left.
+    // Near the end of the section, fewer bytes than the buffer's size are left; then only the requested bytes are read.
     guard let read = source.cfiBytes(of: section, at: position, count: max(count, Self.size)) else {
       return source.cfiBytes(of: section, at: position, count: count)
     }

@@ -3,7 +3,8 @@ internal import IntermediateDump
 
 /// Writes the C++ exception that the crashing thread caught last.
 ///
-/// If a process aborts because of an uncaught exception, that exception counts as caught by std::terminate().
+/// If a process aborts because of an uncaught exception, that exception is the last caught one, because it counts as
+/// caught by std::terminate().
 ///
 /// This section reads the exception's text where libstdc++ stores it. The function what() is not called, because it may
 /// be the program's own code. Only exceptions thrown through libstdc++ are supported.
@@ -62,7 +63,8 @@ private struct ThrownException {
   let facts: pm_exception_facts
   let scratch: UnsafeMutableRawPointer
 
-  /// The address of the exception's text; nil if its type stores no text, or if its layout is not known.
+  /// The address of the exception's text; nil if its type stores no text, if its layout is not known, or if it cannot
+  /// be read.
   fileprivate func message(of object: UInt64, type: UInt64) -> UInt64? {
     // A thrown C string or std::string: both begin with a pointer to the text.
     if isNamed(type, "PKc") || isNamed(type, "Pc")

@@ -21,8 +21,8 @@ struct ThreadRecord {
     /// No signal could be sent to the thread yet: libc or a handler of this package blocks all its signals for a
     /// moment, or the kernel refused the signal.
     case closed = 5
-    /// A signal was sent to the thread, but the thread has not stopped in time; it may be in a system call that no
-    /// signal interrupts.
+    /// The thread has not stopped in time, for example in a system call that no signal interrupts, or it was sent no
+    /// signal, because its stack has no room for a signal frame.
     case unresponsive = 6
 
     /// True if the thread's context is in the record.

@@ -131,7 +131,7 @@ struct SafeMemory {
     if usesSystemCall {
       let result = unsafe pm_copy_memory(processID, place, source, count)
       if result > 0 { return result }
-      // After other errors, such as ENOSYS and EPERM, plain loads may still be able to read the memory.
+      // After an error other than EFAULT, such as ENOSYS or EPERM, plain loads may still be able to read the memory.
       if result == -Int(EFAULT) || result == 0 { return 0 }
     }
     return unsafe copyGuarded(source, to: place, count: count)
