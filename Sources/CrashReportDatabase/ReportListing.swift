@@ -40,7 +40,8 @@ extension CrashReportDatabase {
     let database = try open()
     var listing = ReportListing()
     var places: [ReportID: Int] = [:]
-    // The states are visited in the order in which reports move, so that no report is missed.
+    // The states are visited in the order in which reports usually move, so that a report that moves meanwhile is not
+    // missed. Only `requestUpload` moves a report back.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()

@@ -39,7 +39,7 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   /// - Parameter digest: the digest of the second dump.
   package func other(for digest: UInt64) -> ReportID {
     let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
-    // In the new identifier, the low bytes of each resulting digest come first.
+    // Each half of the new identifier is one digest, with the lowest byte first.
     return ReportID(
       high: DumpDigest.of([1] + seed).byteSwapped, low: DumpDigest.of([2] + seed).byteSwapped,
       version: 8)
