@@ -18,9 +18,10 @@ extension Handler {
   ///   - userStreams: objects that add their own minidump streams to every report.
   ///   - pruning: the limits for the database. If there were dumps to convert, the call deletes the reports that exceed
   ///     these limits, including reports of other programs and reports that were not uploaded.
-  /// - Returns: the results of the processed dumps, each of which can be printed as one line. Some dumps have no result,
-  ///   for example a dump that another converter takes first. If a dump cannot be converted, the call does not throw,
-  ///   and the next call tries to convert the dump again. The third failure moves the dump to the quarantine directory.
+  /// - Returns: the results of the processed dumps, each of which can be printed as one line. Some dumps have no
+  ///   result, for example a dump that another converter takes first. If a dump cannot be converted, the call does not
+  ///   throw, and the next call tries to convert the dump again. The third failure moves the dump to the quarantine
+  ///   directory.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
   ///
   /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
