@@ -29,7 +29,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let kind: Kind
     /// The reason in words.
     ///
-    /// If the kind is `ended`, the reason is the verdict; if it is `complete`, the reason is empty.
+    /// If the kind is `ended`, the reason says how the run ended; if it is `complete`, the reason is empty.
     public let reason: String
     /// The time by which a dump that is `left` can be converted at the latest; nil for any other kind, or if the time
     /// depends only on the other process.

@@ -178,7 +178,7 @@ extension CrashReportDatabase {
     return time > 0 && time <= Int64(Glibc.time(nil)) ? Timestamp(seconds: time) : nil
   }
 
-  /// Records an upload attempt.
+  /// Stores the time of an upload attempt in the settings.
   ///
   /// Only the eight bytes of the time are overwritten, so a change of the settings by another process is kept.
   ///

@@ -41,7 +41,7 @@ extension CrashReportDatabase {
     var listing = ReportListing()
     var places: [ReportID: Int] = [:]
     // Conversion and uploads move reports from new to pending and then to completed, so in this order, none of these
-    // moves hides a report.
+    // moves hides a report. Only `requestUpload` moves a report back.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()

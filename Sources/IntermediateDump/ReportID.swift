@@ -2,8 +2,8 @@
 /// report.
 ///
 /// The handler chooses the ID when it creates the dump's file. So if a dump is converted twice because a converter was
-/// killed, both conversions create a report with the same ID. Client IDs also have this type. A random ID has the form
-/// of a version 4 UUID (RFC 9562).
+/// killed, both conversions create a report with the same ID. The client ID of a database also has this type. A random
+/// ID has the form of a version 4 UUID (RFC 9562).
 public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparable {
   // Two words take less memory than an array, and a database may have a hundred thousand IDs.
   private let high: UInt64
@@ -39,7 +39,7 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   /// - Parameter digest: the digest of the second dump.
   package func other(for digest: UInt64) -> ReportID {
     let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
-    // In the new identifier, the low bytes of each resulting digest come first.
+    // Each half of the new identifier is one digest, with the lowest byte first.
     return ReportID(
       high: DumpDigest.of([1] + seed).byteSwapped, low: DumpDigest.of([2] + seed).byteSwapped,
       version: 8)

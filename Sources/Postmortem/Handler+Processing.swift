@@ -18,8 +18,9 @@ extension Handler {
   ///   - userStreams: objects that add their own minidump streams to every report.
   ///   - pruning: the limits for the database. If there were dumps to convert, the call deletes the reports that exceed
   ///     these limits, including reports of other programs and reports that were not uploaded.
-  /// - Returns: a result for each dump, which can be printed as one line. If a dump cannot be converted, the call does
-  ///   not throw, and the next call tries to convert the dump again. The third failure moves the dump to the quarantine
+  /// - Returns: the results of the processed dumps, each of which can be printed as one line. Some dumps have no
+  ///   result, for example a dump that another converter takes first. If a dump cannot be converted, the call does not
+  ///   throw, and the next call tries to convert the dump again. The third failure moves the dump to the quarantine
   ///   directory; failures that the machine caused, such as a full disk, do not count.
   /// - Throws: `CrashConverterError` if no dump can be processed at all.
   ///

@@ -12,9 +12,10 @@ internal import CrashHandler
 ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
 ///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread.
 ///   - userStreams: objects that add their own minidump streams to every report.
-/// - Returns: a result for each dump, which can be printed as one line. If a dump cannot be converted, the call does
-///   not throw, and the next call tries to convert the dump again. The third failure moves the dump to the quarantine
-///   directory; failures that the machine caused, such as a full disk, do not count.
+/// - Returns: the results of the processed dumps, each of which can be printed as one line. Some dumps have no result,
+///   for example a dump that another converter takes first. If a dump cannot be converted, the call does not throw, and
+///   the next call tries to convert the dump again. The third failure moves the dump to the quarantine directory;
+///   failures that the machine caused, such as a full disk, do not count.
 /// - Throws: `CrashConverterError` if no dump can be processed at all, or if `startHandler` has not succeeded.
 ///
 /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.

@@ -98,7 +98,7 @@ public struct FrameSymbol: Sendable, Equatable {
 ///
 /// More methods may be added in later versions.
 public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-  /// The word that reports print.
+  /// The word for the method in a report's JSON.
   public let rawValue: String
   public init(rawValue: String) { self.rawValue = rawValue }
 

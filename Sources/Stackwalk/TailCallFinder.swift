@@ -58,7 +58,9 @@ final class TailCallFinder {
     return chain(from: first, to: last.start, in: module)
   }
 
-  /// Tries all chains of jumps, depth first; a chain contains each jump at most once.
+  /// Returns the jumps that all chains from `first` to `callee` have in common; empty if not all chains are known.
+  ///
+  /// The search is depth first. A chain contains each jump at most once.
   private func chain(
     from first: AddressRange, to callee: Address, in module: ModuleSnapshot
   ) -> [Address] {

@@ -13,7 +13,7 @@ internal import Glibc
 /// - Parameter path: the file's path; a relative path is resolved now, from the current directory. The absolute path
 ///   may have at most 1,024 bytes.
 /// - Returns: false if the path is empty, too long or contains a NUL, if the current directory is needed but not known,
-///   or if there are already 16 other attachments. Reports state how many attachments did not fit.
+///   or if there are already 16 other attachments. Reports state how often there was no room.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   guard let path = absolute(path) else { return false }

@@ -20,8 +20,8 @@ public enum SimpleAnnotations {
   /// - Parameters:
   ///   - name: 1 to 255 bytes.
   ///   - value: the text; a text of more than 255 bytes is cut.
-  /// - Returns: false if the name is empty or too long, or if there are already 64 other names. Reports state how many
-  ///   names did not fit.
+  /// - Returns: false if the name is empty or too long, if there are already 64 other names, or if other threads
+  ///   are setting this name and use all of its buffers. Reports state how often there was no room for a name.
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     guard isName(name) else { return false }

@@ -29,7 +29,8 @@ package struct LiveTaskSearch {
   private static let tokenLimit = 160 << 10
   /// The maximum number of addresses that the search examines as possible tasks.
   ///
-  /// In the searched process, the objects of that many tasks take less than 20 MiB of memory.
+  /// The objects of that many tasks take less than 20 MiB, so the memory that a search may read can contain more of
+  /// them.
   private static let candidateLimit = 1 << 16
 
   private let runtime: TaskRuntime

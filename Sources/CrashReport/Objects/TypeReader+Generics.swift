@@ -106,7 +106,7 @@ extension TypeReader {
     else { return nil }
     var shapes: [UInt64] = []
     for offset in stride(from: 0, to: Int(count) &* 8, by: 8) {
-      // Packs of witness tables follow the packs of types.
+      // Packs of witness tables follow the packs of types, so the first of them ends this loop.
       guard let kind = bytes.littleEndian(at: offset, as: UInt16.self), kind == 0,
         let shape = bytes.littleEndian(at: offset &+ 4, as: UInt16.self), shape < lengths
       else { break }

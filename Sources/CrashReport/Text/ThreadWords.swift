@@ -180,8 +180,8 @@ enum DispatchThread {
     return known
   }()
 
-  /// The description of a thread with a name, such as "Dispatch worker, default" for "oot.default-qos"; nil for other
-  /// threads.
+  /// The description of the thread with a name, such as "Dispatch worker, default" for "oot.default-qos"; nil if
+  /// libdispatch uses no such name.
   static func words(for name: String) -> String? { known[name] }
 }
 

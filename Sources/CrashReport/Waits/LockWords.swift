@@ -80,8 +80,9 @@ struct LockWords {
 
   /// The queue that a call of `sync` waits for.
   ///
-  /// The search follows the chain of target queues, starting with the queue of the call, and returns the first queue
-  /// that another thread runs. If there is none, the result is the queue of the call, without an owner.
+  /// The search follows the chain of target queues for at most four queues, starting with the queue of the call, and
+  /// returns the first queue that another thread runs. If there is none, the result is the queue of the call, without
+  /// an owner.
   ///
   /// Source: swift-corelibs-libdispatch src/queue_internal.h, dispatch_sync_context_s.
   ///

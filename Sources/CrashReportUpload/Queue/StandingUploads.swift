@@ -61,7 +61,8 @@ package struct StandingUploads: Sendable {
 
   /// Sends one report.
   ///
-  /// - Returns: false if no other report should be sent now.
+  /// - Returns: false if the upload was canceled, or another process has taken over the claim; this process then sends
+  ///   no other report now.
   private mutating func send(
     _ report: StoredReport, _ claim: inout UploaderClaim
   ) async throws(CrashReportDatabaseError) -> Bool {

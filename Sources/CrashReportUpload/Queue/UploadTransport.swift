@@ -55,7 +55,7 @@ package protocol UploadTransport: Sendable {
 /// Each request has a separate thread. The thread uses libcurl's easy interface through its multi interface, and sleeps
 /// until there is work, a time limit is reached, or the transfer is canceled. The certificates of servers are checked
 /// against the system's root certificates. The environment variables `http_proxy`, `https_proxy`, `all_proxy` and
-/// `no_proxy` choose the proxy.
+/// `no_proxy` choose the proxy, but not in a program with more privileges than its user.
 ///
 /// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
 package struct LibcurlTransport: UploadTransport {

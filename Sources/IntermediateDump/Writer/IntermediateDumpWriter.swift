@@ -74,7 +74,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     append(UInt64(IntermediateDumpFormat.currentArchitecture), width: 1)
     append(8, width: 1)
     append(UInt64(truncatingIfNeeded: IntermediateDumpFormat.headerSize), width: 4)
-    // "swift-postmortem" is 16 bytes.
+    // These two words are the text "swift-postmortem".
     append(0x6F70_2D74_6669_7773, width: 8)
     append(0x6D65_7472_6F6D_7473, width: 8)
     commit()

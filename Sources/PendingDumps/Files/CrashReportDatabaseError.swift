@@ -4,7 +4,7 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// The path is empty or contains a NUL character.
+    /// The path is empty or contains a NUL character; or an attachment has no absolute path or no permitted name.
     public static let invalidPath = Code(description: "invalid path")
     /// The file at the path is not a directory.
     public static let notADirectory = Code(description: "not a directory")

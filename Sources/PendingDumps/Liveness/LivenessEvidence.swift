@@ -107,7 +107,8 @@ package struct LivenessEvidence: Sendable {
     if let startTime, found.startTime != startTime {
       return .dead("\(title) is a different process")
     }
-    // The kernel does not show where the stacks of other users' processes start.
+    // The kernel shows the stack's start as 0 if this process may not trace the other one, for example because the
+    // other one belongs to another user.
     let stack = found.stackStart == 0 ? nil : stackStart
     if let stack, found.stackStart != stack { return .dead("\(title) runs another program") }
     guard startTime != nil || stack != nil else { return nil }

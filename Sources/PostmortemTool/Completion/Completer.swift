@@ -108,8 +108,8 @@ enum Completer {
     }
   }
 
-  /// The reports of the database that the words or the environment name, newest first; their facts come only from the
-  /// index.
+  /// The reports of the database that the command line's words or the environment name, newest first; their facts come
+  /// only from the index.
   private static func listed(_ words: [String]) -> [ListedReport] {
     var path = ReportDatabase.ofEnvironment
     for (number, word) in words.dropLast().enumerated() {

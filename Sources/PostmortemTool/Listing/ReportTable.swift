@@ -168,7 +168,8 @@ struct ReportTable {
 enum CrashWords {
   /// The message or, without one, the signal and the cause; "hang" or "dump" if there is no signal either.
   ///
-  /// For a run that left no dump, the text says how the run ended.
+  /// For a run that left no dump, the text says how the run ended. The text is "-" if the facts contain none of this,
+  /// and "(cannot be read)" without facts.
   static func text(of facts: ReportFacts?) -> String {
     guard let facts else { return "(cannot be read)" }
     if let end = facts.end { return "ended: " + RunEndKind.fewWords(for: end) }

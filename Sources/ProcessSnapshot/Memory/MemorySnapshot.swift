@@ -126,7 +126,8 @@ package struct DumpMemory {
   private let memory: MemorySnapshot?
   /// The number of bytes of the minidump's memory that further calls of `region` may return.
   ///
-  /// The limit is needed because an attacker's dump may refer to the same bytes repeatedly.
+  /// Without this limit, an attacker's dump could refer to the same bytes repeatedly, so that its regions would be
+  /// larger in total than the minidump.
   private var bytesLeft: Int
 
   package init(_ memory: MemorySnapshot?) {

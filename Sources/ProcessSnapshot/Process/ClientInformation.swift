@@ -76,7 +76,7 @@ public struct ClientInformation: Sendable, Equatable {
     }
   }
 
-  /// The `withContext` calls that had not ended; nil if the dump has no table of them.
+  /// The `withContext` calls that had not ended; nil if the dump has no valid table of them.
   package var openContexts: OpenContexts? { openContextTable.flatMap(OpenContexts.init) }
 
   /// The contexts by thread ID, outermost first; if a name occurs twice, only the innermost value is used.

@@ -71,7 +71,8 @@ struct DWARFCursor {
     }
   }
 
-  /// Reads an unsigned LEB128 number with any padding; nil for a value of more than 64 bits.
+  /// Reads an unsigned LEB128 number with any padding; nil for a value of more than 64 bits, or if the bytes end before
+  /// the number does.
   mutating func readULEB() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0

@@ -101,7 +101,8 @@ final class DebugSection {
     return bytes(at: start, count: Int(clamping: min(UInt64(count), size &- start)))
   }
 
-  /// Reads the NUL-terminated text at an offset; nil if it does not end within 64 KiB or cannot be read.
+  /// Reads the NUL-terminated text at an offset; nil if it does not end within 64 KiB, cannot be read, or
+  /// exceeds the work limit.
   func text(at start: UInt64) -> String? {
     var count = 256
     while count <= 1 << 16, limit.spend(count / 16),

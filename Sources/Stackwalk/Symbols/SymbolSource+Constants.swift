@@ -23,8 +23,8 @@ extension ModuleSymbols {
 extension ELFFile {
   /// Reads the bytes that are loaded at an address, if the program cannot change them.
   ///
-  /// Linkers put some constants into a writable segment, as gold does in Swift's libraries. For relocated data in
-  /// this segment, the file does not contain the values that the loader computed.
+  /// Linkers put some constants into a writable segment, as gold does in Swift's libraries. If such a
+  /// constant is relocated, the result is its bytes in the file, and not the value that the loader computed.
   fileprivate func constantBytes(at address: Address, count: Int) -> [UInt8]? {
     let isConstant =
       segments.contains {

@@ -53,7 +53,8 @@ public final class SymbolSource {
   /// - Parameters:
   ///   - directories: directories to search for files of the same build, in addition to the modules' paths, their
   ///     `.gnu_debuglink` and `/usr/lib/debug`.
-  ///   - stored: symbols that are stored in the report, for modules whose files no longer exist.
+  ///   - stored: symbols that are stored in the report, for addresses without names in the modules' files, for example
+  ///     because the files no longer exist.
   ///   - readsFiles: false to use only stored symbols.
   ///   - timeLimit: the number of seconds from now after which nothing more is read; nil for no limit.
   public convenience init(

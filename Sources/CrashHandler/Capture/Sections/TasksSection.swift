@@ -11,7 +11,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 /// Writes the tasks that threads run, and the memory from which the tasks' names and frames can be read.
 ///
 /// This section copies the task objects, and the slabs that hold the frames of the tasks' async functions. It does not
-/// look for frames in the slabs. Scratch memory holds the addresses of the tasks that were found.
+/// look for frames in the slabs; the converter does. Scratch memory holds the addresses of the tasks that were found.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe

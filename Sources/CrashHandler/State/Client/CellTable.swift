@@ -11,7 +11,7 @@ struct CellTable {
   let base: UnsafeMutableRawPointer
   let count: Int
   let capacity: Int
-  /// How many entries were left out because there was no room for them.
+  /// How often an entry was left out because there was no room for it.
   let omitted: FutexWord
 
   @_noLocks
