@@ -40,8 +40,9 @@ enum SignalWait {
 
   /// Reads 8 bytes of a process's memory; nil if they cannot be read.
   private static func word(at address: UInt64, of process: Int32) -> UInt64? {
+    guard let offset = off_t(exactly: address) else { return nil }
     let memory = unsafe open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
-    guard memory >= 0, let offset = off_t(exactly: address) else { return nil }
+    guard memory >= 0 else { return nil }
     defer { close(memory) }
     var word: UInt64 = 0
     return unsafe pread(memory, &word, 8, offset) == 8 ? word : nil
