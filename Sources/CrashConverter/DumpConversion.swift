@@ -82,9 +82,9 @@ struct DumpConversion: ~Copyable {
         snapshot.removeDeadlocks(
           ofThreadsThatRanSince: contextSwitches, symbols: symbols?.source ?? SymbolSource())
       }
-      // If a file of a module could not be read for a temporary reason, this attempt fails, so that the next attempt
-      // can find the names. The failure counts toward the dump's attempts, because the cause can also be a damaged
-      // symbol file.
+      // If a file of a module could not be read for a temporary reason, this attempt fails unless it is the last one,
+      // so that the next attempt can find the names. The failure counts toward the dump's attempts, because the cause
+      // can also be a damaged symbol file.
       if claim.isHarmless, claim.attempt < PendingDirectory.maximumAttempts,
         let errno = refusals.refusalSince
       {

@@ -53,7 +53,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The main facts of a crash, for a program that acts on them or logs them.
+  /// The main facts of a report, for a program that acts on them or logs them.
   ///
   /// If the converter ended during the previous attempt to convert the dump, the report is not analyzed, and the cause,
   /// message, signature and place are nil.

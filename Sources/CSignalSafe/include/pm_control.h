@@ -10,7 +10,7 @@
 #include "pm_annotations.h"
 
 // The registers with which a thread continues after a fault in a section, which is a function that pm_run_section
-// calls. On x86_64 these are rbx, rbp, r12 to r15 and the shadow stack pointer; on arm64, x19 to x30.
+// calls. `saved` holds, on x86_64, rbx, rbp, r12 to r15 and the shadow stack pointer; on arm64, x19 to x30.
 struct pm_recovery_point {
   uint64_t armed;  // not 0 while the section runs
   uint64_t resume;

@@ -31,7 +31,7 @@ enum CrashCode {
     pm_set_handler_code(UInt64(code.low - slack), UInt64(code.high + slack))
     let control: pm_signal_handler = unsafe pm_enter_crash
     let entry = UInt(bitPattern: unsafe unsafeBitCast(control, to: UnsafeRawPointer.self))
-    // The program's C and assembly code is usually close to its Swift code.
+    // The program's C and assembly code is usually close to its Swift code, so one range usually covers both.
     if code.isClose(entry, 2 * slack) { code.add(entry) } else { pm_bring_in_control(slack) }
     // The code that writes the dump format is in a separate module. In a debug build, that module can be anywhere in
     // the program.

@@ -31,7 +31,7 @@ struct DumpRequest {
   /// not known.
   var processorTime = UInt64.max
   var threadEvidence = HangThreadEvidence.none
-  /// The offsets, in the dump's file, of the hang's duration and its CPU time; 0 if the file does not contain them.
+  /// The offsets, in the dump's file, of `time` and `processorTime`; 0 if the file does not contain them.
   var timeOffset: Int64 = 0
   var processorTimeOffset: Int64 = 0
 

@@ -28,7 +28,7 @@ struct RecordMapping: Sendable {
     let result = pm_map_unreadable(descriptor)
     guard result > 0 else { return }
     address = UInt(bitPattern: result)
-    // A child that outlives its parent must not keep the page mapped.
+    // A child that outlives its parent must not keep the page mapped, because the parent would still count as alive.
     if pm_keep_from_children(address) != 0 { remove() }
   }
 

@@ -1,6 +1,6 @@
 /// The facts by which a run record identifies its process.
 ///
-/// `startHandler` reads these facts. A forked child has different facts, and reads them when it writes a dump.
+/// `startHandler` reads these facts. A forked child has different facts, and reads them when it creates its run record.
 @safe
 struct RunFacts {
   var startTime: UInt64

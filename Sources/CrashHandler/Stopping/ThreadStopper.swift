@@ -227,7 +227,9 @@ struct ThreadStopper {
 }
 
 extension Capture {
-  /// Resumes the threads, because the process continues or a previous handler needs them.
+  /// Resumes the stopped threads, because the process continues or a previous handler needs them.
+  ///
+  /// In a forked child, which has none of these threads, this function only resets the state of stopping.
   @_noLocks
   func releaseThreads() {
     shared.stops.parking.store(0)

@@ -97,7 +97,7 @@ package struct HTMLReport: Sendable {
     html.element("footer") { html in addFooter(to: &html) }
   }
 
-  /// Adds links to the sections, named like their headings.
+  /// Adds links to the sections, named like their headings; adds none if there are only one or two.
   private func addContents(of main: HTMLWriter, to html: inout HTMLWriter) {
     guard main.headings.count > 2 else { return }
     html.element("nav") { html in

@@ -15,7 +15,7 @@ package final class ProcessReader {
   private var readsLeft: Int
 
   /// - Parameters:
-  ///   - memory: reads the process's memory at the time of the crash.
+  ///   - memory: reads the process's memory as it was at the time of the crash.
   ///   - constants: reads constant data from the modules' files.
   ///   - reads: the maximum number of reads.
   package init(memory: @escaping Bytes, constants: @escaping Bytes, reads: Int = 1 << 16) {

@@ -56,7 +56,7 @@ package struct TaskCollection {
     return awaited
   }
 
-  /// The addresses of the tasks of each cycle.
+  /// The cycles of tasks that wait for each other, as the addresses of their tasks.
   private func cycles(_ awaited: [UInt64: UInt64]) -> [[UInt64]] {
     Cycles.all(from: tasks.lazy.map(\.address).filter { awaited[$0] != nil }) { awaited[$0] }
   }

@@ -85,8 +85,8 @@ package struct TaskReader<Memory: TaskMemory> {
 
   /// The number of the unit of work to which a task belongs; 0 if it belongs to none.
   ///
-  /// An item of the list has these offsets: next item and kind 0x00, key 0x08, type 0x10, value 0x18. The number is the
-  /// second word of the value.
+  /// The task's list of task-local values contains the number. An item of this list has these offsets: next item and
+  /// kind 0x00, key 0x08, type 0x10, value 0x18. The number is the second word of the value.
   ///
   /// Source: swift include/swift/ABI/TaskLocal.h, class Item; CSignalSafe/include/pm_work.h.
   private func work(of address: UInt64, _ place: TaskRuntime.ContextPlace) -> UInt64 {
@@ -121,8 +121,8 @@ package struct TaskReader<Memory: TaskMemory> {
       var context = memory.word(at: address &+ 0x40)
     else { return false }
     if isBehind(slab) { return true }
-    // If the runtime allocated the first slab later than the task object, the slab is elsewhere in memory. In this case,
-    // the callers' contexts lead to the context of the first function.
+    // If the runtime allocated the first slab later than the task object, the slab is elsewhere in memory. In this
+    // case, the callers' contexts lead to the context of the first function.
     for _ in 0..<Self.contextLimit {
       if isBehind(context) { return true }
       guard context & 7 == 0, let parent = memory.word(at: context), parent != 0 else { break }

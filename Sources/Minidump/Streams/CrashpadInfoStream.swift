@@ -70,8 +70,9 @@ extension MinidumpDecoder {
     }
   }
 
-  /// The file offsets of the entries of the list that a location descriptor refers to: a 32-bit count, then entries of
-  /// the same size.
+  /// The file offsets of the entries of a list, which the location descriptor at `location` refers to.
+  ///
+  /// The list begins with a 32-bit count; entries of `size` bytes follow.
   func list(at location: Int, size: Int) -> [Int] {
     guard let list = file.location(at: location), list.count >= 4,
       let count = file.integer(at: list.lowerBound, width: 4)

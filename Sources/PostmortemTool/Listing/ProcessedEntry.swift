@@ -70,6 +70,6 @@ struct ProcessedEntry: Codable {
 
   /// True if the dump could not be converted.
   var isFailure: Bool { outcome == "failed" || outcome == "quarantined" }
-  /// True if the dump was not read, because another process may be using it.
+  /// True if the dump was left for a later call, for example because another process may be using it.
   var isLeft: Bool { outcome == "left" }
 }

@@ -114,7 +114,7 @@ extension MemorySnapshot {
       let offset = word(at: module &+ 32), let counts = word(at: module &+ 56)
     else { return nil }
     // The number of program headers is at offset 56, and each program header takes 56 bytes. Linkers write about a
-    // dozen program headers.
+    // dozen program headers, so at most 64 are read.
     let count = min(counts & 0xFFFF, 64)
     var lowest: UInt64?
     var tables: UInt64?

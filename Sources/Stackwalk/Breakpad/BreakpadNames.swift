@@ -29,12 +29,14 @@ struct BreakpadNames {
 
   init(_ limit: WorkLimit) { self.limit = limit }
 
-  /// Returns the number of a file, or of the unknown file if the memory limit does not allow another name.
+  /// Returns the number of a file, or of the unknown file if the path is nil or the memory limit does not allow another
+  /// name.
   mutating func number(ofFile path: String?) -> Int {
     files.number(of: path ?? Self.unknown, limit)
   }
 
-  /// Returns the number of the inlined function with this linkage name; nil means an unknown function.
+  /// Returns the number of the inlined function with this linkage name, or of the unknown function if the name is nil
+  /// or the memory limit does not allow another name.
   mutating func number(ofFunction name: String?) -> Int {
     origins.number(of: name ?? Self.unknown, limit)
   }
