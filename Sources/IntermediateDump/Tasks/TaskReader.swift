@@ -85,8 +85,8 @@ package struct TaskReader<Memory: TaskMemory> {
 
   /// The number of the unit of work to which a task belongs; 0 if it belongs to none.
   ///
-  /// An item of the list has these offsets: next item and kind 0x00, key 0x08, type 0x10, value 0x18. The number is the
-  /// second word of the value.
+  /// An item of the list of task-local values has these offsets: next item and kind 0x00, key 0x08, type 0x10, value
+  /// 0x18. The number is the second word of the value.
   ///
   /// Source: swift include/swift/ABI/TaskLocal.h, class Item; CSignalSafe/include/pm_work.h.
   private func work(of address: UInt64, _ place: TaskRuntime.ContextPlace) -> UInt64 {
