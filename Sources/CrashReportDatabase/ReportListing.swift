@@ -18,7 +18,7 @@ package struct ReportListing: Sendable {
   /// The reports whose upload state is known.
   package var knownReports: [StoredReport] { reports.filter { failures[$0.id] == nil } }
 
-  /// The failures in a fixed order.
+  /// The failures, sorted by report ID.
   package var sortedFailures: [CrashReportDatabaseError] {
     failures.sorted { $0.key < $1.key }.map(\.value)
   }

@@ -32,7 +32,7 @@ package struct ListedFact: Sendable {
   /// The name of the fact's attribute in an export as OTLP; nil if the fact has none there.
   package let attribute: String?
 
-  /// All facts that an index keeps, with their keys, in the order of their fields.
+  /// All facts that dumps contain and an index stores, with their keys, in the order of their fields.
   package static let all: [(key: IntermediateDumpKey, fact: ListedFact)] =
     IntermediateDumpKey.allCases.compactMap { key in key.definition.listed.map { (key, $0) } }
     .sorted { $0.fact.field < $1.fact.field }

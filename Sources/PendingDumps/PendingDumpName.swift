@@ -2,7 +2,8 @@ package import IntermediateDump
 
 /// The name of a file in the pending directory.
 ///
-/// The name states the program that wrote the file, the report's ID, and the process that may change the file.
+/// The name states the program that wrote the file, the report's ID, and whether the file's owner or a converter may
+/// change the file.
 ///
 /// A dump is `<identifier>@<uuid>.locked` while its owner may still write, and has no suffix once it is finished.
 /// While a converter works on a dump, the name is `<identifier>@<uuid>.<attempt>-<pid>-<start

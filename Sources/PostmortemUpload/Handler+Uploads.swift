@@ -28,8 +28,9 @@ extension Handler {
   /// each time that a report is added.
   ///
   /// Until uploads are enabled in the database's settings, only reports that `requestUpload` has requested are sent.
-  /// Each report is sent as an envelope with an event and the minidump as an attachment. The event has a message,
-  /// stacks, tags and breadcrumbs.
+  /// Each report is sent as an envelope with an event; the minidump and the program's files are attachments. An
+  /// attachment is left out, for example, if the request would be too large. The event has a message, stacks, tags and
+  /// breadcrumbs.
   ///
   /// - Parameters:
   ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.

@@ -323,7 +323,7 @@ extension FrameTrust {
     StoredTrust.allCases.first { $0.word == rawValue } ?? .scan
   }
 
-  /// An unknown method counts as the least reliable one.
+  /// Decodes the code for a method; an unknown code means `scan`, the least reliable method.
   fileprivate init(_ stored: StoredTrust?) {
     self.init(rawValue: (stored ?? .scan).word)
   }

@@ -9,7 +9,7 @@ internal import PendingDumps
 extension PendingDirectory {
   /// The number of bytes that are read from the beginning of a dump.
   ///
-  /// These bytes contain the dump's exception, because the sections before the exception are short.
+  /// These bytes contain the dump's exception, because only short maps precede the exception.
   private static let beginning = 64 << 10
 
   /// True if the converter that made a claim left a dump, and crashed on a thread other than the one that worked on the

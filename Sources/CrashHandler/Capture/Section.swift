@@ -8,10 +8,10 @@ internal import IntermediateDump
 /// current section ends, and all later sections of the dump except `writeCapture` are left out.
 ///
 /// Before the first section, `pm_write_dump` writes the header, the `process` map encoded at launch, the time of the
-/// crash and, if they apply, `dumpRequest` and `survival`. After `writeCapture`, it writes the end mark. A case's raw
-/// value is its position in this order and can change; dumps identify a section by its `DumpSection`. The functions of
-/// the sections are in `Capture/Sections`. `SectionTests` compares order, numbers and names with
-/// `Docs/Internals/IntermediateDumpFormat.md`.
+/// crash and, if they apply, new IDs of report and process, `dumpRequest` and `survival`. After `writeCapture`, it
+/// writes the end mark. A case's raw value is its position in this order and can change; dumps identify a section by
+/// its `DumpSection`. The functions of the sections are in `Capture/Sections`. `SectionTests` compares order, numbers
+/// and names with `Docs/Internals/IntermediateDumpFormat.md`.
 ///
 /// RUNS-DURING-CRASH: code with this mark follows the rules in `Docs/Internals/AsyncSignalSafety.md`. `@_noLocks` makes
 /// the compiler refuse allocations and locks; the audit of the linked program checks calls that the compiler cannot

@@ -44,9 +44,9 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// If a thread without an alternate stack overflows its normal stack, the process ends without a dump.
   ///
-  /// When the handler starts, each existing thread is interrupted once, so a call such as `nanosleep` or `poll` may
-  /// fail with EINTR. If this option is off, only the thread that calls `startHandler` and threads that call
-  /// `installAlternateStack` get an alternate stack.
+  /// When the handler starts, it sends one signal to each existing thread that does not block it, so a call such as
+  /// `nanosleep` or `poll` may fail with EINTR. If this option is off, only the thread that calls `startHandler` and
+  /// threads that call `installAlternateStack` get an alternate stack.
   public var alternateStacksOnAllThreads = true
 
   /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked even in threads that ask to

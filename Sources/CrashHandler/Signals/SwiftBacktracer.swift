@@ -6,7 +6,7 @@ internal import CSignalSafe
 /// returns. So after the backtracer, the process ends if the fault recurs, or if abort() raised the signal. The
 /// backtracer stops all threads with signals, and waits two seconds, up to sixteen times, for threads that do not
 /// answer. If a second thread crashed and captured its crash during that time, it would start a second backtrace
-/// shortly before the process ends. The second report would be truncated, and a `swift-backtrace` process would wait
+/// shortly before the process ends. The second backtrace would be truncated, and a `swift-backtrace` process would wait
 /// for input forever.
 ///
 /// So the backtracer runs while the crashed thread is still the capturing thread. All other threads stay stopped, or

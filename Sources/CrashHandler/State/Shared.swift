@@ -2,10 +2,10 @@ internal import CSignalSafe
 
 /// State that all threads and dumps of the process share, and that remains from one crash to the next.
 ///
-/// Any thread may change the `FutexWord` properties, and its own entries in `waiting`, `dumpingThreads`, `hangDumps`,
-/// `stackOffers` and `knownFaults`. A thread whose previous handler returns, or calls `exit`, may change `survived`.
-/// Only the capturing thread, or a thread that stops other threads, changes the rest; in a forked child,
-/// `becomeOwnProcess` changes it too.
+/// Any thread may change the `FutexWord` properties, and its own entries in `threads`, `waiting`, `dumpingThreads`,
+/// `hangDumps`, `stackOffers` and `knownFaults`. A thread whose previous handler returns, or calls `exit`, may change
+/// `survived`; if the handler returns, also `previousActions`. Only the capturing thread, or a thread that stops other
+/// threads, changes the rest; in a forked child, `becomeOwnProcess` changes it too.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -14,7 +14,7 @@ package struct CrashReport: Sendable {
   /// For each of the snapshot's modules, the reason why names of its frames are missing or uncertain; nil if there is
   /// no such reason.
   package var symbolNotes: [String?]
-  /// The message with which the process ended, or the reason that the program gave for a dump without a crash.
+  /// The message with which the process ended or, for a dump without a crash, the program's reason or its error.
   ///
   /// The message comes from the Swift runtime or the C library. If there is no such message, `message` is the type
   /// and the text of an uncaught C++ exception.

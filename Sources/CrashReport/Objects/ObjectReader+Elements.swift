@@ -164,7 +164,7 @@ private enum ElementType {
 ///
 /// Source: swift stdlib/public/core/StringObject.swift.
 private struct StringValue {
-  /// The first bytes of the string, in quotation marks.
+  /// The first bytes of the string in quotation marks, followed by `...` if the string is longer.
   let text: String
 
   /// The maximum number of bytes that are shown.

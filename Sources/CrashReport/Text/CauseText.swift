@@ -5,8 +5,9 @@ internal import ProcessSnapshot
 extension CrashReport {
   /// One or more sentences that explain the report; nil if the dump gives no explanation.
   ///
-  /// The sentences describe why the dump was taken, how the run ended, or the cause of the crash, the objects that are
-  /// evidence for it, and the resources at their limits. Sentences about threads or tasks that wait come last.
+  /// The sentences describe why the dump was taken, or how the run ended. After a crash, they describe its cause, the
+  /// objects that are evidence for the cause, and the resources at their limits. Sentences about threads or tasks that
+  /// wait come last.
   package var explanation: String? {
     let sentences = explanationSentences + waitSentences
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")

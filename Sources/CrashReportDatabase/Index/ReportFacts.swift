@@ -10,7 +10,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var signal: String?
   /// A word for the cause, as in the report's JSON.
   package var cause: String?
-  /// The message with which the process ended, or the reason for a dump without a crash.
+  /// The message with which the process ended or, for a dump without a crash, the program's reason or its error.
   package var message: String?
   /// The signature; nil if a truncated dump lacks the signal, or if the report was not analyzed.
   package var signature: String?

@@ -40,7 +40,7 @@ final class SentryRateLimits: Sendable {
   /// The longest limit of each category in a header, in seconds.
   ///
   /// Each limit is `SECONDS:CATEGORY;CATEGORY:SCOPE:...`; without a category, it applies to all categories.
-  /// Categories that are not sent, and entries that cannot be read, are ignored.
+  /// Categories of data that this package does not send, and entries that cannot be read, are ignored.
   static func limits(in header: String) -> [Category: Int64] {
     var limits: [Category: Int64] = [:]
     for limit in header.prefix(4096).split(separator: ",") {

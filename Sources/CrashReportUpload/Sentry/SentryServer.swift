@@ -65,8 +65,9 @@ extension ReportUploader {
   ///
   /// The uploader sends nothing until `start()` or `run()` is called.
   ///
-  /// Each report is sent as an envelope with an event and the minidump as an attachment. The event has a message,
-  /// stacks, tags and breadcrumbs.
+  /// Each report is sent as an envelope with an event; the minidump and the program's files are attachments. An
+  /// attachment is left out, for example, if the request would be too large. The event has a message, stacks, tags and
+  /// breadcrumbs.
   ///
   /// - Parameters:
   ///   - path: the database's directory.

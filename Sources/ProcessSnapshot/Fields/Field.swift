@@ -234,7 +234,7 @@ package struct MapFields<Value: Sendable>: Sendable {
 
   /// Replaces the properties whose keys are in the map, and leaves the other properties unchanged.
   ///
-  /// Returns false if a required key is missing.
+  /// Returns false if a required key is missing, or if its value is of another kind.
   @discardableResult
   package func read(_ map: IntermediateDumpMap, into value: inout Value) -> Bool {
     var isWhole = true

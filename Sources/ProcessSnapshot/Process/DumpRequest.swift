@@ -17,7 +17,7 @@ public struct DumpRequest: Sendable, Equatable {
   public var errorType: String?
   public var errorText: String?
   public var target: Target?
-  /// The name that the program gave to the thread or queue that it watched for hangs.
+  /// The name of what was watched for hangs: "main", the queue's label, or a name that the program chose.
   public var name: String?
   /// The time in nanoseconds without an answer after which the watched target counts as hung.
   public var threshold: UInt64?

@@ -38,7 +38,8 @@ public struct CandidateFrames {
     public var place: Place
     /// The offset of the saved frame pointer that led to this entry, in bytes above the stack pointer of the crash.
     ///
-    /// `savedPointer` is nil if the frame record of the previous entry led to this entry.
+    /// `savedPointer` is nil for an entry that was found in another way, for example through the frame record of the
+    /// previous entry.
     public var savedPointer: UInt64?
     /// The number of frames of a recursion that the summary left out after this entry.
     public var foldedCount = 0
