@@ -97,7 +97,8 @@ private struct TaskWriter {
 
   /// Writes the slabs that hold the frames of the task's async functions.
   ///
-  /// If there are more than `limit` slabs, only the last ones are written, which contain the innermost frames.
+  /// If there are more than `limit` slabs, only the last ones are written, which contain the innermost frames. Slabs
+  /// after the first `walkLimit` are not visited, and unused slabs are not written.
   ///
   /// A task object holds two pointers: one to the last allocation (offset 0x70), and one to the first slab (offset
   /// 0x78). A slab begins with its metadata, a pointer to the next slab, its capacity, and how much of the capacity is
