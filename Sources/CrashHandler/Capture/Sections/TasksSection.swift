@@ -18,7 +18,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 private struct TaskWriter {
   /// The maximum number of tasks.
   private static var limit: Int { 256 }
-  /// The offset, in scratch memory, of the tasks' addresses; `TaskFinder` uses the words that precede them.
+  /// The offset, in scratch memory, of the tasks' addresses; `TaskFinder` uses the word before them.
   private static var addressesOffset: Int { 16 }
   /// The maximum number of slabs that are written for the first task and for each other task, and the maximum number
   /// of bytes of one slab.
