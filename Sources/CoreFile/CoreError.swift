@@ -3,7 +3,7 @@ package struct CoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; later versions may add more kinds.
   package struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// The file is not an ELF file of the type ET_CORE, or has no program headers.
+    /// The file is not a little-endian ELF file of the type ET_CORE, or its header names no 64-bit program headers.
     package static let notACore = Code(text: "not an ELF core file")
     /// The processor is neither x86_64 nor arm64, or the file is not 64-bit and little-endian.
     package static let unsupportedArchitecture = Code(

@@ -12,7 +12,7 @@ internal import Stackwalk
 struct ParkedThreads {
   /// The maximum number of the handler's frames, from its futex call to the signal frame.
   private static let maximumFrames = 24
-  /// The signal handler in which stopped threads wait.
+  /// The name of the signal handler in which stopped threads wait.
   ///
   /// If the program is stripped, this name is known only if its debug file is found; otherwise no thread is recognized.
   private static let parkingFunction = "pm_handle_stop"

@@ -7,7 +7,7 @@ extension CrashReportDatabase {
   /// The files are deleted and pruned with the report, and count toward its size.
   ///
   /// - Returns: an empty array if no files are stored under this ID.
-  /// - Throws: `CrashReportDatabaseError` if the directory cannot be read.
+  /// - Throws: `CrashReportDatabaseError` if the attachments' directory or the status of a file cannot be read.
   public func attachments(
     of id: ReportID
   ) throws(CrashReportDatabaseError) -> [StoredAttachment] {

@@ -6,7 +6,7 @@ public import CrashHandler
 /// that a program that links only `CrashHandler` does not need the runtime of Swift concurrency.
 ///
 /// - Parameters:
-///   - name: the name of the value, at most 64 bytes.
+///   - name: the name of the value, at most 64 bytes. A value with a longer name is left out and counted.
 ///   - value: the text of the value, which is stored as UTF-8.
 ///   - operation: runs once, in the caller's isolation.
 /// - Returns: the operation's result.

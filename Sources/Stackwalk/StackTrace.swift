@@ -129,7 +129,7 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
 public struct SourceLocation: Sendable, Hashable {
   /// The path on the machine that built the program; usually absolute.
   public var file: String
-  /// The line, counted from 1; nil for code without a line.
+  /// The line, counted from 1; nil if the code has no line and no earlier line in the same function is known.
   public var line: Int?
   /// The column, counted from 1; nil if it is not recorded.
   public var column: Int?

@@ -46,7 +46,7 @@ struct EndedRun: Sendable {
 extension RunEnd {
   /// The verdict that a report would contain if a living process were killed now; nil if there would be none.
   package init?(ifKilledNow record: RunRecord) {
-    // Assume that the process is killed during the current boot, whatever boot ID this process reads.
+    // The process would be killed in the boot that its record names, even if this process reads another boot ID.
     var evidence = EndEvidence(record: record)
     evidence.bootID = record.bootID
     guard let verdict = evidence.verdict else { return nil }

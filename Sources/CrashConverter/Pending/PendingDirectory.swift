@@ -255,7 +255,8 @@ struct PendingDirectory: ~Copyable {
     var dead: [PendingDumpName] = []
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
-      // This FIFO can be removed, because other processes treat a missing FIFO as one without a reader.
+      // A converter's FIFO without a reader can be removed, because other processes treat a missing FIFO as one without
+      // a reader.
       if ClaimWitness.isAbandoned(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue

@@ -1,6 +1,8 @@
 internal import CSignalSafe
 
-/// The signals for which the handler is installed, and the signals that it uses; bit n - 1 stands for signal n.
+/// The signals for which the handler is installed, and the signals that it uses.
+///
+/// In a set of signals, bit n - 1 stands for signal n.
 ///
 /// RUNS-DURING-CRASH.
 @safe

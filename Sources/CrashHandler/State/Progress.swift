@@ -6,7 +6,7 @@ struct Progress {
   enum File {
     /// The dump's file has not been checked yet.
     case none
-    /// The file is open, and the tokens before the first section are not written yet.
+    /// The file is open, and not all tokens before the first section are written yet.
     case open
     case begun
     /// The dump's descriptor no longer refers to the dump's file, because another thread has closed or replaced it.

@@ -7,7 +7,7 @@ internal import IntermediateDump
 /// previous handler is running. At the first certain sign of what happened to the process, the handler overwrites this
 /// byte, if the file still exists.
 ///
-/// RUNS-DURING-CRASH, on the capturing thread.
+/// RUNS-DURING-CRASH, on the capturing thread; `noteExitInHandler` runs on the thread that ends the process.
 extension Capture {
   /// Notes in the dump of the last survived crash that the process continued, if this is not noted yet.
   @_noLocks

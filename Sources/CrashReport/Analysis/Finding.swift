@@ -10,7 +10,7 @@ package struct Finding: Sendable, Equatable {
     case certain
     /// The cause is the best explanation of the evidence, but another cause can leave the same evidence.
     case likely
-    /// The cause was derived from names in debug information or symbol tables, or from code.
+    /// The cause was derived from names in debug information or symbol tables.
     case inferred
   }
 

@@ -14,7 +14,8 @@ package enum FunctionName {
 
   /// True for a demangled C++ name, such as `operator new(unsigned long)` or `ns::f<int>() const`.
   ///
-  /// A demangled Swift name that ends with its parameters has argument labels (`App.f(x:)`) or contains `->` or `#`.
+  /// A demangled Swift name that ends with its parameters has argument labels (`f(x:)`), contains `->` or `#`, or has a
+  /// dot before the parameters (`App.f()`).
   private static func isCxx(_ name: String) -> Bool {
     if name.contains("::") { return true }
     guard name.hasSuffix(")"), let start = name.firstIndex(of: "("), start > name.startIndex,

@@ -24,9 +24,10 @@ extension ObjectReader {
 
   /// The first elements of a set or a dictionary, in the order in which the program iterates over them.
   ///
-  /// The list is empty if the type of the keys is not supported, if the storage cannot be read, or if the storage's
-  /// fields contradict each other. The fields may contradict each other if the crash interrupted a change of the
-  /// collection. A key or a value that cannot be read is shown as "_", and so is a value of an unsupported type.
+  /// The list is empty if the type of the keys is not supported, if the storage cannot be read or has too many buckets,
+  /// or if the storage's fields contradict each other. The fields may contradict each other if the crash interrupted a
+  /// change of the collection. A key or a value that cannot be read is shown as "_", and so is a value of an
+  /// unsupported type.
   ///
   /// - Parameter name: the name of the storage's type.
   func hashedElements(ofStorage name: String, at object: Address, count: UInt64) -> [String] {

@@ -93,8 +93,8 @@ extension CrashReport {
 extension OpenDescriptor {
   /// True for a file that the crash handler has probably kept open since it started.
   ///
-  /// Only the path is checked: it is in the directory of pending dumps, or it is one of the cgroup files that the
-  /// handler reads, or it is /proc. The program itself may have opened the same path.
+  /// Only the path is checked: it is the directory of pending dumps, a file in this directory, one of `cgroupFiles`, or
+  /// /proc. The program itself may have opened the same path.
   var isHandlers: Bool {
     guard let path else { return false }
     let parts = path.split(separator: "/")

@@ -56,7 +56,7 @@ extension CrashReport {
     }
   }
 
-  /// What happened to the first thread, as a verb such as "crashed".
+  /// The words that say why the first thread is first, such as "crashed" or "requested the dump".
   private var verb: String {
     guard let request = snapshot.request else { return "crashed" }
     guard request.kind == .hang else {

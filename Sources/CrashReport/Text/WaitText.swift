@@ -40,7 +40,7 @@ extension CrashReport {
   /// A sentence about a wait, such as "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by
   /// thread 7".
   ///
-  /// - Parameter tellsOwner: true to add what the owner of the lock, or the thread whose end is awaited, does.
+  /// - Parameter tellsOwner: true to add what the owner of the lock, or the thread whose end is awaited, is doing.
   func sentence(on wait: Wait, tellsOwner: Bool = false) -> String {
     let name = ownName(of: wait.threadID).map { " \"\($0)\"" } ?? ""
     let place = wait.place.map { " in \($0)" } ?? ""

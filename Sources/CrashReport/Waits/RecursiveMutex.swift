@@ -51,7 +51,7 @@ struct RecursiveMutex {
     return wait
   }
 
-  /// The register that passes `self` to a method, or the address of `self` if the value is passed by address.
+  /// The register in which a method gets `self`, or the address of `self` if the value is passed by address.
   ///
   /// Source: Swift docs/ABI/RegisterUsage.md.
   private static func selfRegister(_ thread: ThreadSnapshot) -> String {

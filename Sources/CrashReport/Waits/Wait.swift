@@ -44,7 +44,8 @@ package struct Wait: Sendable, Equatable {
   /// True if the owner was read from the object's memory, if the waiting function confirms the kind of object, and if
   /// the memory marks that a thread waits.
   ///
-  /// The mark is not required for kinds of objects that have none.
+  /// The mark is not required for kinds of objects that have none. If the kernel refused the wait for a `Mutex`,
+  /// `isCertain` is true if no other word looks like a lock.
   package var isCertain = false
   /// The innermost call of the program's own code in the waiting thread, with file and line if they are known.
   package var place: String?

@@ -92,7 +92,7 @@ struct SentryCuts: Sendable, Equatable {
   /// The reductions of an event, from nothing left out to the smallest event; each reduction includes the previous
   /// one.
   ///
-  /// The first reduction that makes the event small enough is used.
+  /// The first reduction that makes the event small enough is used; if none does, the last one.
   ///
   /// The least important parts are left out first: images without frames, raw names, and registers and frames of
   /// other threads. Breadcrumbs, tags and explanations follow. The message and the innermost calls of the crashing

@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 // Breakpad's streams with copies of files in /proc and /etc.
 
 extension MinidumpEncoder {
-  /// The types and contents of those streams for which the snapshot has data.
+  /// The types and contents of Breakpad's streams of copied files; a file that the snapshot lacks has no stream.
   var processFiles: [(type: MinidumpStreamType, contents: [UInt8])] {
     let contents: [(MinidumpStreamType, [UInt8]?)] = [
       (.linuxCpuInfo, snapshot.system.processorText),

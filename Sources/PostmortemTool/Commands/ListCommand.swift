@@ -119,7 +119,8 @@ struct ReportFilter {
     processID = try arguments["--pid"].map { UInt64(try arguments.processID($0)) }
   }
 
-  /// True for a filter that needs process IDs or executables, which a table of reports is read without.
+  /// True for a filter that needs process IDs or executables; without such a filter, a table of reports is made without
+  /// reading them.
   var needsProcesses: Bool { program != nil || processID != nil }
 
   func matches(_ report: ListedReport) -> Bool {

@@ -159,8 +159,8 @@ struct LogLines {
       + text.utf8.prefix { $0 != 0x0A }
   }
 
-  /// The names of fields that distinguish containers and hosts; the values of other fields may change from line to
-  /// line.
+  /// The names of fields that distinguish the sources of lines, such as containers, hosts and log files; the values of
+  /// other fields may change from line to line.
   private static let identifying: Set<String> = [
     "labels", "kubernetes", "docker", "stream", "container", "container_id", "container_name",
     "containerid", "containername", "pod", "pod_name", "podname", "namespace", "host", "hostname",

@@ -97,9 +97,9 @@ struct CrashOverview {
     return newest.filter { counts[$0.key] ?? 0 > 1 }
   }
 
-  /// The days that charts show, which end with the newest crash: at least 14 days, at most 90.
+  /// The days that charts show, which end with the newest report: at least 14 days, at most 90.
   ///
-  /// A crash that is dated later than tomorrow does not change these days, because the clock of its machine was wrong.
+  /// A report that is dated later than tomorrow does not change these days, because the clock of its machine was wrong.
   ///
   /// - Parameter now: the current time.
   func shownDays(now: Timestamp) -> ClosedRange<Int32> {

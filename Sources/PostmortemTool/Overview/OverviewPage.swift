@@ -183,7 +183,7 @@ struct OverviewPage {
   ///
   /// - Parameters:
   ///   - what: the word for the groups, used in the line that counts the groups beyond the limit.
-  ///   - addName: adds the middle cell of a row.
+  ///   - addName: adds a group's name, between its number of reports and its chart.
   private func addGroups<Key>(
     _ title: String, _ groups: [(key: Key, value: CrashOverview.Group)], _ what: String, limit: Int,
     to html: inout HTMLWriter, addName: (inout HTMLWriter, Key, CrashOverview.Group) -> Void

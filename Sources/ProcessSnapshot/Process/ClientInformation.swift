@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// The annotations, breadcrumbs and attachments of a running program.
+/// What the program recorded for its reports: annotations, breadcrumbs, contexts, memory ranges and attachments.
 ///
 /// "Client" is Crashpad's word for the program that the report is about.
 public struct ClientInformation: Sendable, Equatable {

@@ -143,7 +143,7 @@ public struct ProcessDescription: Sendable, Equatable {
   private static var tick: UInt64 { 10_000_000 }
 
   /// The time of the process's start, in nanoseconds since 1970; nil if the process's age or the time of the crash is
-  /// not known.
+  /// not known or is out of range.
   public var startTime: Int64? {
     guard let crashTime, let age, let nanoseconds = Int64(exactly: age) else { return nil }
     let (start, overflow) = crashTime.subtractingReportingOverflow(nanoseconds)

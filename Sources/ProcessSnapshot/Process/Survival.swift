@@ -2,7 +2,8 @@ public import IntermediateDump
 
 /// What happened to the process after the dump, and the crashes that it survived before.
 ///
-/// `ProcessSnapshot.survival` is nil for a process that ended with this crash and had not crashed before.
+/// `ProcessSnapshot.survival` is nil if the process had not crashed before, and ended with this crash without running
+/// Swift's backtracer.
 public struct Survival: Sendable, Equatable {
   public typealias Outcome = SurvivalOutcome
 

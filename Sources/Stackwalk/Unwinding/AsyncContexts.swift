@@ -78,7 +78,8 @@ struct AsyncContexts {
         break
       }
       guard process.isExecutable(resume), seen.insert(context).inserted else { return nil }
-      // Many words point to code, but the second word of a context points into an asynchronous function.
+      // Many words point to code, so the first context counts only if its second word points into an asynchronous
+      // function.
       if chain.addresses.isEmpty, !process.isAsynchronous(resume) { return nil }
       chain.addresses.append(resume)
       context = Address(parent)

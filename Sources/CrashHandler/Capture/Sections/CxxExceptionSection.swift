@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the C++ exception that the crashing thread caught last.
+/// Writes the C++ exception that the crashing thread caught last, if the process crashed by SIGABRT.
 ///
 /// If a process aborts because of an uncaught exception, that exception is the last caught one, because it counts as
 /// caught by std::terminate().

@@ -54,7 +54,7 @@ extension Capture {
     writer.finishProperty(count: 128)
   }
 
-  /// Writes the name of the process that sent the signal, if that process still exists.
+  /// Writes the name of the process that sent the signal, if it is another process and still exists.
   private func writeSenderName(_ information: SignalInformation) {
     let (code, sender) = (information.code, information.sender)
     // si_pid contains the sender only if the signal has one of these codes.

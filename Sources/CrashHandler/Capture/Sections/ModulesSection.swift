@@ -13,7 +13,7 @@ func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
     let table = finder.images
     let index = finder.current
     let path = finder.path(of: index, image)
-    // The vDSO never has a file.
+    // The vDSO never has a file, so it does not count as lost.
     let hasFile = path[0] == 0x2F && !path.hasSuffix(" (deleted)")  // "/"
     table[index].isLost = !hasFile && !path.text.matches("[vdso]")
     capture.writer.startMap(.module)

@@ -18,7 +18,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 private struct TaskWriter {
   /// The maximum number of tasks.
   private static var limit: Int { 256 }
-  /// The offset, in scratch memory, of the tasks' addresses; `TaskFinder` uses the words that precede them.
+  /// The offset, in scratch memory, of the tasks' addresses; `TaskFinder` uses the word before them.
   private static var addressesOffset: Int { 16 }
   /// The maximum number of slabs that are written for the first task and for each other task, and the maximum number
   /// of bytes of one slab.
@@ -97,7 +97,8 @@ private struct TaskWriter {
 
   /// Writes the slabs that hold the frames of the task's async functions.
   ///
-  /// If there are more than `limit` slabs, only the last ones are written, which contain the innermost frames.
+  /// If there are more than `limit` slabs, only the last ones are written, which contain the innermost frames. Slabs
+  /// after the first `walkLimit` are not visited, and unused slabs are not written.
   ///
   /// A task object holds two pointers: one to the last allocation (offset 0x70), and one to the first slab (offset
   /// 0x78). A slab begins with its metadata, a pointer to the next slab, its capacity, and how much of the capacity is

@@ -4,8 +4,9 @@ internal import CSignalSafe
 extension CellTable {
   /// Sets the value of a key.
   ///
-  /// - Returns: false if there is no room for the key, which then counts as left out. The result is also false if
-  ///   other threads are setting the value and use all of its buffers.
+  /// - Returns: false if there is no cell for the key, if the key and the value together are longer than a cell's
+  ///   capacity, or if other threads are setting the value and use all of its buffers. A key that has no value yet then
+  ///   counts as left out.
   @_noLocks
   func set(
     key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0

@@ -30,9 +30,10 @@ struct ImageFinder {
   fileprivate var listed = 0
   fileprivate var listedCount = 0
   fileprivate var mapping = 0
-  /// The index of the first listed image whose first pages have not been read ahead.
+  /// The index of the first listed image whose first page has not been read ahead.
   ///
-  /// After all listed images were found, `ahead` is the index of such a mapping.
+  /// After all listed images were found, `ahead` is the index of the first mapping whose first page has not been read
+  /// ahead.
   fileprivate var ahead = 0
 
   // MARK: - The list
