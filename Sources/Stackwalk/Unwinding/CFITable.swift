@@ -134,7 +134,7 @@ private struct FileCFI: CFISource {
   }
 }
 
-/// Reads CFI from the dump's memory, for the vDSO or a module whose file no longer exists.
+/// Reads CFI from the dump's memory, for the vDSO or a module whose file is missing or from another build.
 ///
 /// Positions are addresses of the process. The memory has no `.debug_frame`, because this section is never loaded.
 private struct CapturedCFI: CFISource {
