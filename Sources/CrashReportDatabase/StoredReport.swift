@@ -66,7 +66,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension StoredReport {
-  /// True if the server has the report with its minidump; false if an upload only counted the report.
+  /// True if the server has the report itself; false if an upload only counted the report.
   package var isUploadedWhole: Bool { upload.isUploaded && upload.countedWith != id }
 }
 
