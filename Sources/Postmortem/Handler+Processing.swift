@@ -59,8 +59,8 @@ extension Handler {
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
   ///   - userStreams: objects that add streams to the report.
   /// - Returns: the result; nil if the database has no dump with this ID, for example because another process has
-  ///   converted it. If the conversion fails, the next call of `processIntermediateDumps` tries again, unless the result
-  ///   is `quarantined`.
+  ///   converted it. If the conversion fails, the next call of `processIntermediateDumps` tries again, unless the
+  ///   result is `quarantined`.
   /// - Throws: `CrashConverterError` if the database cannot be used; the dump stays pending.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrash.
