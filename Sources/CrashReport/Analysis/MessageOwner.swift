@@ -177,8 +177,8 @@ struct MessageOwner {
 
   // MARK: - Either
 
-  /// The messages that do not belong to the crash: other threads wrote them, or the crashing thread wrote them
-  /// earlier.
+  /// The messages that are not known to belong to the crash: other threads may have written them, or the crashing
+  /// thread earlier.
   var otherMessages: [String] {
     let own = swiftMessage?.text
     let library = libraryMessage == nil ? snapshot.exception?.libraryMessage : nil
