@@ -37,7 +37,7 @@ extension TaskRuntime {
 }
 
 extension TaskRuntime.ContextPlace {
-  /// Reads from the handler's variables where tasks store contexts.
+  /// Finds out, by reading the handler's variables, where tasks store contexts.
   ///
   /// The result is nil if the variables are not found, or if they do not contain the offset of the list's head. For
   /// example, the offset is missing if the program has not called `withContext`.

@@ -32,8 +32,8 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 
   /// The date from which the report's age counts.
   ///
-  /// For a report that was created while the clock was not set, the date is the time of the last status change of the
-  /// minidump's file.
+  /// If the creation time is impossible, for example because the clock was not set, the date is the time of the last
+  /// status change of the minidump's file, unless that time is impossible too.
   func date(at now: Timestamp) -> Timestamp {
     let changed = Timestamp(nanoseconds: changeTime)
     return !creationTime.isPossible(at: now) && changed.isPossible(at: now) ? changed : creationTime
@@ -66,7 +66,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension StoredReport {
-  /// True if the server has the report with its minidump; false if an upload only counted the report.
+  /// True if the server has the report itself; false if an upload only counted the report.
   package var isUploadedWhole: Bool { upload.isUploaded && upload.countedWith != id }
 }
 

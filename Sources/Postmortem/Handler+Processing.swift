@@ -60,7 +60,8 @@ extension Handler {
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
   ///   - userStreams: objects that add streams to the report.
   /// - Returns: the result; nil if the database has no dump with this ID, for example because another process has
-  ///   converted it. If the conversion fails, the next call of `processIntermediateDumps` tries again.
+  ///   converted it. If the conversion fails, the next call of `processIntermediateDumps` tries again, unless the
+  ///   result is `quarantined`.
   /// - Throws: `CrashConverterError` if the database cannot be used; the dump stays pending.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrash.
@@ -80,7 +81,8 @@ extension Handler {
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
   ///   - userStreams: objects that add streams to the report.
   /// - Returns: the result; nil if another process converted the dump first. If the conversion fails, the next call of
-  ///   `processIntermediateDumps` tries again, with the copy of the dump in the database.
+  ///   `processIntermediateDumps` tries again, with the copy of the dump in the database, unless the result is
+  ///   `quarantined`.
   /// - Throws: `CrashConverterError` if the database cannot be used, or if the file cannot be read, is not a dump or
   ///   belongs to another user; the file is then kept.
   ///

@@ -5,8 +5,8 @@ internal import Stackwalk
 /// The data that a program with the crash handler keeps in its memory: values recorded at launch, annotations,
 /// breadcrumbs, contexts and registered memory ranges.
 ///
-/// `ClientFacts` finds the data by the names of the handler's variables, so the program's file or its debug file
-/// must have a symbol table. If the variables have another layout, the data is left out.
+/// `ClientFacts` finds the data by the names of the handler's variables, so the file of the module that contains the
+/// handler, or its debug file, must have a symbol table. If the variables have another layout, the data is left out.
 ///
 /// Attachments are left out: otherwise a core file from an untrusted source could make the tool copy any file into a
 /// report.

@@ -171,7 +171,7 @@ struct PendingDirectory: ~Copyable {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
-      // The name of a dump whose claim was released contains no process ID.
+      // The name of a dump whose claim was released contains 0 instead of a process ID.
       preceding =
         if processID == 0 {
           .failed

@@ -5,8 +5,9 @@ internal import Synchronization
 /// A stack on which a thread handles signals, so that it can handle an overflow of its normal stack.
 ///
 /// There is a guard page below the stack and a guard zone above it. The kernel may place the mapping directly below a
-/// thread's normal stack, and a large frame on that stack can skip its guard page. If the frame ended in the
-/// alternate stack, the kernel would assume that a signal handler is already running there.
+/// thread's normal stack, and a large frame on that stack can skip its guard page. If such a frame reached into the
+/// alternate stack, the kernel would assume that a signal handler is already running there, and would not start at the
+/// upper end of the alternate stack.
 ///
 /// Not crash code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
 @safe

@@ -100,8 +100,8 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// For example, a sidecar container can then convert dumps as another user.
   ///
-  /// The database's directories get that group and the mode 02770; its files get the mode 0660. Without this option,
-  /// a database that a group may write to is refused.
+  /// The database's directories get that group and the mode 02770; its files get the mode 0660. Without this option, a
+  /// directory that a group may write to is refused; but if it is a mount point, the database is a subdirectory of it.
   public var sharedGroup: String?
 
   /// Creates options with the default values.

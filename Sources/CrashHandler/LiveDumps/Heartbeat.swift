@@ -39,7 +39,7 @@ private let heartbeatInterval = Atomic<Int>(0)
 /// five seconds, the locks of the open files; it makes one write. If reports on how processes end are turned off, the
 /// function does nothing. If the write fails, the record keeps the previous heartbeat.
 ///
-/// - Parameter hangReport: the report ID of a hang in progress.
+/// - Parameter hangReport: the report ID of a hang in progress; nil if there is none.
 package func writeHeartbeat(hangReport: ReportID?) {
   last.withLock { last in
     last.hang = hangReport

@@ -9,7 +9,7 @@ internal import PendingDumps
 /// destroyed, its memory is unmapped, and the files that it opened are closed.
 @safe
 struct LiveDump: ~Copyable {
-  /// How long a dump that stops threads waits for other such dumps or for a crash, at most, in nanoseconds.
+  /// The maximum time, in nanoseconds, that a dump that stops threads waits for other such dumps or for a crash.
   private static let patience: UInt64 = 60_000_000_000
 
   private let memory: HandlerMemory

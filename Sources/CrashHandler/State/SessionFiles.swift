@@ -14,8 +14,8 @@ struct SessionFiles {
   var proc: HeldFile
   /// True while there is no locked file; the next dump must then create one.
   ///
-  /// No locked file exists in a forked child, for a requested dump, after a survived crash if the next file could not
-  /// be created, and after `exit` has removed the file.
+  /// No locked file exists in a forked child (except in that of daemon(3)), for a requested dump, after a survived crash
+  /// if the next file could not be created, and after `exit` has removed the file.
   var isMissing = false
   /// True if no other thread can change the descriptors of the thread that takes the dump.
   var hasOwnDescriptors = false

@@ -229,7 +229,8 @@ private struct FoldedRecursion {
 
   /// Examines the next frame; returns true if the frame is folded.
   fileprivate mutating func add(_ address: UInt64, isChained: Bool) -> Bool {
-    // The line with the number of folded frames must be written before this frame's line.
+    // The recursion has ended. Before this frame's line, the caller must write the line with the number of folded
+    // frames.
     if count > 0, !isChained || address != previous(period) { return false }
     guard isChained, !isOver else {
       (period, matches, last) = (0, 0, (0, 0, 0, 0))

@@ -23,7 +23,9 @@ struct CauseFinder {
       ?? AbortFinding(snapshot: snapshot, frames: trace.frames).exceptionMessage
   }
 
-  /// Messages of the Swift runtime and the C library that other threads wrote, or the crashing thread wrote earlier.
+  /// Messages of the Swift runtime and the C library that are not known to belong to the crash.
+  ///
+  /// Other threads may have written them, or the crashing thread earlier.
   var otherMessages: [String] {
     MessageOwner(snapshot: snapshot, frames: trace.frames).otherMessages
   }

@@ -128,7 +128,9 @@ struct MessageOwner {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// Parts of messages, each with a part of a name: only functions whose names contain this part write such a message.
+  /// Pairs of a part of a message and a part of a function's name.
+  ///
+  /// Only functions whose names contain the second part write messages that contain the first part.
   ///
   /// All of these functions except `__malloc_assert` are exported, so their names are known even in a libc without
   /// debug symbols.
@@ -175,8 +177,8 @@ struct MessageOwner {
 
   // MARK: - Either
 
-  /// The messages that do not belong to the crash: other threads wrote them, or the crashing thread wrote them
-  /// earlier.
+  /// The messages that are not known to belong to the crash: other threads may have written them, or the crashing
+  /// thread earlier.
   var otherMessages: [String] {
     let own = swiftMessage?.text
     let library = libraryMessage == nil ? snapshot.exception?.libraryMessage : nil

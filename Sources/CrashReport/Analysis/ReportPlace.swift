@@ -9,7 +9,7 @@ enum ReportPlace {
   case wait(Wait)
   /// A task that waits in a deadlock of tasks.
   case task(TaskDeadlock.Wait)
-  /// A hang whose thread is not known.
+  /// A hang for which neither a stack nor a deadlock of tasks shows the place.
   case unknown
 
   /// - Parameters:

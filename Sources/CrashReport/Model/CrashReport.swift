@@ -19,7 +19,8 @@ package struct CrashReport: Sendable {
   /// The message comes from the Swift runtime or the C library. If there is no such message, `message` is the type
   /// and the text of an uncaught C++ exception.
   package var message: String?
-  /// Messages of the runtimes that the crashing thread wrote earlier, or that other threads wrote.
+  /// Messages of the runtimes that the crashing thread may have written earlier, or that other threads may have
+  /// written.
   package var otherMessages: [String]
   /// The cause of the crash or, in a dump without a crash, the deadlock; nil if the dump shows neither.
   package var cause: Finding?

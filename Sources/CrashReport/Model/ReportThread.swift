@@ -57,7 +57,7 @@ extension StackFrame {
   /// The demangled name of the frame's function; nil if it is not known.
   package var function: String? { symbol?.name }
 
-  /// The name of the frame's function in the symbol table; nil if it is not known.
+  /// The name of the frame's function in the symbol table, otherwise in the debug information; nil if it is not known.
   package var linkageName: String? { symbol?.linkageName }
 }
 

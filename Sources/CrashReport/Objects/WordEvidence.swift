@@ -138,7 +138,7 @@ extension MemoryFault {
         }
         return .noDeinitializer(nil)
       }
-      // Code without a name may be a deinitializer.
+      // Code without a name may be a deinitializer, so its call is evidence only if its memory is not executable.
       guard place == 1,
         snapshot.mapping(containing: context.instructionPointer)?.protection.contains(.execute)
           != true

@@ -50,9 +50,9 @@ public struct UploadOptions: Sendable, Equatable {
 /// Limits how many reports of one signature are sent complete; further reports are sent as a count.
 ///
 /// Beyond the limit, the pending reports of a signature (at most 10,000) become one upload without minidumps and
-/// attachments. The upload's field `report_count` is the number of reports, and `minidump_left_out` is the reason; in
-/// an event for Sentry, both are tags. The minidumps stay in the database, and `requestUpload` requests the upload of
-/// one of them. A report without a signature is sent complete.
+/// attachments. In a form, the field `report_count` is the number of reports, and `minidump_left_out` is the reason; in
+/// a Sentry event, these are tags. The minidumps stay in the database, and `requestUpload` requests the upload of one
+/// of them. A report without a signature is sent complete.
 public struct UploadSampling: Sendable, Equatable {
   /// The number of complete reports of one signature that are sent within a window; 5 by default.
   public var wholeReports = 5

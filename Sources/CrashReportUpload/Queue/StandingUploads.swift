@@ -22,7 +22,7 @@ package struct StandingUploads: Sendable {
 
   init(engine: UploadEngine) { self.engine = engine }
 
-  /// Creates uploads for tests, which replace the network and the clock.
+  /// Creates uploads for tests, which pass replacements for the network and the clock.
   package init(
     _ database: CrashReportDatabase, to target: UploadTarget, transport: any UploadTransport,
     clock: UploadClock

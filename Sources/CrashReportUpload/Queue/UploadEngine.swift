@@ -85,7 +85,7 @@ struct UploadEngine: Sendable {
       failuresBefore = failures
     }
 
-    /// The number of failures in a row, including this attempt.
+    /// The number of failures in a row, including this attempt: of this report or of all uploads, whichever is larger.
     var failures: Int { max(number - 1, failuresBefore + 1) }
   }
 

@@ -98,7 +98,7 @@ enum ReportDatabase {
     "not a crash database: it has neither dumps nor reports; name the directory that the program passes to "
     + "startHandler(database:)"
 
-  /// Counts the dumps that wait to be processed; nil if the database has no directory of dumps.
+  /// Counts the finished dumps that wait to be processed; nil if the database has no directory of dumps.
   static func waiting(in path: String) -> Int? {
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) else { return nil }

@@ -5,8 +5,8 @@ internal import PendingDumps
 ///
 /// sigwait(3) would take the signal, so the handler would not get it.
 ///
-/// While a thread waits for signals, the kernel shows these signals as not blocked. Source: Linux kernel/signal.c,
-/// do_sigtimedwait.
+/// While a thread waits for signals, the kernel shows these signals as not blocked, so the thread's signal mask does
+/// not show the wait. Source: Linux kernel/signal.c, do_sigtimedwait.
 enum SignalWait {
   #if arch(arm64)
     private static let call = "137"

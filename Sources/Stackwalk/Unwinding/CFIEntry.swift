@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// A section with call frame information (CFI).
 enum CFISection {
-  /// The section `.eh_frame`; positions are link-time addresses.
+  /// The section `.eh_frame`; positions are link-time addresses or, in the dump's memory, addresses of the process.
   case ehFrame
   /// The section `.debug_frame`; positions are offsets into the section.
   case debugFrame
@@ -163,7 +163,7 @@ struct CIE {
 ///
 /// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.2.
 struct FDE {
-  /// The link-time addresses that the FDE describes.
+  /// The addresses that the FDE describes; see `CFITable` for the kind of address.
   let range: AddressRange
   let cie: CIE
   let instructions: DWARFCursor
@@ -231,7 +231,7 @@ extension DWARFCursor {
   /// For an indirect pointer, returns the address at which the pointer is stored.
   ///
   /// - Parameters:
-  ///   - section: the address of position 0; all addresses are link-time addresses.
+  ///   - section: the address of position 0; see `CFITable` for the kind of all addresses here.
   ///   - data: the address of `.eh_frame_hdr`.
   ///   - function: the start of the function that the FDE describes.
   mutating func readPointer(

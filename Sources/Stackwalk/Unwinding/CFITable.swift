@@ -3,9 +3,12 @@ internal import ProcessSnapshot
 
 /// The call frame information of one module.
 ///
+/// In a table from a file, all addresses are link-time addresses. In a table from the dump's memory, they are addresses
+/// of the process.
+///
 /// A `CFITable` keeps only indexes, with 16 to 32 bytes for each function, and builds them when they are first needed.
 final class CFITable {
-  /// Where a module's CFI sections are; addresses are link-time addresses.
+  /// Where a module's CFI sections are.
   struct Places {
     /// The range of `.eh_frame_hdr`, from its program header.
     var header: AddressRange?
@@ -52,7 +55,7 @@ final class CFITable {
   /// Finds the last start of a function at or below an address, if there is a table.
   func functionStart(of address: Address) -> Address? { header.entries(upTo: address).last?.start }
 
-  /// Finds the FDE that covers a link-time address.
+  /// Finds the FDE that covers an address.
   func fde(at address: Address) -> FDE? {
     // A function that only calls `__builtin_unreachable()` has no code. The FDE of such a function is empty, and may
     // start where the next function does. If several FDEs start at one address, lld keeps only one of them in the
@@ -74,9 +77,9 @@ final class CFITable {
     return end.map { AddressRange(from: start, to: $0) }
   }
 
-  /// Computes the unwind rules at a link-time address.
+  /// Computes the unwind rules at an address.
   ///
-  /// - Parameter loadBias: the difference between an address in the process and the same address in the file.
+  /// - Parameter loadBias: the difference between an address in the process and the same address in this table.
   func row(at address: Address, loadBias: UInt64, registerCount: Int) -> CFIRow? {
     guard let fde = fde(at: address), limit.spend(fde.cost),
       var row = CFIProgram.row(of: fde, at: address, registerCount: registerCount)
@@ -134,7 +137,7 @@ private struct FileCFI: CFISource {
   }
 }
 
-/// Reads CFI from the dump's memory, for the vDSO or a module whose file no longer exists.
+/// Reads CFI from the dump's memory, for the vDSO or a module whose file is missing or from another build.
 ///
 /// Positions are addresses of the process. The memory has no `.debug_frame`, because this section is never loaded.
 private struct CapturedCFI: CFISource {

@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 /// Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 struct EHFrameHeader {
   struct Entry {
-    /// The start of the function; this address and `fde` are link-time addresses.
+    /// The start of the function; see `CFITable` for the kind of this address and of `fde`.
     var start: Address
     var fde: UInt64
   }
@@ -26,7 +26,7 @@ struct EHFrameHeader {
   /// Reads the header `.eh_frame_hdr` and its table.
   ///
   /// - Parameters:
-  ///   - address: the link-time address of the header.
+  ///   - address: the address of the header.
   ///   - size: the size of the header in bytes, from the program header.
   init(
     at address: UInt64, size: UInt64, from source: some CFISource,

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// Finds the tasks that threads run.
 ///
-/// RUNS-DURING-CRASH. Source: swift stdlib/public/Concurrency/Task.cpp, class ActiveTask, a
+/// RUNS-DURING-CRASH. Source: swift stdlib/public/Concurrency/Actor.cpp, class ActiveTask, a
 /// thread-local variable.
 @safe
 struct TaskFinder {

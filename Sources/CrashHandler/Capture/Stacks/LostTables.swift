@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Writes the unwind tables of images whose files were removed or replaced, or never existed.
 ///
-/// The tables are written for images that may have frames on the crashing thread's stack.
+/// The tables are written for images that may have frames on the crashing thread's stack, but not for the vDSO.
 ///
 /// Some code, for example in many builds of libc, has no frame pointers. The callers of such code can be found reliably
 /// only with unwind tables. Without the file, these tables cannot be read after the crash. The ELF header is written

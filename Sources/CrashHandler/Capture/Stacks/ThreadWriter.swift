@@ -202,7 +202,8 @@ struct ThreadWriter {
 
   /// Writes the general registers, and the floating-point and vector state as the kernel saved it.
   ///
-  /// If the dump leaves out secrets, only the general registers are written, without those that may contain a secret.
+  /// If the dump leaves out secrets, only the general registers are written, and values that may be secrets are
+  /// replaced.
   ///
   /// - Parameter isExtended: true to include the extended state, 300 to 10,000 bytes, which a minidump's context does
   ///   not contain.
