@@ -8,7 +8,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
     case new
     /// The report is completely written, and not yet uploaded or excluded from uploads.
     case pending
-    /// The report was uploaded, or was excluded from uploads.
+    /// The report was uploaded, was counted with the upload of another report, or was excluded from uploads.
     case completed
   }
 

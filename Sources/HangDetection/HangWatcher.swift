@@ -85,7 +85,8 @@ struct HangClock {
   ///   suspended.
   init(now: UInt64) { last = now }
 
-  /// Ends an interval, and returns how much of its time counts.
+  /// Ends an interval, and returns how much of its time counts: nothing if the interval took more than twice the
+  /// intended time, otherwise all of it.
   ///
   /// - Parameters:
   ///   - now: the time from CLOCK_BOOTTIME, in nanoseconds.

@@ -1,4 +1,4 @@
 extension NotShown {
-  /// The name of the part of a report that is not shown, such as "threads".
+  /// The name of the part that `/proc` did not show, such as "threads".
   package var name: String { self == .descriptors ? "open files" : "\(self)" }
 }

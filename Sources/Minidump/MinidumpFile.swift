@@ -89,7 +89,8 @@ struct MinidumpFile {
     return range(rva: rva, size: size)
   }
 
-  /// Copies bytes from the file; nil if all copies together would then exceed the limit on copies.
+  /// Copies bytes from the file; nil if they cannot be read, or if all copies together would then exceed the limit on
+  /// copies.
   mutating func copy(_ range: Range<Int>) -> [UInt8]? {
     spend(range.count) ? bytes.slice(range).map(Array.init) : nil
   }

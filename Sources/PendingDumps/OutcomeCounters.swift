@@ -24,7 +24,7 @@ public struct OutcomeCounters: Sendable, Equatable {
   public package(set) var uploaded = 0
   /// Uploads that failed or that a review postponed, and that will be tried again.
   public package(set) var uploadsDelayed = 0
-  /// Reports that a server or a review permanently refused.
+  /// Reports that a server refused or a review held back; they are sent again only on request.
   public package(set) var uploadsSkipped = 0
 
   package init() {}

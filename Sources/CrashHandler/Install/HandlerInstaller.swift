@@ -133,7 +133,8 @@ enum HandlerInstaller {
     return unsafe installed
   }
 
-  /// The path; nil if it contains a character that may have a meaning in a shell, or if the summary has no room for it.
+  /// The path; nil if the summary has no room for it, or if it contains a character other than `-./_+@%` and ASCII
+  /// letters and digits, which have no special meaning in a shell.
   private static func plainPath(_ path: String) -> String? {
     let isPlain = path.utf8.allSatisfy { byte in
       let letter = byte | 0x20

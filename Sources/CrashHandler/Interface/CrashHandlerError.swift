@@ -22,7 +22,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(
       description: "crash handling is not supported here")
-    /// A dump that the program requested could not be taken or written.
+    /// A dump that the program or a hang monitor requested could not be taken or written.
     public static let dumpFailed = Code(description: "no dump was taken")
   }
 

@@ -11,7 +11,8 @@ struct HandlerCall {
   let mask: UInt64
   /// The time at which the handler was called, from the monotonic clock, in nanoseconds.
   ///
-  /// The time is 0 if `HandlerOptions.forgoing` excludes reading the clock, or a seccomp filter forbids it.
+  /// The time is 0 if `HandlerOptions.forgoing` contains `proc`, or if a seccomp filter refuses to let the handler read
+  /// the clock.
   let entryTime: UInt64
 
   @_noLocks

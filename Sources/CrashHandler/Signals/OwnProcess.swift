@@ -83,7 +83,8 @@ extension Capture {
     shared.survived.count = 0
     shared.knownFaults.removeAll()
     shared.abortingThread = 0
-    // The table of alternate stacks is indexed by thread ID, and the child's thread has a new ID.
+    // The table of alternate stacks is indexed by thread ID. The child's thread has a new ID, so its stack is recorded
+    // again.
     pm_tell_own_stack()
     // A forked child does not inherit timers.
     if mayMake(CallBit.threads) {

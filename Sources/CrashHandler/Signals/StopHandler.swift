@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// The thread waits on a futex and never polls, because a thousand polling threads would take all CPU time from the
 /// capturing thread. Most threads are stopped with SIGPROF. While threads are being stopped, a SIGPROF from any sender
 /// stops a thread that is in the table of threads, because the kernel drops this package's SIGPROF if another one is
-/// already pending. At any other time, the stop signal offers the thread an alternate stack, or requests a dump for
+/// already pending. At any other time, a stop signal offers the thread an alternate stack, or requests a dump for
 /// `postmortem capture`.
 ///
 /// RUNS-DURING-CRASH, on every thread except the capturing thread; a thread that takes a requested dump becomes the

@@ -24,7 +24,8 @@ struct CrashSummary {
   /// The product name that was passed to `startHandler`; empty if none was passed.
   let product: Bytes
   let version: Bytes
-  /// The database's path; empty if a shell would not read it as one word.
+  /// The database's path; empty if it is too long, or if it contains characters that may have a special meaning in a
+  /// shell.
   let database: Bytes
   let memory: Scratch
 

@@ -21,8 +21,8 @@ extension SummaryLines {
 
 /// The lines of the summary that show the crashing thread's stack.
 ///
-/// The lines follow the chain of frame pointers. Where the chain breaks, they list candidates for return addresses,
-/// found by scanning the stack.
+/// The lines follow the chain of frame pointers. Before the first frame record, and where the chain breaks, they list
+/// candidates for return addresses, found by scanning the stack.
 ///
 /// If a function keeps no frame pointer (such as the libc functions on the way to `abort`), its return address is in
 /// some word of the stack. Each word that points into code is a candidate, up to the next frame record. `postmortem

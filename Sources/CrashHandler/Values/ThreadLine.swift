@@ -14,7 +14,7 @@ struct ThreadLine {
   /// The start address of the main thread's stack; 0 if the kernel does not show it.
   private(set) var stackStart: UInt64 = 0
 
-  /// - Returns: nil if the text does not have this format.
+  /// - Returns: nil if the text has no name in parentheses. A field that is missing from the text is 0.
   @_noLocks
   init?(_ text: Bytes) {
     // The name is in parentheses, and may itself contain parentheses. The fields after the name contain no

@@ -188,7 +188,8 @@ package struct OwnCode: Sendable {
   /// The innermost call of the program's own code in a suspended task, and the innermost caller of this call in the
   /// program's own code.
   ///
-  /// Callers with the same text as the call are skipped.
+  /// Compiler-generated callers, callers with the same text as the call, and the first function of the program or a
+  /// thread are skipped.
   ///
   /// If there is no call of the program's own code, the place is that of `crashPlace(in:thrown:)`, and the caller is
   /// nil.

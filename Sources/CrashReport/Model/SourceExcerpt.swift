@@ -8,7 +8,7 @@ package struct SourceExcerpt: Sendable, Equatable {
   /// The maximum number of bytes of a line; a longer line is cut, because generated code can have lines of megabytes.
   private static let maximumWidth = 200
 
-  /// A line of source code, or the line with the mark.
+  /// A line of source code, or the line with the mark `^`, which follows the location's line.
   ///
   /// `isMarked` is true for the location's line and for the line with the mark.
   package struct Line: Sendable, Equatable {

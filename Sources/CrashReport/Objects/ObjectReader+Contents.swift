@@ -7,7 +7,7 @@ extension ObjectReader {
   private static let textLimit: UInt64 = 48
   /// The maximum number of bytes of other contents that are shown.
   private static let byteLimit: UInt64 = 16
-  /// The largest number of elements or bytes that is plausible.
+  /// A number of elements or bytes from this value on is not plausible, and counts as unknown.
   private static let sizeLimit: UInt64 = 1 << 40
 
   /// Adds to an object the size of its contents, and their first bytes or elements.

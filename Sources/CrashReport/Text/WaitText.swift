@@ -9,7 +9,7 @@ extension CrashReport {
   ///
   /// For a cycle of waiting threads, there is a sentence about the cycle and one about each of its threads. Otherwise,
   /// the sentences describe the first four waits in the chain that starts at the hung thread, and what the owners of
-  /// the locks do. In the second case, sentences about a deadlock of tasks follow.
+  /// the locks do; sentences about a deadlock of tasks follow, if there is one.
   var waitSentences: [String] {
     guard snapshot.end == nil else { return [] }
     if let deadlock = shownDeadlock {

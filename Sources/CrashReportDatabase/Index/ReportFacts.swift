@@ -18,7 +18,8 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var place: String?
   /// A word for how a run without a dump ended; nil for the report of a dump.
   package var end: String?
-  /// The time of the crash; nil if the dump lacks it.
+  /// The time of the crash or of a dump without a crash or, for a run without a dump, of the last heartbeat; nil if it
+  /// is not known.
   package var time: Timestamp?
   /// True if no names were needed, or if the search for names did not run out of time, so that signature and place
   /// are final.

@@ -55,7 +55,8 @@ public struct UploadDecision: Sendable, Equatable {
   /// Postpones the report, which stays pending and is reviewed again later.
   ///
   /// - Parameters:
-  ///   - delay: the delay in whole seconds, from one second to one day.
+  ///   - delay: the delay, rounded down to whole seconds; a delay of less than a second becomes one second, and a delay
+  ///     of more than a day becomes a day.
   ///   - reason: a text for people, which is stored in the report's note.
   public static func delay(by delay: Duration, because reason: String) -> UploadDecision {
     let seconds = min(max(1, delay.components.seconds), Self.longestDelay)

@@ -89,7 +89,7 @@ struct SentryCuts: Sendable, Equatable {
   var tags = 200
   var explanations = true
 
-  /// The reductions of an event, from nothing left out to the smallest event; each reduction includes the previous
+  /// The reductions of an event, from the default limits to the smallest event; each reduction includes the previous
   /// one.
   ///
   /// The first reduction that makes the event small enough is used; if none does, the last one.

@@ -14,7 +14,8 @@ public struct ProcessDescription: Sendable, Equatable {
   public var environment: String?
   /// The time at which the handler was started, in nanoseconds since 1970.
   public var launchTime: Int64?
-  /// The time of the crash, in nanoseconds since 1970.
+  /// The time of the crash or of a dump without a crash or, for a run without a dump, of the last heartbeat, in
+  /// nanoseconds since 1970.
   public var crashTime: Int64?
   /// The time from boot to the start of the handler in nanoseconds, including the time for which the machine was
   /// suspended.

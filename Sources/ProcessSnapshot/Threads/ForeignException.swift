@@ -50,8 +50,8 @@ public struct ForeignException: Sendable, Equatable {
     }
   }
 
-  /// The system's name for the kernel's return code or the signal that comes with a Mach exception; nil for other
-  /// exceptions.
+  /// The kernel's return code or the signal that comes with a Mach exception, as text such as "KERN_INVALID_ADDRESS";
+  /// nil if there is none, or if the name of the return code is not known.
   ///
   /// Source: Apple mach/kern_return.h and mach/i386/exception.h.
   public var detail: String? {

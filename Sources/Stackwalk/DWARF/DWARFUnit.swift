@@ -175,7 +175,7 @@ struct DWARFUnitIndex {
   }
 }
 
-/// Reads the addresses and address ranges of entries.
+/// Reads the addresses and address ranges of debugging information entries.
 ///
 /// Source: DWARF 5, 2.17, 7.25 and 7.27; DWARF 4, 2.17.3.
 struct DWARFRanges {

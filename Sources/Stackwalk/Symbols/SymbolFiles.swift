@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 /// The files of one module that belong to the build that crashed: the module's file, and its separate debug file.
 ///
 /// A file is recognized by its build ID. If the dump has no build ID of the module, the file at the module's path is
-/// used unless it has a build ID, and a debug file is recognized by the checksum in `.gnu_debuglink`.
+/// used only if it has no build ID either, and a debug file is recognized by the checksum in `.gnu_debuglink`.
 struct SymbolFiles {
   /// The file with code; nil if only a debug file was found.
   private(set) var image: ELFImage?

@@ -90,8 +90,8 @@ final class CFITable {
 
   /// Visits the FDEs of `.eh_frame`, then those of `.debug_frame`, each sorted by address.
   ///
-  /// An FDE is skipped if it overlaps the one before it, or if it is in `.debug_frame` and `.eh_frame` covers its
-  /// start.
+  /// An FDE is skipped if it is empty or cannot be read, if it overlaps the one before it, or if it is in
+  /// `.debug_frame` and `.eh_frame` covers its start.
   func visitDescriptions(_ body: (FDE) -> Void) {
     var end: Address = 0
     func visit(_ section: CFISection, _ position: UInt64) {

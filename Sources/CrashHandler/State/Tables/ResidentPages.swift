@@ -31,8 +31,8 @@ struct ResidentPages {
   private let pageSize: UInt64
   /// `/proc/thread-self/pagemap`, open while a dump is taken.
   private(set) var file = HeldFile()
-  /// Counts the calls of `forget` in the bits from 44 on, and holds the `attempt` that was passed to `again` in the
-  /// bits from 56 on.
+  /// The bits from 44 on count the calls of `forget`; the bits from 56 on hold the `attempt` that was passed to
+  /// `again`.
   ///
   /// Each window in the cache is marked with the window's number combined with this value. The numbers of windows in
   /// user memory are too small to use these bits.

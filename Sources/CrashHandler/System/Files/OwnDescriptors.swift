@@ -10,9 +10,9 @@ internal import IntermediateDump
 /// threads can then no longer change the capturing thread's descriptors, so a checked descriptor stays valid.
 /// Unsharing cannot be undone, so in a process that may continue, the table stays shared. In such a process, the file
 /// is checked before each flush between sections, and a dump that has lost its file is written again from the
-/// beginning, at most three times. Two cases remain in which bytes may reach one of the program's files: the
-/// descriptor changes between a check and the flush, or the buffer fills up within a section, because the writer then
-/// writes it without a check.
+/// beginning, at most three times. Two cases remain in which bytes of the dump may reach one of the program's files:
+/// the descriptor changes between a check and the flush, or the buffer fills up within a section, because the writer
+/// then writes it without a check.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: unshare(2), CLONE_FILES.
 extension Capture {

@@ -72,7 +72,7 @@ struct AbsentPages {
       named: "thread-self/mountinfo", into: room.address, capacity: room.size)
     guard let count else { return true }
     var list = room.text(count: count)
-    // A line has the form `ID parent major:minor root place options … - type source options`.
+    // A line has the form `ID parent major:minor root mount-point options … - type source options`.
     while !list.isAtEnd {
       list.skipWords(2)
       let isMajor = list.decimal() == major

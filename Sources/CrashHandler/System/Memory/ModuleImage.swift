@@ -173,7 +173,8 @@ struct ModuleImage {
 
   /// Returns the build ID in one note segment; no bytes if there is none.
   ///
-  /// Source: elf(5), "Notes (Nhdr)": name size 0, description size 4, type 8, name, description.
+  /// A note has the size of its name at offset 0, the size of its description at offset 4, and its type at offset 8.
+  /// The name and the description follow. Source: elf(5), "Notes (Nhdr)".
   private func buildID(inNotes address: UInt64, size: UInt64) -> Bytes {
     let wanted = size < 4096 ? Int(truncatingIfNeeded: size) : 4096
     let readable = unsafe memory.copy(address, to: notes, count: wanted)
