@@ -50,9 +50,9 @@ public struct UploadOptions: Sendable, Equatable {
 /// Limits how many reports of one signature are sent complete; further reports are sent as a count.
 ///
 /// Beyond the limit, the pending reports of a signature (at most 10,000) become one upload without minidumps and
-/// attachments. This upload is a form: its field `report_count` is the number of reports, and `minidump_left_out` is
-/// the reason. The minidumps stay in the database, and `requestUpload` requests the upload of one of them. A report
-/// without a signature is sent complete.
+/// attachments. This upload is a form, or an event for Sentry's protocol. Its field (or tag) `report_count` is the
+/// number of reports, and `minidump_left_out` is the reason why the minidumps are left out. The minidumps stay in the
+/// database, and `requestUpload` requests the upload of one of them. A report without a signature is sent complete.
 public struct UploadSampling: Sendable, Equatable {
   /// The number of complete reports of one signature that are sent within a window; 5 by default.
   public var wholeReports = 5
