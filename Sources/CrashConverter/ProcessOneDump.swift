@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 /// Makes a report from one dump in the pending directory.
 ///
 /// - Parameters:
-///   - reportID: the ID that was returned when the dump was taken.
+///   - reportID: the report ID in the name of the dump's file.
 ///   - path: the database's directory.
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: see the same parameters of `processIntermediateDumps`.

@@ -35,7 +35,7 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
     target.write(document.damage.map { "torn: \($0)\n" } ?? "complete\n")
   }
 
-  // The parser limits the depth to `IntermediateDumpFormat.maximumDepth`.
+  // This recursion is bounded, because the parser limits the depth to `IntermediateDumpFormat.maximumDepth`.
   private func write<Target: TextOutputStream>(
     _ map: IntermediateDumpMap, depth: Int, to target: inout Target
   ) {

@@ -80,11 +80,11 @@ extension Handler {
   ///   - path: the path of the dump.
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
   ///   - userStreams: objects that add streams to the report.
-  /// - Returns: the result; nil if another process converted the dump first. If the conversion fails, the next call of
-  ///   `processIntermediateDumps` tries again, with the copy of the dump in the database, unless the result is
-  ///   `quarantined`.
+  /// - Returns: the result; nil if another converter, in this or another process, took the dump first. If the
+  ///   conversion fails, the next call of `processIntermediateDumps` tries again, with the copy of the dump in the
+  ///   database, unless the result is `quarantined`.
   /// - Throws: `CrashConverterError` if the database cannot be used, or if the file cannot be read, is not a dump or
-  ///   belongs to another user; the file is then kept.
+  ///   belongs to another user; the dump is then still at its path or in the database.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
   @discardableResult

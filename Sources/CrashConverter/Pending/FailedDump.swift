@@ -29,8 +29,8 @@ extension PendingDirectory {
     let attempts = countsAttempt ? claim.attempt : claim.attempt.clampedSubtracting(1)
     let free = claim.name.with(
       role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
-    // Usually there is only one file with this report ID. If there is a second file, this dump stays claimed, and is
-    // found again after this process has ended.
+    // Another dump with the same report ID may already have this name. If so, this dump stays claimed, and is found
+    // again after this process has ended.
     guard try directory.status(of: free.description) == nil else { return }
     _ = try directory.rename(
       claim.name.description, to: directory, free.description, replacing: true)

@@ -7,9 +7,9 @@ internal import PendingDumps
 /// If `HandlerOptions.privacy` is `full`, reports from dumps of this process show the last 128 breadcrumbs.
 ///
 /// A report first shows the last 16 breadcrumbs from the unit of work that crashed. A unit of work is the outermost
-/// `withContext` around the call, or else the task, or else the thread. The 16 breadcrumbs are available as long as
-/// at most about 500 units of work leave breadcrumbs at the same time. If there are more, the breadcrumbs of a
-/// finished `withContext` are dropped first.
+/// `withContext` around the call, or else the task, or else the thread. There is room for 512 units of work that leave
+/// breadcrumbs at the same time: eight in each of 64 buckets. If more units of work get the same bucket, the
+/// breadcrumbs of a finished `withContext` in that bucket are dropped first.
 ///
 /// Each breadcrumb also records the time and the thread. A call takes about 100 nanoseconds, and never locks or
 /// allocates. Any number of threads can call this function at the same time, even before `startHandler`. A breadcrumb

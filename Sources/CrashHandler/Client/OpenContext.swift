@@ -41,7 +41,7 @@ struct OpenContext {
     let time = uptime & ~Self.nestedBit | (isNested ? Self.nestedBit : 0)
     entry.set(time, at: Self.timeOffset)
     if mark == 0, context.textCount <= Self.textCapacity {
-      // The entry is a copy of `context`, so both have the same checksum.
+      // The entry is a copy of `context`, so the checksum of `context` is used instead of computing the entry's.
       unsafe pm_copy_text(entry.base + 8, context.base + 8, context.byteCountInUse &- 8)
       seal = Self.seal(context.word(0), time)
     } else {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the cause of a SIGSEGV that the processor raised.
+/// Finds the cause of a SIGSEGV that is not known to have been sent by a process.
 struct MemoryFault {
   let exception: ExceptionSnapshot
   let snapshot: ProcessSnapshot

@@ -58,7 +58,7 @@ extension CrashReport {
     }
   }
 
-  /// Makes the lines of the task section; tasks for which the line would name the same functions share one line.
+  /// Makes the lines of the task section; tasks in the same state whose lines would name the same calls share one line.
   private func taskLines(of tasks: TaskOverview) -> [TaskLine] {
     let ownCode = ownCode
     var lines: [TaskLine] = []

@@ -41,7 +41,7 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   /// The server's ID for the report; empty if the server returned none.
   public private(set) var serverID: String?
   public private(set) var nextAttemptTime: Timestamp?
-  /// The reason, as text for people.
+  /// Why the report was delayed or skipped, or why the uploader failed, as text for people; nil for other events.
   public private(set) var reason: String?
 
   package static func began(_ id: ReportID, attempt: Int, bytes: Int64) -> UploadEvent {

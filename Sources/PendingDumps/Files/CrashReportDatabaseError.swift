@@ -27,8 +27,8 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     /// The program was built for a system other than Linux with glibc.
     public static let unsupportedPlatform = Code(
       description: "crash reports are not supported here")
-    /// The system refused the operation, and `errno` gives the reason; or a file is not as expected, and `errno` is
-    /// 0.
+    /// The system refused the operation, and `errno` gives the reason; or the operation failed for another reason,
+    /// which `context` gives, and `errno` is 0.
     public static let fileSystemError = Code(description: "file system error")
   }
 

@@ -33,7 +33,7 @@ struct WaitingDump {
     }.sorted { ($0.modificationTime, $0.name.reportID) > ($1.modificationTime, $1.name.reportID) }
   }
 
-  /// True for a dump to which its owner no longer writes, and which no converter claims.
+  /// True for a dump to which its owner no longer writes, and which no converter claims; false for a hang's dump.
   private static func isLeft(_ name: PendingDumpName, in directory: String) -> Bool {
     switch name.role {
     case .finished: return true

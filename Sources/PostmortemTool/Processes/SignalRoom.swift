@@ -5,9 +5,9 @@ internal import PendingDumps
 /// Checks whether a thread of another process has room for a signal frame.
 ///
 /// If a thread without room gets a signal, the kernel ends the process by SIGSEGV. The check uses the rules that the
-/// handler applies to the threads of its own process (`ThreadRoom`). It reads the process's memory to find
-/// the alternate stacks that the threads have recorded, and /proc to find the stack pointer of a thread in a system
-/// call.
+/// handler applies to the threads of its own process (`ThreadRoom`), except for the first thread's normal stack. It
+/// reads the process's memory to find the alternate stacks that the threads have recorded, and /proc to find the stack
+/// pointer of a thread in a system call.
 struct SignalRoom: ~Copyable {
   /// How certain it is that a thread has room.
   ///

@@ -11,7 +11,7 @@ internal import PendingDumps
 /// signals that are sent to this process.
 enum SupervisedCommand {
   /// Signals that are not passed on: faults, which are this process's own; SIGPIPE, which this process causes itself;
-  /// and signals of job control, which stop both processes.
+  /// and signals of job control, which a terminal or shell sends to both processes.
   private static let untouched =
     SignalTable.numbers(.fault) + SignalTable.numbers(.jobControl) + [SIGPIPE]
 

@@ -96,7 +96,7 @@ final class DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       guard !cursor.hasFailed, die.low != nil || die.ranges != nil else { continue }
-      // Unlike `step`, `spend` also checks the clock.
+      // `spend` also checks the clock, so that the loop ends at the time limit; `step` only counts.
       guard limit.spend(entry.attributes.count) else { break }
       let own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
       let cost = own.count * AddressMap<Int>.entryCost

@@ -106,7 +106,8 @@ private final class BufferedCFI<Source: CFISource>: CFISource {
 
 /// An index of the FDEs of a section, made by reading the whole section.
 ///
-/// This index is needed if there is no table in `.eh_frame_hdr`, or if that table lacks some FDEs.
+/// For `.eh_frame`, this index is needed if there is no table in `.eh_frame_hdr`, or if that table lacks some FDEs.
+/// `.debug_frame` never has a table.
 struct FDEIndex {
   /// The positions of FDEs, by the addresses that they cover.
   private let map: AddressMap<UInt64>

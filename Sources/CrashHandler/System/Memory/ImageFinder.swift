@@ -5,9 +5,10 @@ internal import IntermediateDump
 ///
 /// The auxiliary vector contains the addresses of the program and the vDSO. The dynamic linker's list contains the
 /// addresses of most other images. An image's extent comes from its program headers. The path, permissions and first
-/// bytes of mappings do not show the extent. A small library linked by lld shows its ELF header in each mapping, and a
-/// program may move its code to memory without a file. Images that the linker does not list (in other linker
-/// namespaces, copied, or loaded without the linker) are found by ELF headers at the start of mappings.
+/// bytes of mappings do not show the extent. For example, each mapping of a small library linked by lld begins with the
+/// library's ELF header, and a program may move its code to memory without a file. Images that the linker does not list
+/// (in other linker namespaces, copied, or loaded without the linker) are found by ELF headers at the start of
+/// mappings.
 ///
 /// The list is read entry by entry through the fault-tolerant reader, without the linker's lock, because the crashed
 /// thread may hold that lock. A listed image that is not at its listed address is skipped.

@@ -1,8 +1,9 @@
 internal import CSignalSafe
 
-/// Reads the program's memory through the kernel.
+/// Reads the program's memory through the kernel or, if process_vm_readv cannot be called, with plain loads.
 ///
-/// For an invalid address the kernel returns an error instead of raising a signal.
+/// For an invalid address, the kernel returns an error instead of raising a signal. After a fault in a plain load, the
+/// handler continues at a recovery point.
 ///
 /// If their address is known, the arguments, the environment and the auxiliary vector's strings are never read, even if
 /// a pointer refers to them, because they may contain credentials.
