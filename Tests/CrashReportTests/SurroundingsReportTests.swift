@@ -131,9 +131,21 @@ import Testing
       return descriptor
     }
     snapshot.process.descriptorCount = 1000
+    // One of them is the descriptor with which the handler read the list.
     let text = TextReport.text(of: report(snapshot))
-    #expect(text.contains("256 sockets, and 744 more"))
-    #expect(HTMLReport.text(of: report(snapshot)).contains("744 more, not listed"))
+    #expect(text.contains("256 sockets, and 743 more"))
+    #expect(HTMLReport.text(of: report(snapshot)).contains("743 more, not listed"))
+    snapshot.process.descriptorCount = 257
+    #expect(!HTMLReport.text(of: report(snapshot)).contains("not listed"))
+  }
+
+  @Test(arguments: ["memory.stat", "memory.max", "pids.current"])
+  func theHandlersCgroupFilesAreNotTheProgramsDescriptors(_ file: String) {
+    var descriptor = OpenDescriptor()
+    descriptor.path = "/sys/fs/cgroup/shop/" + file
+    #expect(descriptor.isHandlers)
+    descriptor.path = "/srv/shop/" + file
+    #expect(!descriptor.isHandlers)
   }
 
   @Test func jsonHasEveryPartOfThem() throws {

@@ -128,6 +128,11 @@ import Testing
     #expect(
       newest.standardError
         == "postmortem: this dump is not a report yet; postmortem process converts it: \(dump)\n")
+    // The dump of a hang whose process was killed has this name.
+    let path = directory.path + "/db/pending-serialized-dumps/" + dump
+    #expect(unsafe rename(path, path + ".hang") == 0)
+    #expect(try await shown().contains(id))
+    #expect(unsafe rename(path + ".hang", path) == 0)
     for word in ["worker", process, id] { #expect(try await shown(word) == id) }
     #expect(try await shown(String(id.prefix(8))) == id)
     #expect(try await shown("web") == old)

@@ -81,12 +81,14 @@ extension CrashReport {
   }
 
   /// The number of open descriptors for which the list had no room.
+  ///
+  /// The descriptor with which the handler reads the list is counted, but never listed.
   private var descriptorsOmitted: Int {
     let listed = snapshot.process.descriptors.count
     guard listed >= 256, let count = snapshot.process.descriptorCount.map(Int.init),
-      count > listed
+      count > listed + 1
     else { return 0 }
-    return count &- listed
+    return count &- listed &- 1
   }
 }
 
@@ -103,7 +105,7 @@ extension OpenDescriptor {
   }
 
   private static let cgroupFiles: Set<Substring> = [
-    "memory.current", "memory.max", "pids.current", "pids.max", "memory.usage_in_bytes",
-    "memory.limit_in_bytes",
+    "memory.current", "memory.max", "memory.stat", "pids.current", "pids.max",
+    "memory.usage_in_bytes", "memory.limit_in_bytes",
   ]
 }

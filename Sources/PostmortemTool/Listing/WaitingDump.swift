@@ -33,19 +33,21 @@ struct WaitingDump {
     }.sorted { ($0.modificationTime, $0.name.reportID) > ($1.modificationTime, $1.name.reportID) }
   }
 
-  /// True for a dump to which its owner no longer writes, and which no converter claims; false for a hang's dump.
+  /// True for a dump to which its owner no longer writes, and which no converter claims.
+  ///
+  /// The dump of a hang counts only if its owner is dead.
   private static func isLeft(_ name: PendingDumpName, in directory: String) -> Bool {
     switch name.role {
     case .finished: return true
     case .claimed(_, let processID, _, _, _): return processID == 0
-    case .locked:
+    case .locked, .hang:
       let record = HandledProcess.record(
         at: directory + "/" + name.with(role: .runRecord).description)
       guard case .dead = HandledProcess.verdict(on: name, record, in: directory) else {
         return false
       }
       return true
-    case .runRecord, .fifo, .hang: return false
+    case .runRecord, .fifo: return false
     }
   }
 
