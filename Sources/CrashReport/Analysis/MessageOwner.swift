@@ -128,7 +128,8 @@ struct MessageOwner {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// Parts of messages, each with a part of a name: only functions whose names contain this part write such a message.
+  /// Pairs of a part of a message and a part of a function's name: only functions whose names contain the second part
+  /// write messages that contain the first.
   ///
   /// All of these functions except `__malloc_assert` are exported, so their names are known even in a libc without
   /// debug symbols.
