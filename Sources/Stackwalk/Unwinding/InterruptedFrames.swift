@@ -78,9 +78,9 @@ struct ReturnAddressMethod: UnwindMethod {
   /// Otherwise, only the value of the register can show it, and the number of bytes is assumed to be 0.
   ///
   /// After a call that the function made, the link register contains an address in the function itself. If the link
-  /// register contains an address in another module, this address therefore belongs to the caller. If the thread is in a
-  /// system call, the function is a small wrapper around that call, so a distant address in the same module belongs to
-  /// the caller too.
+  /// register contains an address in another module, this address therefore belongs to the caller. If the thread is in
+  /// a system call, the function is a small wrapper around that call, so a distant address in the same module belongs
+  /// to the caller too.
   private func leafSize(
     of state: UnwindState, at address: Address, _ link: UInt64, _ process: UnwindProcess
   ) -> UInt64? {
