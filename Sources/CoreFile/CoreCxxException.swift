@@ -133,8 +133,8 @@ struct CoreCxxException {
     return standardError(in: type, classes, depth: 0).flatMap { text(at: object &+ $0 &+ 8) }
   }
 
-  /// The offset of the std::runtime_error or std::logic_error base in an object of a derived class; nil if there is
-  /// none.
+  /// The offset of the std::runtime_error or std::logic_error base in an object of a derived class; nil if none is
+  /// found.
   private func standardError(
     in type: UInt64, _ classes: Classes, depth: Int
   ) -> UInt64? {
