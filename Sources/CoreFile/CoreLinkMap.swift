@@ -6,7 +6,8 @@ extension LinkMap {
   ///
   /// Source: glibc `<link.h>`, struct r_debug and struct link_map; gABI, dynamic section.
   ///
-  /// - Returns: nil for a static executable, and if the core file does not have the list.
+  /// - Returns: nil if the program has no dynamic section, which is usual for a static executable, or if the core file
+  ///   does not have the list.
   init?(of program: CoreModule, in memory: MemorySnapshot) {
     guard let section = program.segment(ofType: 2), section.byteCount <= 1 << 16,
       let dynamic = memory.bytes(at: section.start, count: Int(section.byteCount))

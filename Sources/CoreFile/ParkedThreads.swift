@@ -44,7 +44,8 @@ struct ParkedThreads {
     guard let index = frames.firstIndex(where: { $0.trust == .signalFrame }),
       frames[..<index].contains(where: { $0.symbol?.linkageName == Self.parkingFunction }),
       // The last frame before the interrupted one is the signal trampoline, to which the handler returns. The stack
-      // pointer of this frame points to the kernel's signal frame.
+      // pointer of this frame points into the kernel's signal frame: on arm64 to its start, and on x86_64 to the
+      // `ucontext` after the return address.
       let place = frames[..<index].last?.stackPointer
     else { return nil }
     let (offset, count) = snapshot.architecture == .x86_64 ? (40, 19) : (312, 34)

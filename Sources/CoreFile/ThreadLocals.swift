@@ -5,8 +5,8 @@ internal import Stackwalk
 /// Thread-local variables of modules in the memory of a core file, if the variables have the same offset in each
 /// thread.
 ///
-/// The program and the libraries that it was started with have such variables. Libraries that are loaded later rarely
-/// have them.
+/// The variables of the program, and of the libraries that it was started with, have the same offset in each thread.
+/// Variables of libraries that are loaded later rarely do.
 ///
 /// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def.
 ///

@@ -122,7 +122,9 @@ extension CrashReportDatabase {
       .notARegularFile, "\(path)/\(name) is replaced again and again; remove it")
   }
 
-  /// Renames and removes damaged settings, unless another process has replaced them in the meantime.
+  /// Renames damaged settings, and removes them if they are a regular file.
+  ///
+  /// If another process has replaced the settings in the meantime, the new settings get their name back.
   private func setAside(
     _ name: String, _ damaged: FileStatus, _ database: borrowing Directory
   ) throws(CrashReportDatabaseError) {

@@ -47,11 +47,12 @@ package struct ReportMetadata: Sendable, Equatable {
   var attributes: Attributes = []
   /// The time of the next upload attempt in seconds since 1970; 0 if it may be made immediately.
   var nextUploadAttemptTime: Int64 = 0
-  /// The server's ID for the report; empty if the report was not uploaded.
+  /// The server's ID for the report; empty if the report was not uploaded, or if the server returned no ID.
   var serverID = ""
   /// The outcome of the last attempt, or the reason why there will be no attempt; empty if there is neither.
   var uploadNote = ""
-  /// The report with whose upload this one is counted; nil if this report itself is sent, with its minidump.
+  /// The report with whose upload this one is counted; this report's own ID if it is sent without its minidump; nil if
+  /// it is sent complete.
   var countedWith: ReportID?
 
   init(creationTime: Int64) {

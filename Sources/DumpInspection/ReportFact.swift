@@ -22,7 +22,7 @@ package struct ReportFact: Sendable {
   package let places: [Place]
   /// The name in JSON.
   package let name: String
-  /// The label in a report as text or as a page; nil if the text and the page show the fact in another way.
+  /// The fact's label in the text and HTML forms of a report; nil if these forms show the fact without this label.
   package let label: String?
   package let unit: Unit
 

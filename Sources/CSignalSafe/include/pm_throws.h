@@ -23,7 +23,8 @@ struct pm_throw {
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
-// The last throws on one thread. If an error has a box, only its first throw is recorded.
+// Up to PM_THROW_COUNT throws on one thread. While the address of an error's box is in `boxes`, further throws of this
+// error change only `touched`.
 struct pm_thrower {
   uint32_t thread;
   uint32_t count;

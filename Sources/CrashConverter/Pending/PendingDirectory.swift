@@ -230,7 +230,7 @@ struct PendingDirectory: ~Copyable {
     .left(reason, until: still.map { now.addingReportingOverflow($0).partialValue })
   }
 
-  /// True if there is a finished dump with the same report ID, which explains how the run ended.
+  /// True if there is a finished dump with the same report ID that is not empty; such a dump shows how the run ended.
   private func hasDump(beside name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     (try directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }

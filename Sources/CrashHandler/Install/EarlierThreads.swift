@@ -75,8 +75,8 @@ struct EarlierThreads {
 
   /// Examines each thread that no earlier call has examined, and offers the thread a stack.
   ///
-  /// A thread that blocks signal 32 is only counted, and the next call examines it again. No libc function lets a
-  /// program block signal 32, but libc blocks it for a moment in pthread_create and similar functions.
+  /// A thread that blocks signal 32 is only counted, and the next call examines it again. A program cannot block signal
+  /// 32 through libc, but libc itself blocks it for a moment in pthread_create and similar functions.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
     guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
@@ -230,8 +230,8 @@ struct EarlierThreads {
     // exists.
     let found = account.withLockIfAvailable { account -> AlternateStack? in
       guard !account.given.isEmpty else { return nil }
-      // In a forked child, the account lists threads of the parent process, and the child's only thread has another
-      // ID.
+      // In a forked child, the account lists the IDs of the parent's threads. The child's only thread has another ID,
+      // but may use one of these stacks, so none of them is used again.
       guard account.processID == pm_getpid() else {
         account.given = []
         return nil

@@ -5,7 +5,7 @@ internal import PendingDumps
 
 /// Prepares everything that a crash needs, and then installs the crash handler.
 ///
-/// Not crash code; runs once in a process, under the lock of `startHandler`.
+/// Not crash code; runs under the lock of `startHandler`, and never again in this process once it has succeeded.
 enum HandlerInstaller {
   private static let faultStackSize = SignalFrame.stackSize(64 << 10, frames: 4)
 

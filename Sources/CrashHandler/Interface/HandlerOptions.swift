@@ -37,7 +37,8 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// If Swift's own backtracer also prints the crash, the summary shows only the report ID, the dump, the contexts, a
   /// signal that had asked the process to end, and the command that shows the report. No summary is written if
-  /// standard error was closed when the handler started, or refers to a different file when the process crashes.
+  /// standard error was closed when the handler started, or refers to a different file when the process crashes. None
+  /// is written if the program has more privileges than the user who started it, or if `forgoing` contains `threads`.
   public var writesSummary = true
 
   /// Whether every thread gets an alternate signal stack.

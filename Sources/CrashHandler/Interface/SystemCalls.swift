@@ -26,8 +26,8 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let proc = SystemCalls(rawValue: CallBit.proc)
   /// `tgkill`, `sigaltstack`, `timer_create`, `timer_settime`, `timer_delete`.
   ///
-  /// Without these calls, other threads are not stopped, a fault in the handler ends the process, and the
-  /// handler's time is not limited.
+  /// Without these calls, other threads are not stopped, a fault in the handler ends the process, the handler's time is
+  /// not limited, and no summary is written.
   public static let threads = SystemCalls(rawValue: CallBit.threads)
   /// `process_vm_readv`.
   ///

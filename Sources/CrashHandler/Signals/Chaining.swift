@@ -59,7 +59,7 @@ extension Capture {
   /// Calls the previous handler.
   ///
   /// If it returns, and the signal was sent and not raised by a fault, this function notes in the dump that the process
-  /// continued. After abort() or a later crash, nothing is noted.
+  /// continued. Nothing is noted after abort() or a later crash, or while another thread is capturing.
   ///
   /// - Parameters:
   ///   - crash: the number of this crash; if it is still the latest number when the handler returns, there was no

@@ -43,9 +43,10 @@ extension Capture {
     return false
   }
 
-  /// Adapts the state in the atfork handler, even on a kernel that does not wipe the word.
+  /// Adapts the state in the atfork handler, even on a kernel that does not wipe `copyMark`.
   ///
-  /// The atfork handler runs only in a copy. So on such a kernel, this function itself sets the word to `wiped`.
+  /// The atfork handler runs only in a forked child. So on such a kernel, this function itself sets `copyMark` to
+  /// `wiped`.
   fileprivate func becomeForkedProcess() {
     if !shared.wipesMark { shared.copyMark.store(Shared.CopyMark.wiped) }
     _ = becomeOwnProcess()

@@ -123,9 +123,9 @@ extension HandlerStatus {
 extension HandlerStatus.Finding {
   /// Finds each thread that blocks signals of faults.
   ///
-  /// A thread that also blocks signal 32 is left out, because libc, and not the program, has then blocked the signals:
-  /// libc's functions do not let a program block signal 32. In a new thread, and in a thread that creates a thread or
-  /// process, libc blocks all signals for a moment; in its own helper threads, libc blocks them permanently.
+  /// A thread that also blocks signal 32 is left out. A program cannot block signal 32 through libc, so libc itself has
+  /// set this thread's mask. In a new thread, and in a thread that creates a thread or process, libc blocks all signals
+  /// for a moment; in its own helper threads, libc blocks them permanently.
   ///
   /// - Parameter includingAbort: true if `abort` leads to no dump in a thread that blocks SIGABRT.
   package static func blocked(

@@ -128,9 +128,8 @@ struct MessageOwner {
     owned(snapshot.exception?.libraryMessage, by: ofLibrary)
   }
 
-  /// Pairs of a part of a message and a part of a function's name.
-  ///
-  /// Only functions whose names contain the second part write messages that contain the first part.
+  /// Pairs of a part of a message and a part of a function's name: only functions whose names contain the second part
+  /// write messages that contain the first.
   ///
   /// All of these functions except `__malloc_assert` are exported, so their names are known even in a libc without
   /// debug symbols.

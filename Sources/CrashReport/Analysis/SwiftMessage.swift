@@ -3,7 +3,8 @@ internal import Stackwalk
 /// A message of the Swift runtime about a failed check or a fatal error.
 struct SwiftMessage: Equatable {
   let text: String
-  /// The source file of the check, such as "App/File.swift"; nil if the message does not begin with a file.
+  /// The source file of the check, such as "App/File.swift"; nil if the message does not begin with a file, or
+  /// if the file's name contains a space.
   let file: Substring?
   /// The line of the check; nil if `file` is nil, or if no number follows the file.
   let line: Int?
@@ -17,7 +18,8 @@ struct SwiftMessage: Equatable {
   init(_ text: String) {
     self.text = text
     var words = Substring(text)
-    // The beginning, such as "App/File.swift:12: ", has no space except at its end.
+    // A beginning such as "App/File.swift:12: " is recognized only if its only space is at its end. So the file is not
+    // recognized if its name contains a space.
     if let end = words.firstIndex(of: " "), words[..<end].hasSuffix(":"),
       let mark = words[..<end].firstRange(of: ".swift:")
     {

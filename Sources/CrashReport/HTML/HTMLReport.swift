@@ -25,7 +25,7 @@ package struct HTMLReport: Sendable {
   /// Makes the whole page.
   ///
   /// - Returns: a document of about 50 KiB for a small program, and of at most about 12 MiB. If there are very many
-  ///   threads, their frames are left out, with a note on the page.
+  ///   threads, the page lists some of them without frames, leaves out the rest, and says so.
   package static func text(of report: CrashReport) -> String {
     text(of: report, threadsSize: 4 << 20)
   }

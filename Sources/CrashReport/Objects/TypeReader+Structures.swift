@@ -3,8 +3,9 @@ internal import ProcessSnapshot
 
 /// Names types that consist of other types and have no declaration, such as tuples, functions and protocol types.
 ///
-/// The result is nil if the labels, flags or protocols of a type cannot be read or are not supported, or if the type
-/// has more than `maximumCount` components. A component type that cannot be read is named `_`.
+/// The result is nil if the number of components, the labels, flags or protocols of a type cannot be read or are not
+/// supported, or if the type has more than `maximumCount` components. A component type that cannot be read is named
+/// `_`.
 extension TypeReader {
   func tuple(_ metadata: Address, _ depth: Int) -> TypeName? {
     guard let count = reader.word(metadata &+ 8), count <= UInt64(Self.maximumCount),

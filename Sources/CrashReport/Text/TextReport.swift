@@ -116,7 +116,8 @@ package struct TextReport: Sendable {
       Self.wrapped(String(line), width: width).map { styled($0, style) }
     }
     let isAlarm = report.snapshot.request.map { $0.kind == .hang } ?? true
-    // The first line of the sentence is wrapped only at `headlineWidth`, so the place is usually on the second line.
+    // Even on a narrower terminal, the first line of the sentence is wrapped only at `headlineWidth`. So the sentence
+    // usually fits on one line, and the place is on the second line.
     lines += wrapped(
       sentence.first ?? "", width: max(width, Self.headlineWidth), isAlarm ? .alarm : .strong)
     if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }

@@ -6,8 +6,8 @@ enum UploadVerdict: Sendable, Equatable {
   case uploaded(serverID: String)
   /// The upload should be tried later; `after` is the number of seconds to wait if the server names a time.
   ///
-  /// `holdsAll` is true if the answer is not about this report, so that all reports must wait: a redirect, status 429,
-  /// or most other answers with a usable Retry-After header.
+  /// `holdsAll` is true if all reports must wait, because the answer is not about this report. For example, the server
+  /// has limited the sender's rate, or the answer is a redirect.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
   /// The upload should be tried again without some parts, after the number of seconds that the server names, or
   /// immediately if it names none.

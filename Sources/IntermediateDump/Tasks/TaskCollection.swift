@@ -3,7 +3,7 @@ package struct TaskCollection {
   /// The maximum number of tasks that are kept.
   package static let taskLimit = 1 << 18
 
-  /// The maximum number of tasks in cycles whose records are kept even beyond the limits of groups.
+  /// The maximum number of tasks in cycles whose records are kept even if their groups have no room for more records.
   private static let cycleLimit = 256
 
   /// The maximum number of tasks in each group whose unit of work is kept.

@@ -21,7 +21,8 @@ enum ReportDatabase {
   /// Finds a report by its ID or the beginning of its ID.
   ///
   /// - Parameter help: the help text that is shown if the word cannot be an ID.
-  /// - Throws: `ToolError` if there is no such report, or more than one.
+  /// - Throws: `ToolError` if the word cannot be an ID, or if there is no such report or more than one; the database's
+  ///   error if the report cannot be read.
   static func report(
     _ text: String, in database: CrashReportDatabase, at path: String, help: String
   ) throws -> StoredReport {

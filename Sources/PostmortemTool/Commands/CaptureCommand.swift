@@ -51,7 +51,7 @@ enum CaptureCommand: Subcommand {
     dump; 64 for a usage error.
     """
 
-  /// The maximum number of seconds that a dump takes with the default time limit.
+  /// The default time limit of a dump, in seconds.
   private static let longestDump = 3
 
   static func run(_ words: [String]) throws {

@@ -36,7 +36,8 @@ struct UploadEntry: Codable {
   /// The last part of a report's line in a list, about the upload; empty if there is nothing to show, for example
   /// before the first attempt.
   var text: String {
-    // A report can have the state "completed" from the beginning, without any attempt to upload it.
+    // A report that was "completed" from the beginning also has the state "skipped", but no note, because there was no
+    // attempt to upload it.
     if state == "skipped", note == nil { return "" }
     var words: [String] = state == "pending" ? [] : [state]
     if let serverID { words.append("as \(serverID.escapedForMessage)") }

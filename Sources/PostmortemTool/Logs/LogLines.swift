@@ -243,7 +243,7 @@ struct LogLines {
 /// Source: systemd, Journal Export Formats.
 private struct JournalEntry {
   private(set) var message: [UInt8]?
-  /// The fields that distinguish programs, as one text.
+  /// The entry's fields that show which program wrote the entry, as one text.
   private(set) var source = ""
   private static let maximumSourceLength = 4096
 

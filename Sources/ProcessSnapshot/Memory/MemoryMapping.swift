@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// One mapping of the address space, from a line of `/proc/self/maps`.
+/// One mapping of the address space, for example from a line of `/proc/self/maps`.
 ///
 /// Source: proc_pid_maps(5).
 public struct MemoryMapping: Sendable, Equatable {

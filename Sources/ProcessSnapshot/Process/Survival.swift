@@ -19,7 +19,7 @@ public struct Survival: Sendable, Equatable {
   /// The value is always false in dumps of versions before 1.1.0, because these versions did not recognize the
   /// backtracer.
   public var previousHandlerIsBacktracer = false
-  /// The number of earlier crashes that the same process survived and that have separate dumps.
+  /// The number of earlier crashes that the same process survived, or may have survived, and that have separate dumps.
   public var survivedCrashes: UInt32?
   /// The report ID of the most recent earlier crash that has a separate dump.
   public var precedingReport: ReportID?

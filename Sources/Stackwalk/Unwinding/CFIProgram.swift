@@ -76,7 +76,10 @@ struct CFIProgram {
     origin = fde.cie.origin
   }
 
-  /// Runs instructions until one moves past the target address; returns false if an instruction is damaged.
+  /// Runs instructions until one moves past the target address.
+  ///
+  /// The result is false if an instruction is damaged or not supported, or if more than `maximumDepth` states are
+  /// remembered.
   private mutating func run(_ cursor: inout DWARFCursor) -> Bool {
     while !cursor.isAtEnd {
       guard let instruction = cursor.read(UInt8.self) else { return false }

@@ -73,14 +73,14 @@ struct ReturnAddressMethod: UnwindMethod {
 
   /// The number of bytes that an arm64 function without unwind tables has on the stack.
   ///
-  /// The result is nil unless the link register is known to contain the return address to the caller. If the code is
-  /// available, it shows whether this is so, and how many bytes are on the stack. Otherwise, only the address in the
-  /// link register can show whether this is so, and the number of bytes is assumed to be 0.
+  /// The result is nil unless the link register is known to contain the return address to the caller. If the function's
+  /// code is available, the code shows whether the register contains that address, and how many bytes are on the stack.
+  /// Otherwise, only the value of the register can show it, and the number of bytes is assumed to be 0.
   ///
   /// After a call that the function made, the link register contains an address in the function itself. If the link
-  /// register contains an address in another module, this address therefore belongs to the caller. An address in the
-  /// same module belongs to the caller if the thread is in a system call and the address is far away. This is so because
-  /// the function is then a small wrapper around the system call.
+  /// register contains an address in another module, this address therefore belongs to the caller. If the thread is in
+  /// a system call, the function is a small wrapper around that call, so a distant address in the same module belongs
+  /// to the caller too.
   private func leafSize(
     of state: UnwindState, at address: Address, _ link: UInt64, _ process: UnwindProcess
   ) -> UInt64? {

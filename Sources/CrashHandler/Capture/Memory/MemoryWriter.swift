@@ -30,10 +30,10 @@ struct MemoryWriter {
     return written
   }
 
-  /// Writes one region: its address, the requested size, and the bytes that can be read.
+  /// Writes one region: its address, its size, and the bytes that can be read.
   ///
-  /// If no byte can be read, for example because the region begins below a mapping, a second region starts at the
-  /// next page.
+  /// The size is the requested size, unless the range reaches the environment, which is never read. If no byte can be
+  /// read, for example because the region begins below a mapping, a second region starts at the next page.
   ///
   /// - Returns: the number of bytes that could be read.
   @inline(never) @_noLocks @discardableResult

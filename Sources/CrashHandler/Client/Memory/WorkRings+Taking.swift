@@ -53,7 +53,7 @@ extension WorkRings {
     return oldest
   }
 
-  /// Releases the ring of a unit of work, so that the next unit of work that needs a ring of this bucket takes it.
+  /// Releases the ring of a unit of work: another unit of work takes this ring before any used ring of the bucket.
   @_noLocks
   func retire(_ work: UInt64) {
     guard let index = index(of: work, from: bucket(work)) else { return }

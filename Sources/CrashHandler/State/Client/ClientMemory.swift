@@ -1,6 +1,8 @@
 internal import CSignalSafe
 
-/// The memory of all client data: annotations, breadcrumbs, attachments and memory ranges.
+/// The memory of client data: annotations, breadcrumbs of the process, attachments and memory ranges.
+///
+/// Breadcrumbs of units of work are in `WorkRings`, and contexts are in other memory.
 ///
 /// This is one block of static memory, which initially contains only zeros. It needs no initialization, so the
 /// program can use it before `startHandler`. After fork(2), the child has its own copy of this memory.
