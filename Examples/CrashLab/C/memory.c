@@ -72,10 +72,17 @@ __attribute__((noinline)) void crash_alloca(void) {
   }
 }
 
-static void return_immediately(int signal) { (void)signal; }
+// A handler that uses no stack. On arm64, the first instruction is `bti c`.
+__attribute__((naked)) static void return_immediately(int signal) {
+#if defined(__x86_64__)
+  __asm__("ret");
+#else
+  __asm__("hint #34\n\tret");
+#endif
+}
 
 // Raises a signal after each step of 512 bytes, until the signal's frame does not fit on the stack. A signal frame is
-// larger than a step, so no instruction faults before.
+// larger than a step, and its handler uses no stack, so no instruction faults before.
 __attribute__((noinline)) void crash_full_stack_signal(void) {
   struct sigaction action = {.sa_handler = return_immediately};
   sigset_t set;
