@@ -159,7 +159,7 @@ struct ImageFinder {
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
   /// The start of a file may be mapped more than once, but such a mapping belongs to an image only if the image's
-  /// code is executable. Any other memory may contain an image only if that memory, or the mapping directly after it, is
+  /// code is executable. Other memory may contain an image only if that memory, or the mapping directly after it, is
   /// executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
