@@ -11,7 +11,8 @@ internal import PendingDumps
 /// removed only once its report would survive a power cut. A dump that cannot be converted stays, and the next call
 /// tries again. The third failure moves the dump to the quarantine directory; failures that the machine caused, such as
 /// a full disk, do not count. If a process ends during the second attempt, other than by a crash on another thread, the
-/// third attempt moves the dump to quarantine without converting it.
+/// third attempt does not convert the dump: it moves the dump to quarantine, or deletes the dump if its report already
+/// exists.
 ///
 /// If root calls this function for another user's database, a separate thread converts the dumps with that user's
 /// file permissions. This thread also calls `userStreams` and `progress`.

@@ -78,7 +78,9 @@ public struct ReportUpload: Sendable, Equatable {
   public let lastAttemptTime: Timestamp?
   /// The earliest time of the next attempt; nil if an attempt may be made immediately, or if there will be none.
   public let nextAttemptTime: Timestamp?
-  /// True after `requestUpload`, which causes an upload even if the database's settings do not allow uploads.
+  /// True after `requestUpload`, until the report is skipped.
+  ///
+  /// The report is uploaded even if the database's settings do not allow uploads.
   public let isRequested: Bool
   /// True once the server has accepted an upload of the report, even if the upload only counted the report.
   public let isUploaded: Bool

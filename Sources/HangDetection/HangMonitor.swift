@@ -75,7 +75,8 @@ public final class HangMonitor: Sendable {
 
   /// Watches whether a closure returns.
   ///
-  /// The closure runs on the global executor. If the global executor is blocked, the closure also counts as hung.
+  /// A closure that is not isolated to an actor runs on the global executor. If the global executor is blocked, such a
+  /// closure also counts as hung.
   ///
   /// - Parameters:
   ///   - name: the name in the report.

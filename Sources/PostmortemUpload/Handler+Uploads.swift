@@ -34,7 +34,7 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - dsn: the DSN of the project, `https://KEY@HOST/PROJECT`.
-  ///   - options: additional contents of each upload, and the pace of uploads; the fields become tags.
+  ///   - options: additional contents of each upload, and the pace of uploads; `fields` become tags.
   ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened.

@@ -4,7 +4,7 @@ internal import PendingDumps
 
 /// Records a breadcrumb: a note about what the program just did.
 ///
-/// If `HandlerOptions.privacy` is `full`, reports from dumps of this process show the last 128 breadcrumbs.
+/// If `HandlerOptions.privacy` is `full`, dumps of this process contain the last 128 breadcrumbs.
 ///
 /// A report first shows the last 16 breadcrumbs from the unit of work that crashed. A unit of work is the outermost
 /// `withContext` around the call, or else the task, or else the thread. There is room for 512 units of work that leave

@@ -42,7 +42,8 @@ extension Capture {
     }
   }
 
-  /// True for a thread that waits for SIGPROF in `standIn` and blocks the real-time stop signal.
+  /// True if a thread's blocked signals show that it waits for SIGPROF in `standIn`: SIGPROF is not blocked, and the
+  /// real-time stop signal, if there is one, is blocked.
   private func isReadyStandIn(_ blocked: UInt64) -> Bool {
     let stopSignal = installed.signals.stop
     guard !SignalMask.has(blocked, SIGPROF) else { return false }

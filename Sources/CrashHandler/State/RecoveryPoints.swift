@@ -22,7 +22,9 @@ struct RecoveryPoints {
     return unsafe goBack(to: dump, signal)
   }
 
-  /// Interrupts the running section, or the code between two sections; returns false if neither runs.
+  /// Interrupts the running section, or the code between two sections.
+  ///
+  /// - Returns: false if neither runs, or the signal has no context.
   @_noLocks @discardableResult
   func breakOffSection(_ signal: DeliveredSignal) -> Bool {
     guard unsafe section.pointee.armed != 0 else {

@@ -21,7 +21,9 @@ extension Capture {
   @_noLocks
   func mayMake(_ call: UInt32) -> Bool { installed.forgone & call == 0 }
 
-  /// The time from the monotonic clock, in nanoseconds; 0 if `forgoing` contains `proc`.
+  /// The time from the monotonic clock, in nanoseconds.
+  ///
+  /// The time is 0 if `forgoing` contains `proc`, or if the kernel refuses to read the clock.
   var clock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_monotonic_clock() : 0 } }
 
   var wallClock: UInt64 { @_noLocks get { mayMake(CallBit.proc) ? pm_wall_clock() : 0 } }

@@ -20,7 +20,7 @@ struct SignalInformation {
   var code: Int32 { @_noLocks get { unsafe pm_siginfo_code(address) } }
   /// The address of a fault.
   var faultAddress: UInt64 { @_noLocks get { unsafe pm_siginfo_address(address) } }
-  /// The ID of the process that sent the signal.
+  /// The ID of the process that sent the signal; for a fault or a timer's signal, these bytes have another meaning.
   var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
 
   /// The ID of this process's timer that sent the signal; -1 if the sender is not a timer.

@@ -27,8 +27,8 @@ struct MessageOwner {
   /// The message of the Swift runtime that the crashing thread wrote, and how certain it is that this thread wrote it.
   ///
   /// The result is nil if there is no message, if another thread wrote it, or if the crashing thread wrote it earlier.
-  /// If there are several messages, the result is also nil if the frames, the registers and the stack do not show which
-  /// one the crashing thread wrote.
+  /// If the crashing thread may have written several of the messages, the result is also nil if the frames, the
+  /// registers and the stack do not show which one it wrote.
   var swiftMessage: (text: String, certainty: Finding.Certainty)? {
     let messages = swiftMessages
     let possible = messages.compactMap { owned($0.text, by: ofSwift) }

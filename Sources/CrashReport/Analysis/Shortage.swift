@@ -42,8 +42,8 @@ extension Resources {
 extension ProcessSnapshot {
   /// The resources that were at or near their limits.
   ///
-  /// The list is empty if nothing crashed, or if another process sent the signal. In these cases, a resource at its
-  /// limit is no evidence for a cause.
+  /// The list is empty if nothing crashed, or if the signal was sent and its sender is not known to be the crashed
+  /// process. In these cases, a resource at its limit is no evidence for a cause.
   var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)

@@ -62,7 +62,8 @@ extension MemoryFault {
     return symbol.map { $0.hasPrefix("$s") || $0.hasPrefix("$S") } ?? false
   }
 
-  /// True if a register points to memory whose first word is null, and this memory is outside the stack.
+  /// True if a register contains the address of a null word in writable memory outside the stack, and this address is
+  /// a multiple of 16.
   ///
   /// The program may have read the null from there: the memory may be a freed object, whose first word contained the
   /// address of the object's metadata before.

@@ -15,8 +15,9 @@ struct FutexCall: Sendable, Equatable {
     if let text = thread.systemCall {
       guard thread.systemCallNumber == snapshot.architecture.futexNumber else { return nil }
       let (listed, registers) = (Self.arguments(text), thread.context?.firstArguments)
-      // `text` was read before the thread was stopped, so the thread may wait for another lock now. On arm64, the
-      // register of the first argument may contain the result of the call instead.
+      // `text` was read before the thread was stopped, so the thread may wait for another lock now. Only the registers
+      // of x86_64 are compared with `text`, because on arm64, the register of the first argument may contain the
+      // result of the call.
       if case .x86_64 = thread.context, let listed, listed.word != registers?.word { return nil }
       arguments = listed ?? registers
     } else if let context = thread.context, context.isAtFutexCall(snapshot) {

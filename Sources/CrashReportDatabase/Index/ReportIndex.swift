@@ -45,7 +45,7 @@ package final class ReportIndex: Sendable {
   private let places: [Place]
   private let isDamaged: Bool
 
-  /// Reads the undamaged part of the file; returns an index without records if there is no file.
+  /// Reads the undamaged part of the file; returns an index without records if no file can be read.
   ///
   /// - Parameter database: the database's directory.
   package init(in database: borrowing Directory) {

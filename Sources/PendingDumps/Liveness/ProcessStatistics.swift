@@ -1,7 +1,8 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// The fields of `/proc/<pid>/stat` that distinguish a process from a later process with the same ID.
+/// Fields of `/proc/<pid>/stat` that show whether a process has ended, and distinguish it from a later process with the
+/// same ID.
 ///
 /// Source: proc_pid_stat(5), fields 3, 20, 22, 28 and 52; of the calling process 1, 7, 24, 48 and 49 too.
 package struct ProcessStatistics: Sendable, Equatable {

@@ -8,7 +8,7 @@ struct UploadEntry: Codable {
   let attempts: Int
   let lastAttempt: Timestamp?
   let nextAttempt: Timestamp?
-  /// True if `requestUpload` was called for this report.
+  /// True if `requestUpload` was called for this report and the report was not skipped afterward.
   let requested: Bool
   /// The server's ID for the report.
   let serverID: String?

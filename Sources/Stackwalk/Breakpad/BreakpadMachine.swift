@@ -8,7 +8,7 @@ struct BreakpadMachine {
   let name: String
   /// The architecture; nil for a machine for which no STACK CFI records are written.
   let architecture: ProcessSnapshot.Architecture?
-  /// Register names by DWARF number; empty for a register without a name.
+  /// The register names by DWARF number; empty for a machine for which no STACK CFI records are written.
   let registers: [String]
 
   init(elfMachine: UInt16?) {

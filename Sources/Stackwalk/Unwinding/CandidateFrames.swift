@@ -14,6 +14,8 @@ public struct CandidateFrames {
     /// How an entry was found.
     public enum Evidence: Sendable, Equatable {
       /// The entry is the crash itself, or was found by following frame pointers.
+      ///
+      /// If the crash was a call to an address without code, the entry of the caller has this evidence too.
       case framePointer
       /// A frame pointer that was found on the stack led to the entry.
       case savedPointer

@@ -85,7 +85,7 @@ private struct ObjectWriter {
 
   /// Writes the objects that the words point to, in batches of as many objects as a stage has room for.
   ///
-  /// For each batch, each of the three stages is read once.
+  /// For each batch, each of the stages `objects`, `types` and `contents` is read once.
   private mutating func writeObjects(_ words: Bytes, isOnStack: Bool) {
     var offset = 0
     while offset &+ 8 <= words.count {

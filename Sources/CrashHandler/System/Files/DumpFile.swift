@@ -162,6 +162,8 @@ extension Capture {
   }
 
   /// Closes the file, unless its descriptor now refers to another file.
+  ///
+  /// If `forgoing` excludes checking files, the file stays open.
   @_noLocks
   func closeDumpFile() {
     if mayMake(CallBit.files) { close(session.files.dump) }

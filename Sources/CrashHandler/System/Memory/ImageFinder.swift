@@ -159,8 +159,8 @@ struct ImageFinder {
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
   /// The start of a file may be mapped more than once, but such a mapping belongs to an image only if the image's
-  /// code is executable. Memory without a file may contain an image only if that memory, or the mapping directly after
-  /// it, is executable.
+  /// code is executable. Other memory may contain an image only if that memory, or the mapping directly after it, is
+  /// executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
