@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The mappings of the process: the segments of a core file, with the names of the mapped files.
+/// The mappings of the process: the segments of a core file, and mapped files without a segment, with the files' names.
 struct CoreMappings {
   private struct Mapping {
     var range: AddressRange

@@ -123,7 +123,8 @@ package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   }
 }
 
-// Encodes the same entries as JSON. Every value is a string, because many JSON readers lose bits of numbers above 2^53.
+// Encodes the same entries as JSON. The value of each entry is a string, because many JSON readers lose bits of numbers
+// above 2^53.
 extension IntermediateDumpTree: Encodable {
   private enum Key: String, CodingKey {
     case version, architecture, size, writer, complete, damage, entries

@@ -4,7 +4,7 @@ package import IntermediateDump
 ///
 /// If `mapFields` binds the fact's key, reports (JSON, text and page) contain the fact as soon as its row in
 /// `IntermediateDumpKey+Definitions.swift` has these names. `Docs/Reference/ReportFields.md` then needs a line, and
-/// `SchemaTests` writes the fact into the JSON schema.
+/// `UPDATE_DOCUMENTS=1 swift test --filter SchemaTests` writes the fact into the JSON schema.
 package struct ReportFact: Sendable {
   /// A part of a report; the raw value is the name of its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {

@@ -8,8 +8,8 @@ internal import IntermediateDump
 /// If the process ends before the watched part answers again, the next call of `processIntermediateDumps` makes a
 /// report. The report shows how long the part hung, and whether the hung thread waited or was busy. The first thread
 /// in the report is the hung thread, or the thread that blocks it. If neither is known, the thread that answered last
-/// comes first. If the watched part answers, the dump is removed, unless `keepsRecovered` is set. The dump is also
-/// removed once the dump of a crash is complete.
+/// comes first or, if there is no such thread, the monitors' own thread. If the watched part answers, the dump is
+/// removed, unless `keepsRecovered` is set. The dump is also removed once the dump of a crash is complete.
 ///
 /// All monitors share one thread, which checks every half second or more often. Time during which the whole process
 /// was stopped (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()` is

@@ -12,7 +12,7 @@ package enum MinidumpSummary {
   ///
   /// - Parameter read: reads a number of bytes at an offset, or fewer at the end of the file.
   /// - Returns: the part of the stream that was read, which is a truncated document if the stream is longer than
-  ///   `prefixSize`. Nil for a minidump of another writer and for other files.
+  ///   `prefixSize`. Nil for a minidump of another writer, for other files, and if the stream cannot be parsed.
   package static func document<Failure: Error>(
     read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
   ) throws(Failure) -> IntermediateDumpDocument? {

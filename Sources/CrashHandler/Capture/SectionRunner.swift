@@ -7,9 +7,9 @@ internal import IntermediateDump
 extension Capture {
   /// Runs one section, and writes its bytes to the file, unless they are written together with the next section.
   ///
-  /// The section is skipped if the time is over. A fault in the section ends the section, but not the dump: maps that
-  /// the section left open are closed, and the section is marked as abandoned. Because a fault can end it anywhere, a
-  /// section must not own anything that needs to be released.
+  /// The section is skipped if the time for the sections is over. A fault in the section ends the section, but not the
+  /// dump: maps that the section left open are closed, and the section is marked as abandoned. Because a fault can end
+  /// it anywhere, a section must not own anything that needs to be released.
   @_noLocks
   func run(_ section: Section) {
     let row = section.entry

@@ -73,7 +73,7 @@ package struct ContextScope {
   private let isKept: Bool
   /// The entry in the table of open contexts; nil for a context without values.
   private let open: OpenContext?
-  /// The key of the unit of work that begins with this context; 0 inside another context.
+  /// The key of the unit of work that begins with this context; 0 inside another context, or without values.
   private let ownWork: UInt64
 
   @inline(never)

@@ -159,7 +159,7 @@ struct LiveDump: ~Copyable {
     return try reportID()
   }
 
-  /// Waits for a free entry in the table of threads that take dumps.
+  /// Adds the calling thread to the table of threads that take dumps; waits until the table has a free entry.
   private func enter() {
     let threads = capture.shared.dumpingThreads
     while unsafe !threads.add(threadID, ThreadEntries.Value(capture.argument)) { usleep(1000) }

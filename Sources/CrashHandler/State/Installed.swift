@@ -106,7 +106,7 @@ struct Installed: ~Copyable {
   /// The tokens are the first `process` map, the run record's `RunCourse`, the `system` map and the annotations.
   struct EncodedFacts {
     let process: Bytes
-    /// The tokens of the run record's `RunCourse`; empty if the program turned off reports on how processes end.
+    /// The tokens of the run record's `RunCourse`; empty if there will be no report on how the process ends.
     let course: Bytes
     let system: Bytes
   }

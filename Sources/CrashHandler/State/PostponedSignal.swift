@@ -6,8 +6,8 @@ internal import CSignalSafe
 /// sent again.
 ///
 /// The signal cannot stay pending in the kernel during the dump. If the signal stayed unblocked, as the signals of
-/// faults are, it would arrive again and again. If it were blocked, a fault in the code that takes the dump would
-/// make the kernel end the process.
+/// faults are, the kernel would deliver it at once, each time it is sent again. If it were blocked, a fault in the code
+/// that takes the dump would make the kernel end the process.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe

@@ -51,7 +51,7 @@ extension Capture {
     if isSame(file) { _ = pm_close(file.descriptor) }
   }
 
-  /// Opens the file that shows which pages are in memory, if `forgoing` allows that.
+  /// Opens the file that shows which pages are in memory, if `HandlerOptions.forgoing` allows that.
   @_noLocks
   func openResidentPages() {
     closeResidentPages()

@@ -113,7 +113,7 @@ struct TextScanner {
 
   /// Moves to the text after a label at the start of a line, such as "Name:".
   ///
-  /// If no line begins with the label, moves to the end of the text and returns false.
+  /// If no line from the position on begins with the label, moves to the end of the text and returns false.
   @_noLocks
   mutating func find(_ label: StaticString) -> Bool {
     while !isAtEnd {

@@ -26,7 +26,7 @@ package struct LoggedSummary: Equatable {
     package var moduleName: String
     /// The number of frames of a recursion that the summary leaves out after this frame.
     ///
-    /// The omitted frames repeat the last `foldedPeriod` frames of the list.
+    /// The omitted frames repeat the last `foldedPeriod` listed frames, of which this frame is the innermost.
     package var foldedCount = 0
     package var foldedPeriod = 0
   }

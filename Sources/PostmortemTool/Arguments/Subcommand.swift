@@ -19,7 +19,7 @@ protocol Subcommand: SendableMetatype {
   static func run(_ words: [String]) throws
 }
 
-/// The words of a command line that are not options.
+/// The operands that a subcommand accepts: the words of its command line that are not options.
 struct Operands: Sendable {
   let count: ClosedRange<Int>
   /// The word for the operands in an error about missing operands.

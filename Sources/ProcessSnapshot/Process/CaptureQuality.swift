@@ -79,8 +79,8 @@ extension CaptureQuality {
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
       .flag(.isCoreFile, \.isCoreFile),
-      // Only the handler writes this key. Minidumps store the resulting `isComplete` and `damage` under the next two
-      // keys instead.
+      // Minidumps do not contain this key; they store the resulting `isComplete` and `damage` under the next two keys
+      // instead.
       Field(.writerError, [.signed], size: 4) { map, capture in
         guard let error = map.signed(.writerError), error != 0 else { return false }
         capture.isComplete = false

@@ -24,7 +24,7 @@ package struct ModuleContents {
   ///   - module: the module as the dump describes it. Without a build ID, no file can be recognized as the
   ///     module's.
   ///   - directories: directories to search after the module's path.
-  /// - Returns: nil if no file with code and the module's build ID is found.
+  /// - Returns: nil if the module's path is not absolute, or no file with code and the module's build ID is found.
   package init?(of module: ModuleSnapshot, directories: [String]) {
     guard module.path.hasPrefix("/"), !module.buildID.isEmpty else { return nil }
     let others = SymbolFiles.candidates(for: module, directories: directories)

@@ -1,10 +1,10 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the C++ exception that the crashing thread caught last, if the process crashed by SIGABRT.
+/// Writes the C++ exception that the crashing thread is handling, if the process crashed by SIGABRT.
 ///
-/// If a process aborts because of an uncaught exception, that exception is the last caught one, because it counts as
-/// caught by std::terminate().
+/// If the thread is handling several exceptions, this is the one that it caught last. If a process aborts because of an
+/// uncaught exception, the thread is handling that exception, because it counts as caught by std::terminate().
 ///
 /// This section reads the exception's text where libstdc++ stores it. The function what() is not called, because it may
 /// be the program's own code. Only exceptions thrown through libstdc++ are supported.
@@ -35,7 +35,9 @@ func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
   capture.writer.end()
 }
 
-/// The address of the exception object that was caught last; nil if none was caught, or if another runtime threw it.
+/// The address of the exception object that the thread caught last and is still handling.
+///
+/// The result is nil if the thread is handling no exception, if another runtime threw it, or if it cannot be read.
 private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   guard let header = memory.word(globals), header != 0,
     let exceptionClass = memory.word(header &+ 80)

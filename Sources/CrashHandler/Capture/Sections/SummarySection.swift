@@ -33,7 +33,8 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   lines.appendCommands(isAlone: false)
 }
 
-/// Adds the contexts of the crashing thread, and the signal that had asked the process to end, if any.
+/// Adds the contexts of the crashing thread, unless secrets are left out, and any signal that had asked the process to
+/// end.
 private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
   if !capture.installed.isSanitized, let contexts = capture.contextsOfThisThread() {
     lines.append(contexts)

@@ -40,7 +40,7 @@ extension ContextValue {
   ///   - start: the offset of the first context to be appended.
   ///   - capacity: the maximum size of this record's text.
   ///   - leastValue: the number of bytes to which values may be cut before contexts are left out, outermost first.
-  ///   - name: contexts with this name are not appended; nil to append all contexts.
+  ///   - name: contexts with this name are not appended; nil to append contexts with any name.
   ///   - mark: the offset, in the other record's text, at which the contexts of the current `withContext` call begin;
   ///     `.max` if the record has none.
   /// - Returns: the offset, in this record's text, at which the contexts of the current call begin.
