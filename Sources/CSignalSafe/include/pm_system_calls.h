@@ -180,8 +180,8 @@ PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status
   return 0;
 }
 
-// A resource limit. The handler raises the soft limit on file sizes while it writes a dump, because with RLIMIT_FSIZE
-// 0 every write fails with EFBIG, even a write to preallocated blocks.
+// A resource limit. In a crash, the handler raises the soft limit on file sizes while it writes the dump, because with
+// RLIMIT_FSIZE 0 every write fails with EFBIG, even a write to preallocated blocks.
 struct pm_limit {
   uint64_t soft;
   uint64_t hard;

@@ -12,7 +12,7 @@ internal import IntermediateDump
 struct Capture {
   private let address: UnsafeMutablePointer<Session>
 
-  /// Creates the handle from the argument that a section's function gets.
+  /// Creates the handle from a pointer to the dump's `Session`, such as the argument of a section's function.
   @_noLocks
   init(_ argument: UnsafeMutableRawPointer) {
     unsafe address = argument.assumingMemoryBound(to: Session.self)

@@ -78,7 +78,9 @@ enum RunCommand: Subcommand {
     end.repeatForThisProcess()
   }
 
-  /// Converts the dumps of the program that has ended; errors are printed, but do not change the exit status.
+  /// Converts all dumps in the database after the program has ended, also those of other programs.
+  ///
+  /// Errors are printed, but do not change the exit status.
   private static func process(
     _ database: String, after end: CommandEnd, _ arguments: Arguments
   ) {

@@ -140,7 +140,7 @@ package struct SymbolTable {
       }
       let last = entries[count - 1]
       let areFunctions = min(entry.rank, last.rank) >= Self.functionRank
-      // The 160 bytes are for an entry of a dictionary with a separate array.
+      // Each alias is counted as 160 bytes, about what a new entry of `aliases` takes with its array.
       if areFunctions, aliases[entry.address, default: []].count < Self.maximumAliasCount,
         limit.take(160)
       {
