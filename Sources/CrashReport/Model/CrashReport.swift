@@ -34,8 +34,8 @@ package struct CrashReport: Sendable {
   ///
   /// For a deadlock in a requested dump, `place` is where the first thread or task of the deadlock waits.
   ///
-  /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
-  /// innermost call of a dependency.
+  /// If no call is in the program's own code, `place` is the innermost call without a name, as file and offset, or else
+  /// the innermost call of a dependency.
   package var place: String?
   /// The hung thread, as far as it is known; nil for a report that is not about a hang.
   package var hang: HangSubject?
