@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The memory of all client data: annotations, breadcrumbs, attachments and memory ranges.
+/// The memory of the program's annotations, breadcrumbs, attachments and memory ranges.
 ///
 /// This is one block of static memory, which initially contains only zeros. It needs no initialization, so the
 /// program can use it before `startHandler`. After fork(2), the child has its own copy of this memory.
