@@ -44,7 +44,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Records that all later uploads of a pending report leave out more of its parts.
+  /// Records that later uploads of a pending report leave out more of its parts, until `requestUpload` is called.
   package func reduceUpload(
     _ id: ReportID, to reduction: UploadReduction
   ) throws(CrashReportDatabaseError) {

@@ -59,7 +59,8 @@ package struct UploaderClaim: ~Copyable, Sendable {
 
   /// Records which report is being sent (nil for none), and thereby that the holder is alive.
   ///
-  /// - Returns: false if another process took the right to upload, because this process recorded nothing for an hour.
+  /// - Returns: false if another process took the right to upload. A process that cannot examine this process, for
+  ///   example from another PID namespace, may do so after this process has recorded nothing for an hour.
   package mutating func note(_ report: ReportID?) throws(CrashReportDatabaseError) -> Bool {
     guard
       let next = PendingDumpName(

@@ -28,7 +28,7 @@ public struct StackTrace: Sendable, Equatable {
   public var end: End = .noContext
   /// The suspended callers of the innermost asynchronous function.
   ///
-  /// `asyncCalls` is nil if no such callers were found or searched for.
+  /// `asyncCalls` is nil if such callers were not searched for, or none was found.
   public var asyncCalls: AsyncCalls?
 
   public init() {}

@@ -17,7 +17,7 @@ struct PendingDirectory: ~Copyable {
   }
 
   let directory: Directory
-  /// The database's own directory.
+  /// The database's directory, which contains `directory`.
   let root: Directory
   let host: HostIdentity
   let isLocalFileSystem: Bool

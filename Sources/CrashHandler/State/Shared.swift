@@ -129,7 +129,9 @@ struct Shared: ~Copyable {
     let target: FutexWord
     /// The value of `parking` for the last stop.
     var number: UInt32 = 0
-    /// The previous actions of SIGPROF and SIGSETXID, which are replaced while a dump stops threads with these signals.
+    /// The previous action of SIGPROF, which is replaced while a dump stops threads with this signal.
+    ///
+    /// `library` is the same for SIGSETXID.
     var profile = TakenAction()
     var library = TakenAction()
 

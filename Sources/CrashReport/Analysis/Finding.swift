@@ -2,7 +2,7 @@ package import ProcessSnapshot
 
 /// The cause of a crash, its certainty and its evidence, as values.
 ///
-/// `Text/CauseText.swift` turns these values into sentences.
+/// `Text/CauseText.swift` and `Text/EvidenceText.swift` turn these values into sentences.
 package struct Finding: Sendable, Equatable {
   /// How certain a cause is.
   package enum Certainty: String, Sendable {

@@ -93,6 +93,8 @@ struct MemoryFault {
   /// The mapping that contains the faulting address and allows the access, although the kernel reported unmapped
   /// memory.
   ///
+  /// If the kind of access is not known, the mapping need only allow some access.
+  ///
   /// Either MADV_GUARD_INSTALL made a guard region in this mapping, or the memory was mapped after the fault. With
   /// glibc 2.42 or later and Linux 6.13 or later, the stacks that glibc allocates for threads have such guard regions.
   private func hiddenMapping(_ address: Address) -> MemoryMapping? {

@@ -34,8 +34,8 @@ package struct CrashReport: Sendable {
   ///
   /// For a deadlock in a requested dump, `place` is where the first thread or task of the deadlock waits.
   ///
-  /// If there is no such call, `place` is the innermost call without a name, as file and offset, or else the
-  /// innermost call of a dependency.
+  /// If no call is in the program's own code, `place` is the innermost call without a name, as file and offset, or else
+  /// the innermost call of a dependency.
   package var place: String?
   /// The hung thread, as far as it is known; nil for a report that is not about a hang.
   package var hang: HangSubject?
@@ -49,7 +49,8 @@ package struct CrashReport: Sendable {
   package var thrown: Thrown?
   /// The words in the crashed thread's registers and stack that point to objects or have a known pattern.
   package var words: [NotedWord] = []
-  /// Sentences about objects that are evidence for the cause; words of the crashed thread point to these objects.
+  /// Sentences about objects that are evidence for the cause: an object to which a register of the crashed thread
+  /// points, or whose address is in the message.
   package var objectSentences: [String] = []
   /// Lines of source code around the source locations of the crashing thread's frames, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]

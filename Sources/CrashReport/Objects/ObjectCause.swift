@@ -35,8 +35,8 @@ extension CrashReport {
     return "The object that the unowned reference outlived was \(type.withArticle)."
   }
 
-  /// A sentence about an object whose deinitializer is running or has run, if a register points to one; otherwise
-  /// nil.
+  /// A sentence about an object whose deinitializer is running or has run; nil unless a register points to such an
+  /// object, and the object's type is known.
   private var dyingSentence: String? {
     for word in words {
       guard case .register(let name) = word.place, let object = word.object,

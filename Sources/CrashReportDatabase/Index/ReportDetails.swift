@@ -187,7 +187,7 @@ extension ReportDetails {
   private static let headSize = 3
   private static let numberSize = 8
 
-  /// The facts, encoded as the fields of an index record; fields that do not fit are left out.
+  /// The facts, encoded as the fields of an index record; long texts are cut, and fields that do not fit are left out.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     var isCut = isCut

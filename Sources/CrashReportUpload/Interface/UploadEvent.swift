@@ -32,13 +32,13 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   public let kind: Kind
   /// The report ID; nil if the event is not about one report.
   public let reportID: ReportID?
-  /// The number of this attempt, from 1.
+  /// The number of this attempt, from 1; nil unless the kind is `began`.
   public private(set) var attempt: Int?
-  /// The number of bytes of the request's body that were sent so far.
+  /// The number of bytes of the request's body that were sent so far; nil unless the kind is `progressed`.
   public private(set) var sent: Int64?
-  /// The number of bytes of the whole request body.
+  /// The number of bytes of the whole request body; nil unless the kind is `began` or `progressed`.
   public private(set) var size: Int64?
-  /// The server's ID for the report; empty if the server returned none.
+  /// The server's ID for the report; empty if the server returned none, and nil unless the kind is `uploaded`.
   public private(set) var serverID: String?
   public private(set) var nextAttemptTime: Timestamp?
   /// Why the report was delayed or skipped, or why the uploader failed, as text for people; nil for other events.

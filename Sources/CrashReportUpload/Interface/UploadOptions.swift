@@ -25,7 +25,7 @@ public struct UploadOptions: Sendable, Equatable {
   /// Limits how many reports of one signature are sent complete, while further reports are only counted; nil for no
   /// limit.
   ///
-  /// Sampling is for servers that accept a form without a minidump.
+  /// Sampling is for Sentry's envelopes, and for servers that accept a form without a minidump.
   public var sampling: UploadSampling?
   /// The time without progress after which an upload fails; in whole seconds, at least one.
   public var timeout = Duration.seconds(60)

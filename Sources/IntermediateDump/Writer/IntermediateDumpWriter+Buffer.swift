@@ -1,4 +1,4 @@
-/// Shares a writer's buffer with another writer, and returns how many bytes the buffer contains.
+/// Shares a writer's buffer with another writer, and returns the size of a dump that has no file.
 extension IntermediateDumpWriter {
   /// Creates another writer on the same buffer; only one of the two writers may be used at a time.
   @_noLocks
@@ -9,6 +9,6 @@ extension IntermediateDumpWriter {
     return writer
   }
 
-  /// The number of bytes in the buffer, which contains the whole dump if there is no file.
+  /// The number of bytes of the dump so far; if the dump has no file, all of them are in the buffer.
   public var bufferedCount: Int { @_noLocks get { Int(truncatingIfNeeded: size) } }
 }

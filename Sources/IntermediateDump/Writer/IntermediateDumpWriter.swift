@@ -35,7 +35,10 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// The number of open maps and arrays.
   public private(set) var depth = 0
-  /// The errno of the first failed write; ENOBUFS if a dump without a file does not fit into the buffer; 0 if neither.
+  /// The errno of the failure after which the writer writes nothing more; 0 without such a failure.
+  ///
+  /// The value is ENOBUFS if a dump without a file does not fit into the buffer, and EIO if the file's offset cannot be
+  /// read after an interrupted write.
   public private(set) var failure: Int32 = 0
   /// The number of bytes of properties that were left out because the dump would have exceeded its limit.
   public private(set) var bytesOmitted: UInt64 = 0

@@ -286,8 +286,8 @@ private struct RequestedProcess: ~Copyable {
             + "signal \(signal)"))
   }
 
-  /// All tasks of the process after its dump; nil if the process has ended or called exec, or if its memory cannot be
-  /// searched.
+  /// All tasks of the process after its dump; nil if the process has ended or called exec, or for the reasons that
+  /// `CapturedTasks.tasks()` lists.
   var tasks: AllTasks? {
     let tasks = CapturedTasks(of: processID).tasks()
     // If the process has ended or called exec, the search may have read the memory of another program.

@@ -203,7 +203,7 @@ public struct ResourceLimit: Sendable, Equatable {
   }
 }
 
-/// The limits on a process's resources that can explain a crash; each limit is nil if the text lacks it.
+/// The limits on a process's resources that can explain a crash; each limit is nil if `/proc/<pid>/limits` lacks it.
 public struct ResourceLimits: Sendable, Equatable {
   /// RLIMIT_NOFILE: one more than the highest number that a descriptor may have.
   public var openFiles: ResourceLimit?

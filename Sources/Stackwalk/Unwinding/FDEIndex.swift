@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 /// Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 struct EHFrameHeader {
   struct Entry {
-    /// The start of the function; see `CFITable` for the kind of this address and of `fde`.
+    /// The start of the function; like `fde`, a link-time address or an address of the process (see `CFITable`).
     var start: Address
     var fde: UInt64
   }

@@ -46,7 +46,8 @@ extension Capture {
 
   /// Writes the unwind tables of an image if they have at most `limit` bytes.
   ///
-  /// - Returns: the number of bytes written, without the ELF header.
+  /// - Returns: the size of the tables in bytes, without the ELF header and the program headers; 0 if no tables are
+  ///   written.
   private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
     // Byte 0 of .eh_frame_hdr is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. Linkers
     // usually encode the pointer as pcrel|sdata4; tables with another encoding are not written.

@@ -44,7 +44,7 @@ struct PageCache {
   @_noLocks
   func removeAll() { remove(0, count: PageCache.capacity) }
 
-  /// Reserves `count` consecutive empty entries, at most `batch`; returns the index of the first entry.
+  /// Reserves and empties `count` consecutive entries, at most `batch`; returns the index of the first entry.
   @_noLocks
   func take(_ count: Int) -> Int {
     let next = unsafe cursors[0]

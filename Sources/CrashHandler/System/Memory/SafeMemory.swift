@@ -29,7 +29,8 @@ struct SafeMemory {
   /// The reader for pages that are neither in memory nor in swap; nil if all pages are read in the same way.
   var absent: AbsentPages?
 
-  /// Returns how many consecutive bytes, starting at an address, may be read; at most `count`.
+  /// Returns how many consecutive bytes, starting at an address, do not belong to the arguments and the environment,
+  /// which must not be read; at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
