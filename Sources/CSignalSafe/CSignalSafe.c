@@ -1,4 +1,4 @@
-// Defines variables that crash code, or this package's replacements for libc functions, use.
+// Defines variables of crash code and of this package's replacements for libc functions.
 #include "CSignalSafe.h"
 
 _Atomic(void *) pm_state_storage = 0;

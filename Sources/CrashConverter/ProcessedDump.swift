@@ -75,7 +75,9 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let signature: String?
     /// The function and line of the crash in the program's own code, as far as they are known.
     public let place: String?
-    /// The time of the crash.
+    /// The time of the crash or of the dump; nil if it is not known.
+    ///
+    /// For a run that left no dump, this is the time of the last heartbeat; nil if there was none.
     public let time: Timestamp?
 
     /// The signal, the cause and the place on one line.

@@ -107,8 +107,8 @@ public final class ReportUploader: Sendable {
     // Without a watcher, only the regular checks find changes.
     let watcher = DirectoryWatcher { wake.yield() }
     let database = uploads.engine.database.path
-    // Watching the directories is enough, because their files are never changed in place: a report and its metadata
-    // appear by a rename or as a hard link, and settings by a rename.
+    // Watching the directories is enough: a report and its metadata appear by a rename or as a hard link, and settings
+    // by a rename. Only the time of the last upload attempt is changed in place, and uploaders need not notice that.
     for path in [database, "\(database)/pending"] { watcher?.watch(path) }
     defer { withExtendedLifetime(watcher) {} }
     let clock = uploads.engine.clock

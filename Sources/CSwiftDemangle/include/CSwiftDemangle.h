@@ -25,7 +25,10 @@ char *_Nullable __cxa_demangle(const char *_Nonnull mangledName, char *_Nullable
                                size_t *_Nullable length, int *_Nullable status)
     __attribute__((weak));
 
-/// Demangles a C++ name; returns NULL for any other name, or if the program does not contain the C++ runtime.
+/// Demangles a C++ name that begins with `_Z`; returns NULL for a name that is not valid, or if the program does not
+/// contain the C++ runtime.
+///
+/// The caller must check the prefix, because the C++ runtime also accepts the names of types, such as "i" for `int`.
 static inline char *_Nullable pm_demangle_cxx(const char *_Nonnull mangledName) {
   int status = 0;
   return __cxa_demangle ? __cxa_demangle(mangledName, 0, 0, &status) : 0;

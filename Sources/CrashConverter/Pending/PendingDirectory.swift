@@ -217,10 +217,11 @@ struct PendingDirectory: ~Copyable {
 
   /// True for an empty dump file if nothing is left that could show how its owner ended.
   ///
-  /// Usually, the owner of such a file could not note its end in the run record, and therefore removed the record. No
-  /// process holds the owner's FIFO open for reading.
+  /// This is the case if the run record is missing, and no process holds the owner's FIFO open for reading. Usually,
+  /// the owner could not note its end in the run record, and therefore removed the record.
   ///
-  /// If the owner is alive after all, its next crash creates a file with a new ID.
+  /// If the owner is alive after all, removing the file loses no dump: the owner's next crash creates a file with a new
+  /// ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     guard isLocalFileSystem, fifoProbe(name) == .noReader else { return false }
     return try directory.status(of: name.with(role: .runRecord).description) == nil

@@ -57,8 +57,9 @@ struct EarlierThreads {
 
   // MARK: - Offering
 
-  /// Lists the threads repeatedly, until there is neither a new thread nor one in which libc blocks all signals, or the
-  /// time is over.
+  /// Lists the threads repeatedly, until there is neither a new thread nor one in which libc blocks all signals.
+  ///
+  /// The search also ends after `patience` lists in a row without a new thread, or when the time is over.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
     // A pthread_create call that began earlier may be creating a thread without an alternate stack. The kernel may list

@@ -6,9 +6,9 @@ internal import PendingDumps
 extension EnvironmentRange {
   /// Finds the addresses of this process's arguments and environment.
   ///
-  /// The kernel puts the executable's name and a null pointer at the end of the main thread's stack mapping. If the
-  /// kernel does not pass the name's address (AT_EXECFN), as under an emulator, this function reads
-  /// `/proc/thread-self/maps` instead, which takes ten times as long.
+  /// The range ends at the end of the main thread's stack mapping, where the kernel puts the executable's name and a
+  /// null pointer. If the kernel does not pass the name's address (AT_EXECFN), as under an emulator, this function
+  /// finds that end in `/proc/thread-self/maps` instead, which takes ten times as long.
   ///
   /// - Parameter start: field 28 of `/proc/pid/stat` (proc_pid_stat(5)); 0 if the kernel does not show that field.
   ///

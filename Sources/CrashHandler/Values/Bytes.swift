@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// A range of bytes in memory that the handler owns.
+/// A range of bytes that can be read without a fault, such as memory of the handler or a string literal.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -24,7 +24,8 @@ struct MemoryFault {
   ///
   /// On other processors, the default size is smaller. A program can choose a larger size.
   ///
-  /// Measured with glibc 2.43: the mapping begins 72 KiB below the stack that pthread_getattr_np returns.
+  /// Measured with glibc 2.43: the mapping begins 72 KiB below the stack that pthread_getattr_np returns, so this
+  /// region is inside the mapping.
   private static let hiddenGuardSize: UInt64 = 64 << 10
   /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1.
   ///
@@ -263,7 +264,8 @@ struct MemoryFault {
 
   /// True if the lowest part of a stack may be a guard region that /proc/self/maps does not show.
   ///
-  /// The main thread's stack has no such guard, and a guard with a mapping of its own is right below its stack.
+  /// The main thread's stack has no such guard. If there is a mapping without access rights right below the stack, that
+  /// mapping is the guard, and no other guard is inside the stack.
   ///
   /// Source: glibc nptl/allocatestack.c since 2.42, which calls madvise with MADV_GUARD_INSTALL.
   private func mayHideGuard(_ stack: AddressRange) -> Bool {

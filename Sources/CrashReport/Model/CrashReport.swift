@@ -16,8 +16,8 @@ package struct CrashReport: Sendable {
   package var symbolNotes: [String?]
   /// The message with which the process ended or, for a dump without a crash, the program's reason or its error.
   ///
-  /// The message comes from the Swift runtime or the C library. If there is no such message, `message` is the type
-  /// and the text of an uncaught C++ exception.
+  /// After a crash, the message comes from the Swift runtime or the C library. If there is no such message, `message`
+  /// is the type and the text of an uncaught C++ exception.
   package var message: String?
   /// Messages of the runtimes that the crashing thread may have written earlier, or that other threads may have
   /// written.

@@ -22,7 +22,7 @@ extension CrashReport {
   }
 
   /// A sentence with the type of the object that an unowned reference outlived; nil if the object or its type is not
-  /// known.
+  /// known, or if the object's header does not show that the object was deinitialized.
   ///
   /// The object's header stays in memory as long as there are unowned references.
   private func unownedSentence(_ objects: ObjectReader) -> String? {

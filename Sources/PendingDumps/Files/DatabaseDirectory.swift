@@ -40,8 +40,8 @@ package enum DatabaseDirectory {
 
   /// Returns the path of the database: the given path or, for some mount points, a directory in the mount point.
   ///
-  /// The directory in the mount point is used if other users may write to the mount point, as for a Kubernetes
-  /// `emptyDir` volume.
+  /// The directory in the mount point is used if all users, or a group that this process has not named, may write to
+  /// the mount point, as for a Kubernetes `emptyDir` volume.
   package static func place(_ path: String) -> String {
     var status = stat()
     guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }

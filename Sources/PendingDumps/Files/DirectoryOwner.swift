@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The user who owns a directory, if this process is root and that user is not.
 ///
-/// Files that root creates in the directory are given to this user, who could otherwise neither read nor replace
+/// Files that root creates in the directory are given to this user, who could otherwise neither read nor change
 /// them. Signal handlers must not use this type.
 package struct DirectoryOwner: Sendable, Equatable {
   package let user: UInt32

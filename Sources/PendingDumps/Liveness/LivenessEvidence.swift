@@ -47,7 +47,7 @@ package struct LivenessEvidence: Sendable {
   package var lease: RecordLease
   /// True if only this machine writes to the file system.
   package var isLocalFileSystem: Bool
-  /// The time in nanoseconds since the file was last written.
+  /// The time in nanoseconds since the file was last written or, for a converter, since the claim was made.
   package var age: Int64
   /// The age of the file, in nanoseconds, after which the process counts as dead.
   package var ageLimit: Int64

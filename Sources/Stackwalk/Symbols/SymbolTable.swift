@@ -48,8 +48,10 @@ package struct SymbolTable {
   private var aliases: [Address: [Entry]] = [:]
   private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
-  /// Reads `.symtab`, otherwise `.dynsym`; empty if there is neither, if the table is damaged, or if the work limit is
-  /// reached.
+  /// Reads `.symtab`, otherwise `.dynsym`; empty if there is neither, if the table names no string table, or if the
+  /// limit of time or work is reached.
+  ///
+  /// If a part of the table cannot be read, or the memory limit is reached, only the symbols before that part are kept.
   package init(of elf: borrowing ELFFile, _ limit: WorkLimit = WorkLimit()) {
     let sections = elf.sections
     guard
