@@ -23,7 +23,7 @@ struct pm_throw {
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
-// The last throws on one thread. If an error has a box, only its first throw is recorded.
+// The last throws on one thread. A throw of an error whose box is in `boxes` is not recorded again.
 struct pm_thrower {
   uint32_t thread;
   uint32_t count;

@@ -59,11 +59,11 @@ extension Capture {
   /// Calls the previous handler.
   ///
   /// If it returns, and the signal was sent and not raised by a fault, this function notes in the dump that the process
-  /// continued. After abort() or a later crash, nothing is noted.
+  /// continued. After abort() or a later crash, or while another thread captures, nothing is noted.
   ///
   /// - Parameters:
   ///   - crash: the number of this crash; if it is still the latest number when the handler returns, there was no
-  ///   later crash.
+  ///     later crash.
   ///   - fault: the number that `shared.knownFaults` has assigned to the crash's fault.
   private func runPreviousHandler(_ signal: DeliveredSignal, crash: UInt32, fault: UInt32) {
     let ours = signal.isAsynchronous ? signalsWithOurHandler() : 0

@@ -13,7 +13,7 @@ public struct CandidateFrames {
   public struct Entry: Sendable, Equatable {
     /// How an entry was found.
     public enum Evidence: Sendable, Equatable {
-      /// The entry is the crash itself, the caller of an address without code, or was found by following frame pointers.
+      /// The entry is the crash, the caller of an address without code, or was found by following frame pointers.
       case framePointer
       /// A frame pointer that was found on the stack led to the entry.
       case savedPointer
