@@ -31,8 +31,8 @@ extension Handler {
   /// - Returns: the ID that the report will have. If the process may no longer rename files in the directory, the
   ///   report is created only after the process has ended.
   /// - Throws: `CrashHandlerError` if the kernel refuses the memory, if the memory cgroup has too little room, if a
-  /// crash or other dumps keep this dump from stopping threads, if the dump cannot be written, or in a vfork(2) child.
-  /// In all these cases, no file remains that could be converted to a report.
+  ///   crash or other dumps keep this dump from stopping threads, if the dump cannot be written, or in a vfork(2)
+  ///   child. In all these cases, no file remains that could be converted to a report.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)

@@ -10,12 +10,12 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
 
   /// Dumps and reports contain everything that was captured.
   public static let full = ReportPrivacy(rawValue: 0)
-  /// Dumps and reports contain no memory except stacks, the memory of tasks and locks, instructions around the crash,
-  /// unwind tables, and the data that names the types of some objects.
+  /// Dumps and reports contain no memory except stacks, the memory of tasks, instructions around the crash, unwind
+  /// tables, and the data that names the types of some objects.
   ///
-  /// In registers, stacks, tasks and locks, only addresses and numbers below 4,096 are kept. If registers or the top of
-  /// the crashed thread's stack point to an object, its metadata and small reference counts are kept, but not its
-  /// contents.
+  /// Dumps, but not reports, also contain the memory of locks. In registers, stacks, tasks and locks, only addresses
+  /// and numbers below 4,096 are kept. If registers or the top of the crashed thread's stack point to an object, its
+  /// metadata and small reference counts are kept, but not its contents.
   ///
   /// Dumps and reports also contain no vector registers, arguments, annotations, breadcrumbs, thread names or
   /// attachments. Of the messages, reports keep only those of the Swift runtime and the C library that are known to

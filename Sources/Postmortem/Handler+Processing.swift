@@ -104,10 +104,10 @@ extension Handler {
   /// let isSafeMode = soon.count == 3
   /// ```
   ///
-  /// The call reads the first part of each dump and of the newest reports, which takes a millisecond or two for each.
-  /// The call changes nothing, and any thread can make it. The result does not contain runs without a crash. To find
-  /// crashes *in a row*, let the program record when its runs end without a crash, and compare `crashTime` with these
-  /// times.
+  /// The call reads the first part of each dump of this program, and of the newest reports of all programs, which takes
+  /// a millisecond or two for each. The call changes nothing, and any thread can make it. The result does not contain
+  /// runs without a crash. To find crashes *in a row*, let the program record when its runs end without a crash, and
+  /// compare `crashTime` with these times.
   ///
   /// - Parameter limit: the maximum number of crashes to return.
   /// - Returns: the crashes of programs with this handler's identifier, each crash only once.

@@ -60,7 +60,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Why a dump was taken without a crash; nil for a crash.
   public var request: DumpRequest?
 
-  /// The annotations, breadcrumbs and attachments of the running program.
+  /// What the running program told the handler, for example annotations, breadcrumbs and attachments.
   public var client = ClientInformation()
   /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
   public var userStreams: [UserStream] = []

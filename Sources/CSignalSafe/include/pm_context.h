@@ -162,8 +162,8 @@ PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_point
   return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
 }
 
-// The stack_t of the alternate stack that the kernel sets when the handler returns. Setting it undoes the handler's
-// own calls of sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
+// The stack_t of the alternate stack that the kernel sets when the handler returns. So the return from the handler
+// undoes the handler's own calls of sigaltstack(2). Source: Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16
 PM_INLINE const struct pm_signal_stack *pm_context_signal_stack(const void *context) {
   return (const struct pm_signal_stack *)((const char *)context + PM_CONTEXT_SIGNAL_STACK);

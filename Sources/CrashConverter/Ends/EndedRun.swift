@@ -8,7 +8,7 @@ struct EndedRun: Sendable {
   let record: RunRecord
   let end: RunEnd
 
-  /// The snapshot for the report on the run, with the process and the verdict.
+  /// The snapshot for the report on the run, with the process, the verdict, and the data of the last heartbeat.
   func snapshot(identifier: String) -> ProcessSnapshot {
     #if arch(arm64)
       var snapshot = ProcessSnapshot(architecture: .arm64)

@@ -270,7 +270,7 @@ struct PendingDirectory: ~Copyable {
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {
-      // The run record and the FIFO are removed together, because each of them shows whether their owner is alive.
+      // The run record and the FIFO are both evidence about this dead owner, so both are removed.
       try? directory.remove(name.with(role: .fifo).description)
       try? directory.remove(name.with(role: .runRecord).description)
     }

@@ -15,9 +15,9 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether dumps contain facts that may identify the machine or the user: host name, container, working directory,
   /// paths of open files, user and group IDs, and time zone.
   ///
-  /// If this option is off, dumps still contain the kind of each open file. They also still contain the executable's
-  /// path and the process's memory, which may identify the machine or the user. Any `privacy` other than `full`
-  /// leaves out the same facts, except the container.
+  /// If this option is off, dumps still contain the kinds of up to 256 open files. They also still contain the
+  /// executable's path and the process's memory, which may identify the machine or the user. Any `privacy` other than
+  /// `full` leaves out the same facts, except the container.
   public var capturesSurroundings = true
   /// How much dumps and their reports leave out for privacy.
   ///

@@ -63,7 +63,7 @@ extension Capture {
   ///
   /// - Parameters:
   ///   - crash: the number of this crash; if it is still the latest number when the handler returns, there was no
-  ///   later crash.
+  ///     later crash.
   ///   - fault: the number that `shared.knownFaults` has assigned to the crash's fault.
   private func runPreviousHandler(_ signal: DeliveredSignal, crash: UInt32, fault: UInt32) {
     let ours = signal.isAsynchronous ? signalsWithOurHandler() : 0

@@ -66,7 +66,7 @@ extension Capture {
     close(session.files.fifo)
     session.files.fifo.descriptor = -1
     close(session.runRecord.file)
-    // The mapped page does not exist in a child, because of MADV_DONTFORK.
+    // Nothing is unmapped, because MADV_DONTFORK has kept the mapped page of the record out of the child.
     session.runRecord = SessionRunRecord()
     shared.process.isForkedChild = true
     session.files.isMissing = true

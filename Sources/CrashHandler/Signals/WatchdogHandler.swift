@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// The handler of the watchdog's signal: ends a section that takes too long, for example because a call hangs or a list
-/// is endless.
+/// The handler of the watchdog's signal: cuts short a dump that takes too long, for example because a call hangs or a
+/// list is endless.
 ///
 /// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
 /// `WatchdogTime`). The same signal from any other sender does not count. Stopped threads block the signal. A thread

@@ -22,7 +22,7 @@ package struct ThreadSignals: Sendable, Equatable {
   package let innermostThreadID: Int32
   /// The signals that are pending for this thread.
   package let pending: SignalSet
-  /// True for the first thread of a process if that thread has ended while other threads still run.
+  /// True if the thread has ended; `/proc` still lists the first thread of a process after its end.
   let hasEnded: Bool
 
   /// Reads the status file of a process, which shows the signals of the process's first thread.

@@ -93,8 +93,8 @@ struct SummaryLines {
         text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
       } else {
         text.appendName(code, ofLine: number, orElse: code)
-        // The two branches above append no fault address: SI_KERNEL is, for example, the code of a breakpoint on
-        // x86_64, and a code of 0 or less means that the signal was sent.
+        // The two branches above append no fault address, because these signals have none: SI_KERNEL is, for example,
+        // the code of a breakpoint on x86_64, and a code of 0 or less means that the signal was sent.
         if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
       }
     }

@@ -91,7 +91,8 @@ package struct HTMLWriter {
 
   /// Escapes text for content and for quoted attributes.
   ///
-  /// Control characters and marks of text direction are escaped by the rules of `escapedForTerminal`.
+  /// Control characters, except line feeds and tabs, and marks of text direction are escaped by the rules of
+  /// `escapedForTerminal`.
   static func escaped(_ text: String) -> String {
     if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
     let isLong = text.utf8.count > maximumLength

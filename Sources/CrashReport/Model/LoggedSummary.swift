@@ -64,9 +64,9 @@ package struct LoggedSummary: Equatable {
   package var hasMoreFrames = false
   /// True after the last line of the summary has been read.
   package var isWhole = false
-  /// True if the summary was read from a single `crash-report` line.
+  /// True if the summary is the line `crash-report`.
   ///
-  /// If Swift's backtracer also prints the crash, the handler writes such a line and no complete summary.
+  /// If Swift's backtracer prints the crash, the handler writes this line and a few others, but no complete summary.
   package var isLine = false
   /// Descriptions of lines that repeat or contradict another line, or are out of order.
   ///

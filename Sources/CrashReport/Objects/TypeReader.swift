@@ -26,7 +26,7 @@ struct TypeReader {
     static let existentialMetatype: UInt64 = 0x306
   }
 
-  /// The name of a type; nil if it cannot be read.
+  /// The name of a type; nil if it cannot be read, or if `Kind` lacks the kind of type.
   func name(ofMetadata metadata: Address, depth: Int = 0) -> TypeName? {
     guard depth < Self.maximumDepth, metadata.value & 7 == 0, let kind = reader.word(metadata)
     else { return nil }

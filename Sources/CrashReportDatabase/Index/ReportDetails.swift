@@ -139,7 +139,7 @@ package struct ReportDetails: Sendable, Equatable {
     set { numbers[fact.place] = newValue }
   }
 
-  /// The text under a key of a dump; nil if the index does not store the key as a text.
+  /// The text under a key of a dump; nil if the record has none, or if the index does not store the key as a text.
   package subscript(text key: IntermediateDumpKey) -> String? {
     get { ListedFact.of(key).flatMap { Text(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
@@ -149,7 +149,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// The number under a key of a dump; nil if the index does not store the key as a number.
+  /// The number under a key of a dump; nil if the record has none, or if the index does not store the key as a number.
   package subscript(number key: IntermediateDumpKey) -> UInt64? {
     get { ListedFact.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
     set {

@@ -83,7 +83,7 @@ package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of task-local values that are examined.
   private static var localValueLimit: Int { 64 }
 
-  /// The number of the unit of work to which a task belongs; 0 if it belongs to none.
+  /// The number of the unit of work to which a task belongs; 0 if none is found.
   ///
   /// The task's list of task-local values contains the number. An item of this list has these offsets: next item and
   /// kind 0x00, key 0x08, type 0x10, value 0x18. The number is the second word of the value.

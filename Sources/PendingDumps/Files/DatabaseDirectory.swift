@@ -338,7 +338,8 @@ package enum DatabaseDirectory {
       && hasGroups.load(ordering: .acquiring) && groups.withLock { $0.contains(status.st_gid) }
   }
 
-  /// Gives a directory to the shared group, if this process owns the directory and shares databases.
+  /// Gives a directory to the shared group, if this process owns the directory and shares databases, and the directory
+  /// is closed to other users.
   ///
   /// - Parameter status: the status of the directory, updated by this call.
   private static func share(_ descriptor: Int32, _ status: inout stat) {

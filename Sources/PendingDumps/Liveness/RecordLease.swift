@@ -33,7 +33,6 @@ package enum RecordLease: Sendable, Equatable {
     guard descriptor >= 0 else { return .unknown }
     // Closing the descriptor also releases the lease.
     defer { close(descriptor) }
-    // On a file that is not regular, the kernel refuses a lease with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }
     // If another process opens the file for writing while this process holds the lease, the kernel sends this process
     // a signal. The signal is set to SIGURG, which is ignored by default; the kernel's default, SIGIO, would end the
@@ -43,6 +42,7 @@ package enum RecordLease: Sendable, Equatable {
       _ = fcntl(descriptor, setLease, Int32(F_UNLCK))
       return .granted
     }
+    // For a file that is not regular, the error is never EAGAIN, so the result is `unknown`.
     return errno == EAGAIN ? .refused : .unknown
   }
 

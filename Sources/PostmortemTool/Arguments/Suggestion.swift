@@ -29,7 +29,7 @@ enum Suggestion {
     subcommands[word].map { "; did you mean '\($0)'?" }
   }
 
-  /// Options of other tools, and the subcommands that do what these options do.
+  /// Options of other tools or other subcommands, and the subcommands that do what these options do.
   private static let elsewhere = [
     "-f": "postmortem watch", "--follow": "postmortem watch",
     "--older-than": "postmortem prune --age",

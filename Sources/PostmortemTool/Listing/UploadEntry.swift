@@ -12,7 +12,7 @@ struct UploadEntry: Codable {
   let requested: Bool
   /// The server's ID for the report.
   let serverID: String?
-  /// The outcome of the last attempt, or the reason why there will be no attempt.
+  /// For example, the reason why the last attempt failed, or why there will be no attempt; nil if there is no note.
   let note: String?
 
   init(_ report: StoredReport, isUploading: Bool) {

@@ -87,8 +87,8 @@ struct ProcessExamination {
 
   /// Examines a process without a locked file, which may be a forked process.
   ///
-  /// A forked process has inherited its parent's handler and the descriptor of the pending directory. A forked process
-  /// has no locked file until it crashes.
+  /// A forked process has inherited its parent's handler and the descriptor of the pending directory. Unless daemon(3)
+  /// forked it, it has no locked file until it crashes.
   private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
     name(process)
     guard let directory = paths.first(where: { $0.lastComponent == PendingDumpName.directory })

@@ -31,7 +31,7 @@ struct ModuleDerivation {
   private struct Candidate {
     let address: Address
     var size: UInt64
-    /// The path as in `/proc/self/maps`.
+    /// The path as in `/proc/self/maps`, except that a line feed is not escaped.
     let path: String
     let buildID: [UInt8]
     let source: ModuleSnapshot.Source?

@@ -61,7 +61,7 @@ public struct ClientInformation: Sendable, Equatable {
     }
   }
 
-  /// A value that the program set with `withContext` for the work of a thread.
+  /// A value that the program set with `withContext` for the unit of work that a thread was running.
   public struct Context: Sendable, Equatable {
     public var threadID: UInt32
     public var name: String

@@ -41,7 +41,7 @@ final class SymbolCache {
 
   /// Reads the cache for a module from the store.
   ///
-  /// - Returns: nil for a module without a build ID, or without files.
+  /// - Returns: nil if the module has no build ID, or one of a single byte, or if `files` is empty.
   init?(of module: ModuleSnapshot, _ files: [ELFImage], in store: any SymbolStore) {
     guard module.buildID.count > 1, !files.isEmpty else { return nil }
     self.store = store

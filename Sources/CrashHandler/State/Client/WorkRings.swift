@@ -19,7 +19,8 @@ enum WorkKey {
 /// used ring in its bucket. A finished unit's ring counts as never used. Each slot contains the key of its unit of
 /// work, so that a reassigned ring does not show breadcrumbs of its previous unit.
 ///
-/// The rings are not in `ClientMemory`, but in separate memory. RUNS-DURING-CRASH; filled by the program.
+/// The rings are in the memory that `pm_ring_memory` returns, not in `ClientMemory`. RUNS-DURING-CRASH; filled by the
+/// program.
 @safe
 struct WorkRings {
   static var ways: Int { @_noLocks get { 8 } }
