@@ -63,7 +63,7 @@ package func processIntermediateDump(
     let directory = try Directory(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
     let source = try directory.open(name)
-    // The copy in the database belongs to this user. If the dump belonged to another user, its attachments would be
+    // The dump's copy in the database belongs to this user. So another user's dump is refused: its attachments would be
     // opened with this user's permissions.
     let status = try source.status()
     guard status.owner == pm_file_user() else {

@@ -22,7 +22,8 @@ internal import PendingDumps
 /// `startHandler`. The value is stored in the task's memory, or, on a thread that runs no task, in memory that Swift
 /// allocates. A `Task { }` gets a copy, which outlives this call.
 ///
-/// Reports also list the calls that have begun and not ended, the oldest first, even if no thread runs them.
+/// Reports also list the `withContext` calls that have begun and not ended, the oldest first, even if no thread runs
+/// them.
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. The names and values of nested

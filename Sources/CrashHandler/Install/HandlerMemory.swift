@@ -35,7 +35,7 @@ struct HandlerMemory: ~Copyable {
   /// Maps `capacity` bytes.
   ///
   /// - Parameters:
-  ///   - holdsPages: true to let `hold` allocate pages in advance.
+  ///   - holdsPages: true to let `hold` allocate pages in advance; if false, `hold` does nothing.
   ///   - hasThreadStack: true to reserve a `threadStack`.
   ///   - pageSize: the page size of the system, or a multiple; 4, 16 or 64 KiB on arm64.
   init(
@@ -128,7 +128,7 @@ struct HandlerMemory: ~Copyable {
     return UnsafeRawPointer(place)
   }
 
-  /// Reserves a NUL-terminated copy of text.
+  /// Copies a text into the block, with a NUL at the end.
   mutating func text(_ text: String) throws(CrashHandlerError) -> UnsafePointer<CChar> {
     unsafe try bytes(Array(text.utf8) + [0]).assumingMemoryBound(to: CChar.self)
   }

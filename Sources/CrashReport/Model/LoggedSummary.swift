@@ -42,7 +42,7 @@ package struct LoggedSummary: Equatable {
   package var version: String?
   /// The words of the line `signal`, for example of `11 SIGSEGV code 1 SEGV_MAPERR address 0x10`.
   package var signal: [String] = []
-  /// The messages of the Swift runtime.
+  /// The messages that the Swift runtime set before it trapped, such as that of `fatalError`.
   package var messages: [String] = []
   /// The message of the C library.
   package var abortMessage: String?

@@ -84,7 +84,7 @@ extension ObjectReader {
       } else {
         values = nil
       }
-      // In a bitmap of fewer than 64 buckets, the unused bits are set.
+      // If there are fewer than 64 buckets, the bitmap's unused bits are set, so `mask` removes them.
       let mask = buckets < 64 ? (1 << buckets) &- 1 : UInt64.max
       var bitmap: [UInt64] = []
       for index in 0..<words {

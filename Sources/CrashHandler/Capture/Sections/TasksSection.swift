@@ -33,7 +33,8 @@ private struct TaskWriter {
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
-  /// How many bytes of a task object are written: its fields, its result and its first function frames.
+  /// The number of bytes that are written from the start of each task object: its fields, its result and its first
+  /// function frames.
   private static var taskSize: Int { 512 }
 
   private let finder: TaskFinder
