@@ -83,7 +83,8 @@ extension CrashReportDatabase {
 
   /// All reports, in no particular order.
   ///
-  /// - Throws: if a directory cannot be read, or if a report cannot be read for a temporary reason.
+  /// - Throws: if a directory cannot be read, or if a report cannot be read for a temporary reason; a report that
+  ///   cannot be read for another reason is left out.
   package func unorderedReports() throws(CrashReportDatabaseError) -> [StoredReport] {
     let listing = try listing()
     let failure = listing.sortedFailures.first { SystemRefusals.isPassing($0.errno) }

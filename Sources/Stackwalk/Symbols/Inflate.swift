@@ -174,7 +174,8 @@ struct Inflate {
       let distance = Self.distanceBases[code] + further
       guard distance <= produced, length <= output.count - produced else { return false }
       unsafe output.withUnsafeMutableBufferPointer { output in
-        // The bytes must be copied one by one, because the source may overlap the target.
+        // The bytes must be copied one by one: if the source overlaps the target, it contains bytes that this loop
+        // copies.
         var target = produced
         while target < produced + length {
           unsafe output[target] = unsafe output[target - distance]

@@ -231,7 +231,7 @@ extension DWARFCursor {
   /// For an indirect pointer, returns the address at which the pointer is stored.
   ///
   /// - Parameters:
-  ///   - section: the address of position 0; see `CFITable` for the kind of all addresses here.
+  ///   - section: the address of the byte at position 0. `CFITable` says which addresses are link-time addresses.
   ///   - data: the address of `.eh_frame_hdr`.
   ///   - function: the start of the function that the FDE describes.
   mutating func readPointer(
