@@ -144,7 +144,7 @@ struct X86Instruction {
         }
       }
     case 0xC5, 0xC4, 0x62:
-      // In a VEX or EVEX prefix, some bits select the opcode map.
+      // In a VEX or EVEX prefix, some bits select the opcode map, which determines the operands that follow.
       guard let first = next() else { return nil }
       index += opcode == 0xC5 ? 0 : opcode == 0xC4 ? 1 : 2
       let map = opcode == 0xC5 ? 1 : first & (opcode == 0xC4 ? 0x1F : 0x07)

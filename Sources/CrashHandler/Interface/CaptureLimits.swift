@@ -24,7 +24,7 @@ public struct CaptureLimits: Sendable, Equatable {
   public var extraMemory = 1 << 20
   /// The maximum size of the whole dump in bytes; memory that does not fit is left out.
   ///
-  /// Values of at most 272 bytes are written even beyond this size.
+  /// Values of at most 272 bytes, such as numbers and names, are written even beyond this size.
   public var dump = 64 << 20
   /// The maximum number of reports about crashes that the process survived or may have survived.
   ///

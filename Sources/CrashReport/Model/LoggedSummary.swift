@@ -40,7 +40,8 @@ package struct LoggedSummary: Equatable {
   package var architecture = ""
   package var product: String?
   package var version: String?
-  /// The words of the line `signal`, for example of `11 SIGSEGV code 1 SEGV_MAPERR address 0x10`.
+  /// The words that follow `signal` in that line of the summary, for example `11 SIGSEGV code 1 SEGV_MAPERR address
+  /// 0x10`.
   package var signal: [String] = []
   /// The messages that the Swift runtime set before it trapped, such as that of `fatalError`.
   package var messages: [String] = []

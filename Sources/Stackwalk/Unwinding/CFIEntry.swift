@@ -143,7 +143,7 @@ struct CIE {
       case UInt8(ascii: "P"):
         guard let value = data.read(UInt8.self) else { return false }
         let encoding = PointerEncoding(rawValue: value)
-        // Skip the personality routine.
+        // Skip the personality routine's address, which the unwinder does not need.
         guard
           encoding.isOmitted
             || data.readPointer(encoding, section: origin, data: 0, function: 0) != nil
