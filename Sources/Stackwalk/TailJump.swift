@@ -57,7 +57,8 @@ struct TailJump: Equatable {
       switch instruction.jump {
       case .direct(let distance):
         jumps.append(TailJump(end: end, target: end &+ UInt64(bitPattern: distance)))
-      // A jump through a stored address, such as a GOT entry, leads to another module, which does not jump back.
+      // A jump through a stored address, such as a GOT entry, leads to another module, which does not jump back. So the
+      // jump is left out.
       case .throughWord, .none: continue
       case .indirect: return nil
       }
