@@ -41,7 +41,8 @@ extension CrashReportDatabase {
     var listing = ReportListing()
     var places: [ReportID: Int] = [:]
     // Conversion and uploads move reports from new to pending and then to completed, so in this order, none of these
-    // moves hides a report. Only `requestUpload` moves a report back.
+    // moves hides a report. Only `requestUpload` moves a report back, so a listing at the same time may lack this
+    // report.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()
