@@ -4,11 +4,11 @@ internal import Glibc
 /// One block of anonymous memory for everything that the handler needs in a crash, or that a `LiveDump` needs.
 ///
 /// Most of the block is touched only in a crash, so until then it takes address space but no memory. If the process's
-/// memory cgroup has a limit, 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The
-/// block is excluded from core files, because it contains none of the program's data. The handler's block is never
-/// freed after the handler has been installed; a `LiveDump` frees its block. A block lies between two inaccessible
-/// zones, because the kernel may place the block directly below a thread's stack. Without the zones, an overflow of
-/// that stack with frames larger than its guard would overwrite the block.
+/// memory cgroup has a limit, 300 KiB are touched at launch, so that they can be used even if the cgroup has no memory
+/// left in a crash. The block is excluded from core files, because it contains none of the program's data. The
+/// handler's block is never freed after the handler has been installed; a `LiveDump` frees its block. A block lies
+/// between two inaccessible zones, because the kernel may place the block directly below a thread's stack. Without the
+/// zones, an overflow of that stack with frames larger than its guard would overwrite the block.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The stack for faults inside the handler.
+/// The alternate stack on which faults inside the handler are handled.
 ///
 /// RUNS-DURING-CRASH, on a thread that takes a dump.
 extension Capture {

@@ -141,7 +141,7 @@ package func describeUploads(
   }
 }
 
-/// A description of a request that is not sent.
+/// A description of a request that is not sent, for `upload --dry-run`.
 package struct UploadDescription: Codable {
   package let reportID: String
   package let url: String
