@@ -28,7 +28,8 @@ public enum MinidumpReader {
 struct MinidumpDecoder {
   var file: MinidumpFile
   var snapshot = ProcessSnapshot(architecture: .x86_64)
-  /// The path of the first module in the minidump; nil if there is no module or its path is empty.
+  /// The path of the first module in the minidump, usually the executable; nil if there is no module or its path is
+  /// empty.
   var mainModulePath: String?
   /// For each entry of the module list, the index of the module in the snapshot.
   var moduleIndices: [Int] = []
