@@ -110,7 +110,7 @@ extension PendingDumpName {
     self.init(identifier: identifier, reportID: reportID, role: .finished)
   }
 
-  /// The name for a second dump with the same report ID.
+  /// The name for a second dump with the same report ID; its ID is made from this ID and the second dump's digest.
   fileprivate func other(for digest: UInt64) -> PendingDumpName {
     PendingDumpName(
       identifier: identifier, reportID: reportID.other(for: digest), role: .finished) ?? self

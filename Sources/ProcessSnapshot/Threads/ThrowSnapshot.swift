@@ -28,9 +28,9 @@ extension ProcessSnapshot {
   /// The caller must check whether an uncaught error ended the process.
   ///
   /// An error counts as the one that ended the process if the address of its box is in a register or on the stack of
-  /// the crashing thread. Another thread may have thrown this error. If there are several such errors, the one that was
-  /// thrown last is used. If that error was thrown more than once, for example by a thread that received it, the result
-  /// is its first throw. If no such error is found, the result is the last throw of the crashing thread.
+  /// the crashing thread. This applies even if another thread threw the error. If there are several such errors, the
+  /// one that was thrown last is used. If that error was thrown more than once, for example by a thread that received
+  /// it, the result is its first throw. If no such error is found, the result is the last throw of the crashing thread.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }
