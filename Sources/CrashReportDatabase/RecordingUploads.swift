@@ -66,10 +66,10 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Records that a pending report is not sent itself, because the upload of another report counts it.
+  /// Records which report's upload counts a pending report, so that the pending report is not sent itself.
   ///
-  /// If `other` is the report itself, the report is sent without its minidump. If `other` is nil, the record is
-  /// removed, so the report itself is sent.
+  /// If `other` is the report itself, the report is sent without its minidump, only to count it. If `other` is nil, the
+  /// record is removed, so the report itself is sent.
   package func countUpload(
     _ id: ReportID, with other: ReportID?
   ) throws(CrashReportDatabaseError) {

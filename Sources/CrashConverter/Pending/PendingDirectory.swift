@@ -301,7 +301,7 @@ enum Taking: Sendable {
   case left(String, until: Int64?)
 }
 
-/// A dump that this process has taken.
+/// A dump that this process has claimed by renaming it.
 struct DumpClaim: Sendable {
   /// How the previous attempt ended.
   enum Attempt: Sendable {

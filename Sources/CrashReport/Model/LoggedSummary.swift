@@ -169,7 +169,7 @@ extension LoggedSummary {
     contradictions.append("another line '\(word)' after its end")
   }
 
-  /// Parses the place of a frame.
+  /// Parses a frame's line: its number, its place and its name.
   ///
   /// In version 1 of the format, places lack the part that begins with `@`.
   ///

@@ -170,7 +170,7 @@ private struct StringValue {
 
   /// The maximum number of bytes that are shown.
   private static let limit: UInt64 = 24
-  /// The offset of the text from the address in the second word.
+  /// The offset of a native string's text from the address in the string's second word.
   private static let nativeBias: UInt64 = 32
 
   /// Reads a string; nil if the text is not in the dump, or if the string is neither a small string, a literal nor a

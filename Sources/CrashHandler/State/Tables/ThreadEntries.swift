@@ -1,7 +1,8 @@
 /// A table with one entry for each thread that waits to capture its crash (`Shared.waiting`), or that takes a dump
 /// without a crash (`Shared.dumpingThreads`).
 ///
-/// Each thread adds and removes only its own entry. Only a forked child removes all entries.
+/// Each thread adds and removes only its own entry. Only a forked child removes all entries from its copy, because the
+/// parent's threads do not exist in the child.
 ///
 /// RUNS-DURING-CRASH.
 @safe
