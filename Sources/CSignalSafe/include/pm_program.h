@@ -77,7 +77,7 @@ static inline void pm_adopt_mask(void) {
 // runtime stores values.
 _Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
-// Removes the value that was pushed last.
+// Removes the value that pm_push_work pushed last in the current task, or in the thread if it runs no task.
 void pm_pop_work(void);
 
 // Returns the value that was pushed last in the current task, or in the thread if it runs no task; NULL if there is

@@ -16,7 +16,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
 private struct TaskWriter {
-  /// The maximum number of tasks.
+  /// The maximum number of tasks that are written.
   private static var limit: Int { 256 }
   /// The offset, in scratch memory, of the tasks' addresses; `TaskFinder` uses the word before them.
   private static var addressesOffset: Int { 16 }

@@ -53,7 +53,7 @@ struct ThreadEntries {
     return false
   }
 
-  /// Removes the calling thread.
+  /// Removes the entry of the calling thread, if it has one.
   @_noLocks
   func remove(_ threadID: Int32) {
     let index = index(of: threadID)
