@@ -103,7 +103,7 @@ extension UploadEngine {
 ///
 /// - Parameters:
 ///   - ids: the reports; nil for all pending ones.
-///   - write: receives each request.
+///   - write: called with a description of each request.
 package func describeUploads(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   write: (UploadDescription) -> Void
