@@ -211,7 +211,7 @@ private struct StringValue {
   private static func text(_ bytes: ArraySlice<UInt8>, isCut: Bool) -> String? {
     var bytes = bytes
     if isCut {
-      // A character takes at most four bytes.
+      // A character takes at most four bytes, so removing at most four bytes removes an incomplete one.
       for _ in 0..<4 where String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }
     }
     return String(validating: bytes, as: UTF8.self)

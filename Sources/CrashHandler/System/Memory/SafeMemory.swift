@@ -29,7 +29,7 @@ struct SafeMemory {
   /// The reader for pages that are neither in memory nor in swap; nil if all pages are read in the same way.
   var absent: AbsentPages?
 
-  /// Returns how many consecutive bytes, starting at an address, may be read; at most `count`.
+  /// Returns how many consecutive bytes from an address may be read: at most `count`, and none of the environment.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
