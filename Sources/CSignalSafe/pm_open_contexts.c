@@ -47,7 +47,7 @@ static void clear(void) {
 static uint32_t choose_shard(void) {
   static uint32_t next_shard;
   uint32_t number = __atomic_fetch_add(&next_shard, 1, __ATOMIC_RELAXED);
-  // If the C library has no memory to register this function, a forked child lists its parent's contexts, too.
+  // If the C library has no memory to register `clear`, a forked child also lists its parent's contexts.
   if (number == 0) pthread_atfork(NULL, NULL, clear);
   return number % SHARDS;
 }

@@ -108,7 +108,8 @@ struct Core {
     if let program = modules.first(where: { $0.source == .program }), !program.path.isEmpty {
       writer.text(.executablePath, program.path)
     }
-    // In the main thread's note, the kernel stores the CPU time of all threads together.
+    // In the main thread's note, the kernel stores the CPU time of all threads together, so these are the process's
+    // times.
     if let main = process.threads.first(where: { $0.id == process.processID }) {
       writer.unsigned(.userTime, main.userTime)
       writer.unsigned(.systemTime, main.systemTime)

@@ -5,8 +5,8 @@ internal import Stackwalk
 /// The threads that this package's handler had stopped when the process ended.
 ///
 /// In the core file, these threads are waiting inside the handler. The kernel's signal frame, which is usually on the
-/// thread's alternate stack, holds the registers from the moment of the stop. The stack from before the stop begins at
-/// the stack pointer among these registers.
+/// thread's alternate stack, holds the registers from the moment of the stop. These registers include the stack
+/// pointer, at which the thread's stack from before the stop begins.
 ///
 /// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
 struct ParkedThreads {

@@ -255,7 +255,7 @@ struct DumpConversion: ~Copyable {
     if isAnalysed {
       crash = source.map { CrashFacts(of: snapshot, symbols: $0) } ?? CrashFacts(of: snapshot)
     }
-    // A report about a run that left no dump has no stack, and so no missing names.
+    // A report about a run that left no dump has no stack. So no name is missing, and the report counts as named.
     let isNamed = snapshot.end != nil || source.map { !$0.isTimeOver } ?? false
     let facts = ReportFacts(of: snapshot, crash, isNamed: isNamed)
     if isAnalysed, let directory = try? database.open() {

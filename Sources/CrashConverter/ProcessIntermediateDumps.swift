@@ -27,7 +27,7 @@ internal import PendingDumps
 ///     no limit without an identifier.
 ///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread, from the
 ///     files that are on this machine now. Finding them takes at most about 2 seconds per dump, and 4 seconds per call.
-///   - userStreams: the sources of streams that are added to reports made from dumps.
+///   - userStreams: the sources of additional minidump streams for the reports that are made from dumps.
 ///   - pruning: which reports are removed from the database between and after the conversions, whatever their program
 ///     is and whether they were uploaded or not. Nothing is removed if there was no dump to convert.
 ///   - privacy: the privacy level, which determines the secrets that reports may contain; secrets that the handler has

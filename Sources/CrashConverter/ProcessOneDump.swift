@@ -63,7 +63,7 @@ package func processIntermediateDump(
     let directory = try Directory(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
     let source = try directory.open(name)
-    // The copy in the database belongs to this user. If the dump belonged to another user, its attachments would be
+    // The dump's copy in the database belongs to this user. So another user's dump is refused: its attachments would be
     // opened with this user's permissions.
     let status = try source.status()
     guard status.owner == pm_file_user() else {
@@ -110,7 +110,7 @@ extension PendingDumpName {
     self.init(identifier: identifier, reportID: reportID, role: .finished)
   }
 
-  /// The name for a second dump with the same report ID.
+  /// The name for a second dump with the same report ID; its ID is made from this ID and the second dump's digest.
   fileprivate func other(for digest: UInt64) -> PendingDumpName {
     PendingDumpName(
       identifier: identifier, reportID: reportID.other(for: digest), role: .finished) ?? self

@@ -55,8 +55,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
   /// The main facts of a report, for a program that acts on them or logs them.
   ///
-  /// If the converter ended during the previous attempt to convert the dump, the report is not analyzed, and the cause,
-  /// message, signature and place are nil.
+  /// If the process that made the previous attempt ended while it converted the dump, the report is not analyzed, and
+  /// the cause, message, signature and place are nil.
   public struct Summary: Sendable, Equatable {
     /// The product's name or, without a product, the executable's name; nil if a truncated dump lacks both.
     public let program: String?

@@ -19,7 +19,7 @@ public struct CrashReportDatabase: Sendable {
 
   /// Opens a database; creates missing directories, which only this user and the group of `share(with:)` can access.
   ///
-  /// - Parameter path: the directory; a relative path is resolved now.
+  /// - Parameter path: the directory; a relative path is resolved once, during this call.
   /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, or this user cannot write to
   ///   it. The same error is thrown if other users, except members of the group of `share(with:)`, can write to the
   ///   directory and it is not a mount point. Unless this process is root, the error is also thrown if the directory

@@ -4,8 +4,8 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// Requests the upload of one report before the others, even if uploads are disabled.
   ///
-  /// A skipped report becomes pending again. So does a report that was uploaded without its minidump, only to count it.
-  /// Any process that runs an uploader for the database can then send the complete report.
+  /// A report whose upload was skipped becomes pending again. So does a report that was uploaded without its minidump,
+  /// only to count it. Any process that runs an uploader for the database can then send the complete report.
   ///
   /// - Returns: false if the database has no such report, or the server already has it and has not only counted it.
   /// - Throws: `CrashReportDatabaseError` if the report cannot be read or changed.
@@ -66,10 +66,10 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Records that a pending report is not sent itself, because the upload of another report counts it.
+  /// Records which report's upload counts a pending report, so that the pending report is not sent itself.
   ///
-  /// If `other` is the report itself, the report is sent without its minidump. If `other` is nil, the record is
-  /// removed, so the report itself is sent.
+  /// If `other` is the report itself, the report is sent without its minidump, only to count it. If `other` is nil, the
+  /// record is removed, so the report itself is sent.
   package func countUpload(
     _ id: ReportID, with other: ReportID?
   ) throws(CrashReportDatabaseError) {

@@ -41,7 +41,8 @@ extension CrashReportDatabase {
     var listing = ReportListing()
     var places: [ReportID: Int] = [:]
     // Conversion and uploads move reports from new to pending and then to completed, so in this order, none of these
-    // moves hides a report. Only `requestUpload` moves a report back.
+    // moves hides a report. Only `requestUpload` moves a report back, so a listing at the same time may lack this
+    // report.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()
@@ -83,7 +84,8 @@ extension CrashReportDatabase {
 
   /// All reports, in no particular order.
   ///
-  /// - Throws: if a directory cannot be read, or if a report cannot be read for a temporary reason.
+  /// - Throws: if a directory cannot be read, or if a report cannot be read for a temporary reason; a report that
+  ///   cannot be read for another reason is left out.
   package func unorderedReports() throws(CrashReportDatabaseError) -> [StoredReport] {
     let listing = try listing()
     let failure = listing.sortedFailures.first { SystemRefusals.isPassing($0.errno) }

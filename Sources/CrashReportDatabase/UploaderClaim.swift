@@ -120,7 +120,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     FileDate.latest(of: [status.modificationTime, status.changeTime])
   }
 
-  /// Creates the directory with its file atomically.
+  /// Creates the claim's directory, with the file in it, in one atomic step.
   ///
   /// If several processes call this function at the same time, only one of them succeeds, because a rename does not
   /// replace a directory that contains a file.

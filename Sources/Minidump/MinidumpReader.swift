@@ -11,7 +11,7 @@ public enum MinidumpReader {
   /// snapshot that was written, except for the parts that the writer left out because of the format's limits.
   ///
   /// - Parameter bytes: the whole file.
-  /// - Returns: the snapshot. A missing stream is not an error.
+  /// - Returns: the snapshot, which lacks the facts of streams that the file does not have.
   /// - Throws: `MinidumpError` only if nothing can be used, with the code `notAMinidump` or
   ///   `unsupportedArchitecture`.
   public static func snapshot(of bytes: [UInt8]) throws(MinidumpError) -> ProcessSnapshot {
@@ -28,7 +28,8 @@ public enum MinidumpReader {
 struct MinidumpDecoder {
   var file: MinidumpFile
   var snapshot = ProcessSnapshot(architecture: .x86_64)
-  /// The path of the first module in the minidump; nil if there is no module or its path is empty.
+  /// The path of the first module in the minidump, usually the executable; nil if there is no module or its path is
+  /// empty.
   var mainModulePath: String?
   /// For each entry of the module list, the index of the module in the snapshot.
   var moduleIndices: [Int] = []

@@ -58,7 +58,7 @@ extension Handler {
   /// - Parameters:
   ///   - reportID: the ID that `dumpWithoutCrash()` returned.
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
-  ///   - userStreams: objects that add streams to the report.
+  ///   - userStreams: objects that add their own minidump streams to the report.
   /// - Returns: the result; nil if the database has no dump with this ID, for example because another process has
   ///   converted it. If the conversion fails, the next call of `processIntermediateDumps` tries again, unless the
   ///   result is `quarantined`.
@@ -79,7 +79,7 @@ extension Handler {
   /// - Parameters:
   ///   - path: the path of the dump.
   ///   - annotations: annotations for the report, which replace the dump's annotations with the same names.
-  ///   - userStreams: objects that add streams to the report.
+  ///   - userStreams: objects that add their own minidump streams to the report.
   /// - Returns: the result; nil if another converter, in this or another process, took the dump first. If the
   ///   conversion fails, the next call of `processIntermediateDumps` tries again, with the copy of the dump in the
   ///   database, unless the result is `quarantined`.

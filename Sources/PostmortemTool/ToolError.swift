@@ -53,7 +53,7 @@ struct ToolError: Error, CustomStringConvertible {
   /// A failure with exit status 1 that prints no further message.
   static let printed = ToolError("", exitStatus: 1)
 
-  /// The system's text for an error number.
+  /// The system's text for an error number, such as "No such file or directory".
   static func text(_ errno: Int32) -> String { CrashReportDatabaseError.text(errno) }
 }
 

@@ -64,7 +64,8 @@ extension ProcessSnapshot {
       .modules(of: root.elements(.modules))
   }
 
-  /// Joins the maps of the crashing thread; the first map has the registers and the top of the stack.
+  /// Joins the maps in which the handler wrote the crashing thread; the first has the registers and the top of the
+  /// stack.
   private func crashingThread(_ root: IntermediateDumpMap) -> IntermediateDumpMap? {
     let maps = root.maps(.crashingThread)
     let id = maps.first?.unsigned(.threadID)

@@ -315,7 +315,7 @@ public struct Stackwalker {
   }
 }
 
-// Stored stacks contain codes instead of the words that reports print for the methods.
+// For the method by which a frame was found, a stored stack contains a code, and reports print a word.
 
 extension FrameTrust {
   /// The code for this method; every method of a walk has a code.

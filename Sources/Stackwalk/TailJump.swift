@@ -57,7 +57,8 @@ struct TailJump: Equatable {
       switch instruction.jump {
       case .direct(let distance):
         jumps.append(TailJump(end: end, target: end &+ UInt64(bitPattern: distance)))
-      // A jump through a stored address, such as a GOT entry, leads to another module, which does not jump back.
+      // A jump through a stored address, such as a GOT entry, leads to another module, which does not jump back. So the
+      // jump is left out.
       case .throughWord, .none: continue
       case .indirect: return nil
       }
@@ -144,7 +145,7 @@ struct X86Instruction {
         }
       }
     case 0xC5, 0xC4, 0x62:
-      // In a VEX or EVEX prefix, some bits select the opcode map.
+      // In a VEX or EVEX prefix, some bits select the opcode map, which determines the operands that follow.
       guard let first = next() else { return nil }
       index += opcode == 0xC5 ? 0 : opcode == 0xC4 ? 1 : 2
       let map = opcode == 0xC5 ? 1 : first & (opcode == 0xC4 ? 0x1F : 0x07)

@@ -10,7 +10,8 @@
 #include "pm_entry_stacks.h"
 #include "pm_thread_base.h"
 
-// The arguments of a call to code outside the handler. Such a call is made on the stack on which the signal arrived.
+// The arguments of a call from the handler to code outside it, such as a previous handler. Such a call is made on the
+// stack on which the signal arrived.
 struct pm_outward_call {
   uint64_t handler;
   int signal;

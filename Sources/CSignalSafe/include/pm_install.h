@@ -57,7 +57,8 @@ int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable
 // of the main thread's stack. Source: getauxval(3), AT_EXECFN.
 uint64_t pm_executable_name(void);
 
-// Looks up a type in the auxiliary vector; returns 0 if the vector has no entry of this type.
+// Stores the value of the auxiliary vector's entry of a type in `value`; returns 0 if the vector has no entry of this
+// type.
 int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);
 
 // Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program. For example, a deep

@@ -72,12 +72,12 @@ static inline void pm_adopt_mask(void) {
   if (pm_adopt_mask_storage) pm_adopt_mask_storage();
 }
 
-// Pushes a value for the current task, or for the thread if it runs no task; returns 0 if the program has no Swift
-// concurrency. The first push in a task, and the first push on a thread without a task, also find out where the runtime
-// stores values.
+// Pushes a task-local value for the current task, or for the thread if it runs no task; returns 0 if the program has no
+// Swift concurrency. The first push in a task, and the first push on a thread without a task, also find out where the
+// runtime stores values.
 _Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
-// Removes the value that was pushed last.
+// Removes the value that pm_push_work pushed last in the current task, or in the thread if it runs no task.
 void pm_pop_work(void);
 
 // Returns the value that was pushed last in the current task, or in the thread if it runs no task; NULL if there is

@@ -17,8 +17,8 @@ char *_Nullable swift_demangle(const char *_Nonnull mangledName, size_t mangledN
 
 /// The C++ runtime's demangler.
 ///
-/// The reference is weak, so a program links even without libstdc++. A dynamically linked libswiftCore loads libstdc++
-/// anyway.
+/// The reference is weak, so a program links even without libstdc++. A dynamically linked libswiftCore loads libstdc++,
+/// so the function can be missing only with a static libswiftCore.
 ///
 /// Source: Itanium C++ ABI, 3.4 demangler API.
 char *_Nullable __cxa_demangle(const char *_Nonnull mangledName, char *_Nullable outputBuffer,

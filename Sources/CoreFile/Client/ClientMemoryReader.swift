@@ -90,7 +90,7 @@ struct ClientMemoryReader {
     }
   }
 
-  /// The registered ranges whose first byte is in the core file.
+  /// The memory ranges that the program has registered, without those whose first byte is not in the core file.
   private var extraMemory: [ClientInformation.ExtraMemoryRange] {
     cells(at: Self.ranges, Self.tableCount, capacity: Self.rangeCapacity).compactMap { key, _, _ in
       guard let address = key.littleEndian(at: 0, as: UInt64.self),

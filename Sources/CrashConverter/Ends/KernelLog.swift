@@ -43,7 +43,7 @@ enum KernelLog {
       // Each read returns one message; EPIPE means that some messages were lost.
       let count = unsafe read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR || errno == EPIPE { continue }
-      // If there is no further message, the read fails with EAGAIN.
+      // EAGAIN only means that there is no further message, so it is not noted as a refusal.
       if count < 0, errno != EAGAIN { SystemRefusals.note(errno) }
       guard count > 0 else { break }
       if let message = parse(buffer[..<count]), message.text.contains("Killed process") {

@@ -118,7 +118,7 @@ struct PendingDirectory: ~Copyable {
 
   /// Decides whether a locked file's owner may still write to it.
   ///
-  /// - Throws: if the system refuses to show the files for a temporary reason.
+  /// - Throws: if the system refuses, for a temporary reason, to show the files that tell whether the owner lives.
   func ownerVerdict(_ file: File) throws(CrashReportDatabaseError) -> OwnerVerdict {
     if let hostFailure { throw hostFailure }
     let recordName = file.name.with(role: .runRecord).description
@@ -138,7 +138,7 @@ struct PendingDirectory: ~Copyable {
 
   // MARK: - Claims
 
-  /// Claims a dump, if it may be converted.
+  /// Claims a dump for this process, if the dump may be converted now.
   func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
     var attempt: UInt32 = 1
     var preceding = DumpClaim.Attempt.none
@@ -302,7 +302,7 @@ enum Taking: Sendable {
   case left(String, until: Int64?)
 }
 
-/// A dump that this process has taken.
+/// A dump that this process has claimed by renaming it.
 struct DumpClaim: Sendable {
   /// How the previous attempt ended.
   enum Attempt: Sendable {

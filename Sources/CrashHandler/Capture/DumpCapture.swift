@@ -19,7 +19,8 @@ extension Capture {
     }
     // If the dump has no file, `result` already says why.
     if session.result.hasFile { session.result.failure = writer.failure }
-    // In the state `.lost`, `run` would skip the sections after the end mark. They do not need the dump's file.
+    // In the state `.lost`, `run` would skip the sections after the end mark. These sections do not need the dump's
+    // file, so the state is reset.
     session.progress.file = .none
   }
 }

@@ -22,7 +22,7 @@ internal import IntermediateDump
 /// A forked child has its own copy of all annotations. If `HandlerOptions.privacy` is not `full`, dumps leave out
 /// annotations. The type `Value` can be `String`, `Int`, `UInt`, `Double` or `Bool`.
 ///
-/// Two annotations with the same name, type and capacity are the same annotation.
+/// Two annotations with the same name, type and capacity are the same annotation, so they share one value.
 ///
 /// Source: Crashpad `client/annotation.h`.
 @safe

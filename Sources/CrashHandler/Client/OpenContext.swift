@@ -28,7 +28,7 @@ struct OpenContext {
   ///   - context: the values of the call and of the calls around it, with a valid checksum.
   ///   - mark: the offset, in the text of `context`, at which the call's own values begin.
   ///   - isNested: true if the call is inside another.
-  ///   - uptime: the time from CLOCK_BOOTTIME, in nanoseconds.
+  ///   - uptime: the time at which the call began, by CLOCK_BOOTTIME, in nanoseconds.
   init(_ context: ContextValue, from mark: Int, isNested: Bool, uptime: UInt64) {
     self.isNested = isNested
     index = pm_claim_open_context(isNested)

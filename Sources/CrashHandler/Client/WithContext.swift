@@ -11,18 +11,19 @@ internal import PendingDumps
 /// }
 /// ```
 ///
-/// The value belongs to the operation, not to the process. If many requests run at the same time, a crash report
-/// first shows the value of the request that crashed, and then the values on other threads. The value is inherited
-/// like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`. `Task.detached`,
-/// closures passed to Dispatch or to a thread, and callbacks of an event loop's future do not inherit the value. Call
-/// `withContext` inside these, or pass the context to them with `WorkContext`. Contexts can be nested; the innermost of
-/// several contexts with the same name is used.
+/// The value belongs to the work inside the call, not to the process. If many requests run at the same time, a crash
+/// report first shows the value of the request that crashed, and then the values on other threads. The value is
+/// inherited like a task-local value: across each `await`, and by `async let`, task groups and `Task { }`.
+/// `Task.detached`, closures passed to Dispatch or to a thread, and callbacks of an event loop's future do not inherit
+/// the value. Call `withContext` inside these, or pass the context to them with `WorkContext`. Contexts can be nested;
+/// the innermost of several contexts with the same name is used.
 ///
 /// A call takes about 120 nanoseconds, does not lock except in the process's first call, and can be made before
 /// `startHandler`. The value is stored in the task's memory, or, on a thread that runs no task, in memory that Swift
 /// allocates. A `Task { }` gets a copy, which outlives this call.
 ///
-/// Reports also list the calls that have begun and not ended, the oldest first, even if no thread runs them.
+/// Reports also list the `withContext` calls that have begun and not ended, the oldest first, even if no thread runs
+/// them.
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. The names and values of nested

@@ -23,7 +23,7 @@ struct AlternateStack {
   ///
   /// The stack has room for four of the kernel's signal frames (11 KiB each with AMX). The stack may hold the frames
   /// of one of the program's handlers, of the stop handler and of the crash handler at the same time.
-  /// Docs/Decisions/11-alternate-stacks.md contains the measurements.
+  /// Docs/Decisions/11-alternate-stacks.md says how much stack the handlers took in measurements.
   static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
     return (max(isLimited ? 40 << 10 : 64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize

@@ -4,11 +4,11 @@ internal import Glibc
 /// One block of anonymous memory for everything that the handler needs in a crash, or that a `LiveDump` needs.
 ///
 /// Most of the block is touched only in a crash, so until then it takes address space but no memory. If the process's
-/// memory cgroup has a limit, 300 KiB are touched at launch, because the kernel may have no memory left in a crash. The
-/// block is excluded from core files, because it contains none of the program's data. The handler's block is never
-/// freed after the handler has been installed; a `LiveDump` frees its block. A block lies between two inaccessible
-/// zones, because the kernel may place the block directly below a thread's stack. Without the zones, an overflow of
-/// that stack with frames larger than its guard would overwrite the block.
+/// memory cgroup has a limit, 300 KiB are touched at launch, so that they can be used even if the cgroup has no memory
+/// left in a crash. The block is excluded from core files, because it contains none of the program's data. The
+/// handler's block is never freed after the handler has been installed; a `LiveDump` frees its block. A block lies
+/// between two inaccessible zones, because the kernel may place the block directly below a thread's stack. Without the
+/// zones, an overflow of that stack with frames larger than its guard would overwrite the block.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
@@ -35,7 +35,7 @@ struct HandlerMemory: ~Copyable {
   /// Maps `capacity` bytes.
   ///
   /// - Parameters:
-  ///   - holdsPages: true to let `hold` allocate pages in advance.
+  ///   - holdsPages: true to let `hold` allocate pages in advance; if false, `hold` does nothing.
   ///   - hasThreadStack: true to reserve a `threadStack`.
   ///   - pageSize: the page size of the system, or a multiple; 4, 16 or 64 KiB on arm64.
   init(
@@ -128,7 +128,7 @@ struct HandlerMemory: ~Copyable {
     return UnsafeRawPointer(place)
   }
 
-  /// Reserves a NUL-terminated copy of text.
+  /// Copies a text into the block, with a NUL at the end.
   mutating func text(_ text: String) throws(CrashHandlerError) -> UnsafePointer<CChar> {
     unsafe try bytes(Array(text.utf8) + [0]).assumingMemoryBound(to: CChar.self)
   }

@@ -9,8 +9,8 @@ public struct CaptureLimits: Sendable, Equatable {
   public var otherThreadStack = 32 << 10
   /// The maximum number of bytes captured from all other threads' stacks together; each thread gets an equal share.
   ///
-  /// A share has at least 1 KiB. Three quarters of a share go to the innermost frames, and one quarter goes to the
-  /// outermost frames.
+  /// A share has at least 1 KiB, even if all shares together then exceed this maximum. Three quarters of a share go to
+  /// the innermost frames, and one quarter goes to the outermost frames.
   public var otherThreadStacks = 6 << 20
   /// The maximum number of threads that are captured; values above 4,096 have no effect.
   public var threads = 4096
@@ -24,7 +24,7 @@ public struct CaptureLimits: Sendable, Equatable {
   public var extraMemory = 1 << 20
   /// The maximum size of the whole dump in bytes; memory that does not fit is left out.
   ///
-  /// Values of at most 272 bytes are written even beyond this size.
+  /// Values of at most 272 bytes, such as numbers and names, are written even beyond this size.
   public var dump = 64 << 20
   /// The maximum number of reports about crashes that the process survived or may have survived.
   ///

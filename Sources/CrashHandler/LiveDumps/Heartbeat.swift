@@ -15,7 +15,7 @@ private struct LastHeartbeat {
   var hang: ReportID?
   /// The time of the heartbeat in nanoseconds after boot.
   var time: Int64 = 0
-  /// The files that were locked at the last read, and the time of that read.
+  /// The files on which this process held locks when they were last looked up, and the time of that lookup.
   private var lockedFiles: [String] = []
   private var lockTime: Int64?
 

@@ -72,6 +72,7 @@ struct LiveDump: ~Copyable {
     // A report ID that is chosen later, for this dump, replaces the ID in these names.
     let finished = unsafe String(cString: names.finished) + suffix
     // If threads are stopped, the handler's table is used, because stopped threads look themselves up in that table.
+    // Otherwise, the dump has its own table.
     let threads =
       unsafe try request.stopsThreads
       ? handlers.shared.threads

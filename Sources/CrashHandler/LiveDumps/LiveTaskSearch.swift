@@ -113,7 +113,7 @@ package struct LiveTaskSearch {
 
   /// The tasks as tokens of a dump; empty if none was found, or if the search is not possible.
   ///
-  /// If the tokens would exceed `tokenLimit`, some tasks are left out.
+  /// If the tokens would exceed `tokenLimit`, some groups and records of tasks are left out.
   var tokens: [UInt8] {
     guard let found = tasks(), found.count > 0 else { return [] }
     var (groups, records) = (512, 256)

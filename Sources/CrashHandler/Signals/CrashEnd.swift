@@ -42,7 +42,7 @@ extension Capture {
   private func restoreAndReraise(_ signal: DeliveredSignal, isForced: Bool) {
     let number = signal.number
     // The fault address is checked while this package's handlers are still installed. If process_vm_readv is denied,
-    // `isFaultAddressReadable` loads from the address, and that load can fault.
+    // `isFaultAddressReadable` loads from the address, and that load can fault; the handlers recover from this fault.
     let faultsAgain =
       signal.recurrence.isCertain && !isFaultAddressReadable(signal) && !hasLeftSequence(signal)
     if isForced {

@@ -16,7 +16,7 @@ struct CaptureClock {
 
   var phase = Phase.sections
   var division = CaptureTime(limit: 0)
-  /// The remaining time; `isTicking` shows whether the timer runs.
+  /// The time that remains until the timer's limit; `isTicking` is true while the timer sends ticks.
   var remaining = WatchdogTime()
   var isTicking = false
   /// True while the watchdog's signal is blocked because a sender other than the timer sent it; the next section

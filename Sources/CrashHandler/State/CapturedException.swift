@@ -13,7 +13,8 @@ struct CapturedException {
   var isRepetition = false
   /// The number of the fault in `KnownFaults`; 0 if there is none.
   var faultNumber: UInt32 = 0
-  /// The offset, in the dump, of the byte `survivalOutcome`; 0 if there is no dump, or the dump has no such byte.
+  /// The offset, in the dump, of the byte that says what followed the crash (`survivalOutcome`); 0 if there is no dump,
+  /// or the dump has no such byte.
   var outcomeOffset: Int64 = 0
 
   @_noLocks

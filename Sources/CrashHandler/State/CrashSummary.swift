@@ -46,7 +46,7 @@ struct CrashSummary {
   @_noLocks
   func write() {
     // The write may raise SIGPIPE or SIGXFSZ. The handler blocks both signals, so a raised signal would stay pending
-    // and reach the program later.
+    // and reach the program later. `SignalMask.take` removes it.
     let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
     var rest = memory.bytes(count: size)

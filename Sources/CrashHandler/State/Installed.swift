@@ -26,7 +26,7 @@ struct Installed: ~Copyable {
   var signals: InstalledSignals
   /// Whether the handler hooks the Swift runtime to record where errors are thrown.
   let recordsThrows: Bool
-  /// Whether a `CaptureRequest` makes the process take a dump.
+  /// Whether the process takes a dump when `postmortem capture` sends it a `CaptureRequest`.
   let takesRequests: Bool
   /// The address range of the arguments, the environment and the auxiliary vector on the main thread's stack.
   let environment: EnvironmentRange

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The signals for which the handler is installed, and the signals that it uses.
+/// The signals for which the handler is installed, and the signals that it uses itself, for example to stop threads.
 ///
 /// In a set of signals, bit n - 1 stands for signal n.
 ///

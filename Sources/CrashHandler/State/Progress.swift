@@ -6,7 +6,7 @@ struct Progress {
   enum File {
     /// The dump's file has not been checked yet.
     case none
-    /// The file is open, and not all tokens before the first section are written yet.
+    /// The file is open, but the part of the dump that precedes the first section is not complete yet.
     case open
     case begun
     /// The dump's descriptor no longer refers to the dump's file, because another thread has closed or replaced it.

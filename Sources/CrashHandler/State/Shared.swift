@@ -109,8 +109,8 @@ struct Shared: ~Copyable {
     static var backtracing: UInt32 { @_noLocks get { 2 } }
   }
 
-  // The values of `copyMark`. While a thread adapts this state to a forked child, the mark is the thread's ID
-  // combined with `inWork`.
+  // The values of `copyMark`, which shows whether this state belongs to this process or is a copy in a forked child.
+  // While a thread adapts this state to a forked child, the mark is the thread's ID combined with `inWork`.
   enum CopyMark {
     static var wiped: UInt32 { @_noLocks get { 0 } }
     static var own: UInt32 { @_noLocks get { 1 } }

@@ -11,7 +11,7 @@
 struct WatchdogTime {
   /// The time between two ticks in milliseconds.
   static var tick: Int { @_noLocks get { 10 } }
-  /// The ratio of the limit on clock time to the limit in ticks.
+  /// How many times longer the limit in clock time is than the limit in ticks.
   private static var clockFactor: UInt64 { 10 }
   /// A gap between ticks of at least this many nanoseconds is treated as a pause.
   private static var standstill: UInt64 { 1_000_000_000 }

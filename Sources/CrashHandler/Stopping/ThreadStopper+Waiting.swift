@@ -27,8 +27,8 @@ extension ThreadStopper {
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
-        // If a seccomp filter refuses every signal, trying a thousand threads again takes a long time, so more
-        // threads mean fewer rounds.
+        // Each round sends the signal again to every thread that did not get it. If a seccomp filter refuses every
+        // signal, such a round takes a long time with a thousand threads. So more threads mean fewer rounds.
         closedRounds &-= 1 &+ waits.closed / 8
         lookAgain(asking: true)
       } else {

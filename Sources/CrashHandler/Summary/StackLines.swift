@@ -36,7 +36,8 @@ private struct StackLines {
   private static var candidateLimit: Int { 24 }
   /// The maximum number of frames that are examined; to examine all of them takes about 50 ms in a debug build.
   private static var frameLimit: Int { 16384 }
-  /// How many bytes are searched for candidates: more than glibc's largest frame on the way to `abort`.
+  /// How many bytes of the stack are searched for words that may be return addresses (candidates): more than glibc's
+  /// largest frame on the way to `abort`.
   private static var searchedSize: UInt64 { 16384 }
   /// The number of bytes below a return address in which the called function may have saved registers.
   private static var savedSize: UInt64 { 48 }

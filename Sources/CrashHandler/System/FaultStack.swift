@@ -1,14 +1,14 @@
 internal import CSignalSafe
 
-/// The stack for faults inside the handler.
+/// The alternate stack on which faults inside the handler are handled.
 ///
 /// RUNS-DURING-CRASH, on a thread that takes a dump.
 extension Capture {
   /// Blocks the signals of faults and of the watchdog, until `setFaultStack` unblocks them.
   ///
-  /// The handler leaves the thread's alternate stack. Until `setFaultStack`, the kernel would put another signal's
-  /// frame at the top of that stack, over the crash's frame. The dump would then show the handler's registers instead
-  /// of the crash's, and the handler would return into itself.
+  /// The handler runs on its own stack, so the kernel considers the thread's alternate stack unused. Until
+  /// `setFaultStack`, the kernel would put another signal's frame at the top of that stack, over the crash's frame. The
+  /// dump would then show the handler's registers instead of the crash's, and the handler would return into itself.
   ///
   /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals: if SIGSYS were
   /// blocked then, the kernel would end the process. The SIGSYS handler runs on the current stack.

@@ -15,7 +15,7 @@ struct ProcReader {
     self.proc = proc
   }
 
-  /// True if `/proc` is not open.
+  /// True if `/proc` is not open, so that none of its files can be read.
   var isMissing: Bool { @_noLocks get { proc < 0 } }
 
   /// Opens a file or directory; returns -errno if it cannot be opened.

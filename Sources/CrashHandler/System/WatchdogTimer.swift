@@ -3,7 +3,7 @@ internal import CSignalSafe
 /// The timer whose signal limits how long a dump takes (`pm_handle_watchdog`).
 ///
 /// The timer that the handler creates when it starts is armed only in a crash. A dump without a crash has a separate
-/// timer or none.
+/// timer, or none if the handler has none or the kernel refuses another.
 ///
 /// RUNS-DURING-CRASH.
 enum WatchdogTimer {

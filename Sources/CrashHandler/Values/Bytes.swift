@@ -30,7 +30,7 @@ struct Bytes {
     }
   }
 
-  /// The word at an offset in bytes; 0 outside the range.
+  /// The word of 8 bytes at an offset in bytes; 0 if it is not completely within these bytes.
   @_noLocks
   func word(_ offset: Int) -> UInt64 {
     guard offset >= 0, offset <= count &- 8 else { return 0 }

@@ -1,4 +1,4 @@
-/// The bits of `SystemCalls`, for crash code, which cannot call an option set's functions.
+/// The bits of `SystemCalls` (groups of system calls), for crash code, which cannot call an option set's functions.
 ///
 /// RUNS-DURING-CRASH.
 enum CallBit {

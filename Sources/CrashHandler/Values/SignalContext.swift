@@ -125,7 +125,7 @@ struct SignalContext {
     unsafe pm_context_set_signal_stack(address, base, size)
   }
 
-  /// Records which alternate stack the thread has after the handler returns.
+  /// Records in the table of `pm_told_stacks.h` which alternate stack the thread has after the handler returns.
   ///
   /// Code that sends a signal to the thread reads this record first.
   @_noLocks

@@ -194,7 +194,7 @@ package struct StackOverflow: Sendable, Equatable {
   package var limit: UInt64?
   package var recursion: CommonFunction?
 
-  /// The number of calls on the stack.
+  /// The number of calls on the stack: those that were found, and an estimate of those that are not in the dump.
   package struct Depth: Sendable, Equatable {
     package var found: Int
     /// The estimated number of further calls in a part of the stack that is not in the dump.

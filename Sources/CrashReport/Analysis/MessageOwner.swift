@@ -94,7 +94,8 @@ struct MessageOwner {
 
   /// Beginnings of messages, each with a part of the name of the only function that writes such a message.
   ///
-  /// These functions write no other messages.
+  /// These functions write no other messages. So if the stack has such a function without its message, or lacks the
+  /// function of such a message, the message is not about this crash.
   private static let pairs = [
     ("Error raised at top level", "rrorInMain"),
     ("'try!' expression unexpectedly raised", "nexpectedError"),

@@ -14,7 +14,7 @@ enum ReportPlace {
 
   /// - Parameters:
   ///   - cause: the cause that the report names; it is used only for a requested dump, where it is a deadlock or nil.
-  ///   - tasks: the deadlock of tasks that explains a dump without a crash.
+  ///   - tasks: the deadlock of tasks that explains a dump without a crash; nil if there is none.
   init(
     of snapshot: ProcessSnapshot, _ hang: HangSubject?, _ cause: Finding?, _ tasks: TaskDeadlock?
   ) {

@@ -73,8 +73,8 @@ package struct Signature: Sendable {
 
   /// The names of a stack's innermost calls, and whether they distinguish different crashes of the program.
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
-    // Frames of tail calls are left out, because the stack walk infers them from the module's file, which may be
-    // missing.
+    // Frames of tail calls are left out: the stack walk infers them from the module's file, which may be missing, and
+    // the signature must not depend on it.
     let frames = frames.filter { $0.trust != .tailCall }
     // A frame that was found after a gap or by a scan may be left over from an earlier call, so the frames that precede
     // it are tried first.

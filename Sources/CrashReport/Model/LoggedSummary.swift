@@ -40,9 +40,10 @@ package struct LoggedSummary: Equatable {
   package var architecture = ""
   package var product: String?
   package var version: String?
-  /// The words of the line `signal`, for example of `11 SIGSEGV code 1 SEGV_MAPERR address 0x10`.
+  /// The words that follow `signal` in that line of the summary, for example `11 SIGSEGV code 1 SEGV_MAPERR address
+  /// 0x10`.
   package var signal: [String] = []
-  /// The messages of the Swift runtime.
+  /// The messages that the Swift runtime set before it trapped, such as that of `fatalError`.
   package var messages: [String] = []
   /// The message of the C library.
   package var abortMessage: String?
@@ -168,7 +169,7 @@ extension LoggedSummary {
     contradictions.append("another line '\(word)' after its end")
   }
 
-  /// Parses the place of a frame.
+  /// Parses a frame's line: its number, its place and its name.
   ///
   /// In version 1 of the format, places lack the part that begins with `@`.
   ///

@@ -34,7 +34,7 @@ package struct TaskOverview: Sendable {
 
   init(_ found: AllTasks, groups: [Group]) { (self.found, self.groups) = (found, groups) }
 
-  /// - Parameter works: the units of work in flight.
+  /// - Parameter works: the units of work in flight, from which the contexts of each group are taken.
   init(_ found: AllTasks, _ walker: Stackwalker, works: [OpenContexts.Work] = []) {
     self.found = found
     let works = Dictionary(works.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })

@@ -16,7 +16,7 @@ struct NullBase: Equatable {
     let memory: MemoryOperand?
     switch context {
     case .x86_64:
-      // At the end of the captured memory, fewer than ten bytes may be available.
+      // Ten bytes are enough for the operand. If the captured memory ends earlier, fewer bytes are tried.
       memory = (4...10).reversed().lazy.compactMap { snapshot.memory.bytes(at: place, count: $0) }
         .first.flatMap { MemoryOperand(x86: Array($0)) }
     case .arm64:

@@ -2,7 +2,8 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 extension CrashReport {
-  /// Sets `words` from the crashed thread's registers and stack.
+  /// Sets `words` to the words of the crashed thread's registers and stack that point to objects or have a known
+  /// pattern.
   ///
   /// Also sets `objectSentences` if one of the objects is evidence for the cause.
   mutating func noteWords(_ symbols: SymbolSource) {

@@ -84,7 +84,7 @@ extension ObjectReader {
       } else {
         values = nil
       }
-      // In a bitmap of fewer than 64 buckets, the unused bits are set.
+      // If there are fewer than 64 buckets, the bitmap's unused bits are set, so `mask` removes them.
       let mask = buckets < 64 ? (1 << buckets) &- 1 : UInt64.max
       var bitmap: [UInt64] = []
       for index in 0..<words {
@@ -170,7 +170,7 @@ private struct StringValue {
 
   /// The maximum number of bytes that are shown.
   private static let limit: UInt64 = 24
-  /// The offset of the text from the address in the second word.
+  /// The offset of a native string's text from the address in the string's second word.
   private static let nativeBias: UInt64 = 32
 
   /// Reads a string; nil if the text is not in the dump, or if the string is neither a small string, a literal nor a
@@ -211,7 +211,7 @@ private struct StringValue {
   private static func text(_ bytes: ArraySlice<UInt8>, isCut: Bool) -> String? {
     var bytes = bytes
     if isCut {
-      // A character takes at most four bytes.
+      // A character takes at most four bytes, so removing at most four bytes removes an incomplete one.
       for _ in 0..<4 where String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }
     }
     return String(validating: bytes, as: UTF8.self)

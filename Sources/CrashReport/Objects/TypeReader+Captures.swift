@@ -119,7 +119,7 @@ extension TypeReader {
 extension String {
   /// A demangled type without the names of modules.
   ///
-  /// In a dotted name, the first part is the module's name.
+  /// In a dotted name, the first part is the module's name, so it is removed.
   fileprivate var withoutModules: String {
     replacing(/(^|[^\w.>)])\w+\.(?=\w)/) { $0.output.1 }
   }

@@ -77,7 +77,7 @@ package enum WordPattern: Sendable, Equatable {
     return text(of: word).map { (.text($0), 0) }
   }
 
-  /// The maximum offset in bytes from a fill pattern to an address.
+  /// The maximum number of bytes by which an address may exceed a fill pattern and still be explained by it.
   ///
   /// The offset is that of the field that the program accessed through the invalid pointer.
   private static let maximumOffset: UInt64 = 4096

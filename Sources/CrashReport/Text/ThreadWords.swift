@@ -32,8 +32,8 @@ extension CrashReport {
     guard !isFull else {
       let facts = ThreadSnapshot.mapFields.labeledFacts(of: known, in: .thread)
         .map { "\($0.name) \($0.value)" }
-      // In a dump without a crash, the first thread has the capture method `crashed` too, so this method is not
-      // shown.
+      // The capture method `crashed` does not prove a crash, because the first thread of a dump without a crash has it
+      // too. So it is not shown.
       let how = known.captureMethod == .crashed ? nil : known.captureMethod?.word
       return [how, known.state.map { "state \($0)" }, call, policy, nice].compactMap(\.self)
         + facts

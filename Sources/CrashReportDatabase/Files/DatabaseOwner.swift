@@ -69,7 +69,8 @@ package struct DatabaseOwner: Sendable, Equatable {
   private func takeRights() -> CrashReportDatabaseError? {
     let failure = unsafe pm_take_file_rights(user, group, groups, groups.count)
     if failure == 0 { return nil }
-    // The user is outside this user namespace, so no process here can have this user's permissions.
+    // The user is outside this user namespace, so no process here can have this user's permissions. Root then keeps its
+    // own permissions.
     if user == Self.unmapped, pm_file_user() == 0 { return nil }
     return CrashReportDatabaseError(
       .foreignOwner,

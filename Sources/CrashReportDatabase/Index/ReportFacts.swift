@@ -50,7 +50,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   private static let noText = UInt16.max
   private static let noTime = Int64.min
 
-  /// True if a record cuts at least one of the texts.
+  /// True if at least one of the texts is too long for a record of the index, which cuts it.
   package var isTooLong: Bool {
     Self.texts.contains { self[keyPath: $0].map { $0.utf8.count > Self.maximumTextSize } ?? false }
   }

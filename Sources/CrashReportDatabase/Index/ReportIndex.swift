@@ -25,7 +25,7 @@ package final class ReportIndex: Sendable {
   /// A longer file is not read but written again, without the records of deleted reports.
   private static let maximumFileSize = 1 << 34
 
-  /// The position in the file of a record without its head.
+  /// Where a record's contents, without the record's head, are in the file.
   private struct Place: Comparable {
     let id: ReportID
     /// The offset in the file and, in the lowest 16 bits, the size.

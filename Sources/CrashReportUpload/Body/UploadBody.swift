@@ -71,7 +71,7 @@ struct UploadBody: ~Copyable, Sendable {
     try? directory.remove(name)
   }
 
-  /// Removes files of killed uploaders; only the holder of the uploader's claim may call this function.
+  /// Removes request bodies that killed uploaders left; only the holder of the uploader's claim may call this function.
   static func removeLeftovers(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) {

@@ -20,7 +20,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let noSuchReport = Code(description: "no such report to upload")
     /// Another process, or another uploader of this process, is uploading.
     public static let uploaderBusy = Code(description: "another uploader is at work")
-    /// This uploader was started before.
+    /// This uploader was started before; an uploader can run only once.
     public static let alreadyStarted = Code(description: "the uploader was started already")
     /// The server did not answer; `context` contains the reason and nothing else.
     package static let noAnswer = Code(description: "no answer")

@@ -195,7 +195,7 @@ struct UploadEngine: Sendable {
     Int(clamping: min(max(1, duration.wholeSeconds), 365 * 86400))
   }
 
-  /// The headers from `UploadOptions`, and the headers that describe the body.
+  /// The headers from `UploadOptions`, and the headers that describe the body, which replace others of the same name.
   func headers(_ own: [String: String]) -> [String: String] {
     target.options.headers.merging(own) { _, own in own }
   }

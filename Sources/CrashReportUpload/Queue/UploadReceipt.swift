@@ -10,7 +10,7 @@ enum UploadReceipt: Sendable, Equatable {
   case given(serverID: String)
   /// The server's answer says that the server does not keep the report.
   case refused(reason: String)
-  /// The answer is neither a confirmation nor a refusal; the text describes the answer.
+  /// The answer, which the text describes, is neither a confirmation nor a refusal, so the report is sent again later.
   case missing(String)
 
   /// The HTTP statuses that can come with a receipt.

@@ -103,7 +103,7 @@ extension UploadEngine {
 ///
 /// - Parameters:
 ///   - ids: the reports; nil for all pending ones.
-///   - write: receives each request.
+///   - write: called with a description of each request.
 package func describeUploads(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   write: (UploadDescription) -> Void
@@ -141,7 +141,7 @@ package func describeUploads(
   }
 }
 
-/// A description of a request that is not sent.
+/// A description of a request that is not sent, for `upload --dry-run`.
 package struct UploadDescription: Codable {
   package let reportID: String
   package let url: String

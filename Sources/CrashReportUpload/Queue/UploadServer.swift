@@ -2,7 +2,7 @@ internal import CrashReportDatabase
 
 /// A kind of server, with the form in which it accepts reports and the meaning of its answers.
 protocol UploadServer: Sendable {
-  /// Which parts the smallest upload leaves out, in words for the server and for people who read the report there.
+  /// The parts that the smallest upload leaves out, as text for people who read the report on the server.
   var leftOutOfSmallest: String { get }
 
   /// The seconds until the server accepts reports again; nil if it accepts them now.

@@ -2,7 +2,7 @@
 package enum NotedReaction: UInt32, DumpCode {
   /// The signal's default action followed immediately.
   case defaultAction = 1
-  /// Nothing happened, because the process was the first process of its PID namespace.
+  /// The kernel discarded the signal, because the process was the first process of its PID namespace.
   case discarded = 2
   /// The program handled the signal itself, and called `noteTermination`.
   case program = 3

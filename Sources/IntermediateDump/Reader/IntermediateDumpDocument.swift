@@ -17,7 +17,7 @@ public struct IntermediateDumpDocument: Sendable {
   /// Where and why a truncated dump stops being readable; nil for a dump that ends in EndDocument and whose maps are
   /// all closed.
   ///
-  /// A truncated dump can still be read.
+  /// A truncated dump can be read up to this place.
   public let damage: Damage?
 
   /// True if the dump could be read to its end mark, without damage.

@@ -43,13 +43,15 @@ public struct IntermediateDumpMap: Sendable {
     return range
   }
 
-  /// A little-endian unsigned integer of 1, 2, 4 or 8 bytes.
+  /// Returns a key's value as an unsigned integer; nil unless the value has 1, 2, 4 or 8 bytes, which are
+  /// little-endian.
   public func unsigned(_ key: IntermediateDumpKey) -> UInt64? {
     guard let data = data(key), [1, 2, 4, 8].contains(data.count) else { return nil }
     return data.littleEndian(at: 0, width: data.count)
   }
 
-  /// A little-endian signed integer of 1, 2, 4 or 8 bytes, sign extended.
+  /// Returns a key's value as a signed integer, sign extended; nil unless the value has 1, 2, 4 or 8 bytes, which are
+  /// little-endian.
   public func signed(_ key: IntermediateDumpKey) -> Int64? {
     guard let data = data(key), let value = unsigned(key) else { return nil }
     let unused = 64 - 8 * data.count

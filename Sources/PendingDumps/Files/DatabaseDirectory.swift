@@ -310,7 +310,7 @@ package enum DatabaseDirectory {
 
   // MARK: - Groups
 
-  /// The groups in the order in which they were named.
+  /// The groups whose members may write to databases, in the order in which this process named them.
   private static let groups = Mutex<[UInt32]>([])
   /// True if a group was named; most processes name none, and thus skip the lock of `groups`.
   private static let hasGroups = Atomic<Bool>(false)

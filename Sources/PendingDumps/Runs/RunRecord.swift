@@ -160,7 +160,7 @@ package struct RunCourse: Sendable {
 
   package init() {}
 
-  /// Reads the facts about the calling process when its handler starts.
+  /// Collects the facts about the calling process that its run record contains from the start.
   package static func current(
     executablePath: String?, product: String?, version: String?, environment: String?,
     cgroup: MemoryCgroupFiles, statistics: ProcessStatistics?

@@ -39,7 +39,8 @@ struct Operands: Sendable {
   }
 
   static let none = Operands(0...0, "")
-  /// A directory, whose name has a slash; until 2.0, a word without a slash is accepted too.
+  /// The operand DIR, a database's directory that is written with a slash; until version 2.0, a word without a slash is
+  /// accepted too.
   static let database = Operands(0...1, "DIR", completing: .directory)
 }
 

@@ -101,7 +101,7 @@ private struct QuietMoment {
   /// Examines the process, and tries again a few times after an error, because a process that is writing a dump looks
   /// like one that does not accept requests.
   ///
-  /// Writing a dump usually takes milliseconds.
+  /// Writing a dump usually takes milliseconds, so a few attempts are enough.
   ///
   /// - Throws: the error of the last examination.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {

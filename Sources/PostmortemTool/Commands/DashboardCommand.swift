@@ -38,7 +38,7 @@ enum DashboardCommand: Subcommand {
       arguments, addsPages: arguments["--output"] != nil && !arguments.has("--no-pages"))
   }
 
-  /// Writes the page.
+  /// Writes the dashboard, which is one HTML page.
   ///
   /// - Parameter addsPages: true to write pages of reports too; this needs `--output`.
   static func draw(_ arguments: Arguments, addsPages: Bool) throws {

@@ -24,7 +24,7 @@ enum DemoCommand: Subcommand {
   ]
   static let operands = Operands.none
 
-  /// The victim is killed if it still runs after this many seconds.
+  /// The program that crashes for the demonstration is killed if it still runs after this many seconds.
   private static let patience = 30
 
   static func run(_ words: [String]) throws {

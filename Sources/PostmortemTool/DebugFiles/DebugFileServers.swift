@@ -13,7 +13,7 @@ internal import Stackwalk
 struct DebugFileServers {
   /// The maximum number of files that are requested for one report.
   private static let maximumModules = 32
-  /// If no server has a file, the number of seconds before the servers are asked again.
+  /// The number of seconds before the servers are asked again for a file that none of them had.
   private static let believed: Int64 = 600
 
   /// The directory of the cache.

@@ -94,7 +94,7 @@ struct ListedReport {
     }
     let missing = reports.indices.filter { position in
       let report = reports[position]
-      // A report in the state `new` is still being written.
+      // A report in the state `new` is still being written, so it is not read.
       guard report.stored.state != .new else { return false }
       return report.facts.map { needsNames && !$0.isNamed } ?? true
     }

@@ -20,7 +20,7 @@ struct UnreadableFiles {
     if seen.insert(error.description).inserted { texts.append(error.description) }
   }
 
-  /// Ends the command with status 2 if some files could not be read; the command has done everything else.
+  /// Ends the command with status 2 if some files could not be read; called after the command has done everything else.
   func check() throws(ToolError) {
     if let error { throw error }
   }

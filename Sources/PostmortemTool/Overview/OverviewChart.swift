@@ -88,7 +88,7 @@ enum OverviewChart {
     html.element("title", text: "\(text(day)): " + words.joined(separator: ", "))
   }
 
-  /// Adds a chart as high as a line of text, with one bar for each day of a group.
+  /// Adds a chart as high as a line of text, with a bar for each day's number of reports in a group.
   static func addSpark(
     _ group: CrashOverview.Group, _ days: ClosedRange<Int32>, to html: inout HTMLWriter
   ) {

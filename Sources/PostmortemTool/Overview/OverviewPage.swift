@@ -44,7 +44,7 @@ struct OverviewPage {
     return html.text
   }
 
-  /// The newest report of each signature that a page shows.
+  /// The newest report of each signature that the page shows; the page links to these reports.
   static func linkedReports(of overview: CrashOverview) -> [(id: ReportID, path: String)] {
     sorted(overview).prefix(rows.signatures).compactMap { entry in
       entry.value.lastReport.map { ($0, entry.value.lastPath) }

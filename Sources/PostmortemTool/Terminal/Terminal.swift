@@ -63,7 +63,7 @@ enum Terminal {
     write(text, to: pipe.fileHandleForWriting.fileDescriptor)
     try? pipe.fileHandleForWriting.close()
     pager.waitUntilExit()
-    // The shell ends with status 127 if the command does not exist.
+    // The shell ends with status 127 if the command does not exist. The text is then printed without a pager.
     if pager.terminationStatus == 127 { print(text) }
   }
 

@@ -6,7 +6,7 @@ package import IntermediateDump
 package struct CapturedBytes: Sendable {
   private struct Piece {
     let source: DumpBytes
-    /// The range of bytes in `source`.
+    /// The piece's bytes, as a range of `source`.
     var range: Range<Int>
     /// The offset of this piece from the start of the first piece.
     var start: Int

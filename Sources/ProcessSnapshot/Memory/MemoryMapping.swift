@@ -15,7 +15,7 @@ public struct MemoryMapping: Sendable, Equatable {
   public var range: AddressRange
   public var protection: Protection
   public var isPrivate: Bool
-  /// The offset in bytes of the mapping from the start of the file.
+  /// The offset, in bytes from the start of the file, at which the mapping begins; 0 for anonymous memory.
   public var fileOffset: UInt64
   public var device: String
   public var inode: UInt64

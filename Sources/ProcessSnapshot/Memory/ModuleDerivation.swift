@@ -197,7 +197,7 @@ private struct ProgramHeaders {
     }
   }
 
-  /// Makes a program header from which the same segment is read again, for an image whose lowest address is 0.
+  /// Encodes a segment as a program header of an image whose lowest address is 0; reading it gives the same segment.
   static func bytes(
     of segment: ModuleSnapshot.Segment, loadedAt start: Address
   ) -> [UInt8] {

@@ -20,7 +20,7 @@ package struct OpenContexts: Sendable, Equatable {
   /// A unit of work, which is a group of nested calls.
   package struct Work: Sendable, Equatable {
     package var number: UInt64
-    /// The time at which the first of the calls began.
+    /// The time at which the first of the calls began, in nanoseconds of CLOCK_BOOTTIME.
     package var uptime: UInt64
     /// The values of all the calls, without repetitions, in the order in which the calls began.
     package var values: [ContextRecord.Value]

@@ -206,7 +206,7 @@ final class DWARFAbbreviations {
   }
 
   private(set) var attributes: [Attribute] = []
-  /// Entries by their code minus 1, because writers number the codes from 1.
+  /// The entry with code n is at index n - 1, because writers number the codes from 1; `sparse` has all other entries.
   private var dense: [Entry] = []
   private var sparse: [UInt64: Entry] = [:]
 

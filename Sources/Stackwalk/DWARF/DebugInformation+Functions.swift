@@ -66,7 +66,7 @@ extension DebugInformation {
 }
 
 extension DWARFUnitContent {
-  /// The code ranges of an entry that contains other entries.
+  /// A debug information entry (DIE) that contains the entries that are being visited.
   private struct Scope {
     /// The number of inlined calls around the entries in this scope.
     let calls: Int

@@ -43,7 +43,7 @@ enum AsyncFunctionName {
   static func whole(of name: String) -> String? {
     guard name.hasPrefix("$s") || name.hasPrefix("$S") else { return nil }
     if let whole = withoutPart(name) { return whole }
-    // This check avoids demangling most names.
+    // The mangled name of every async function contains "Ya", so most other names need not be demangled.
     guard name.contains("Ya") else { return nil }
     return Demangler.demangle(name)?.contains(" async ") == true ? name : nil
   }

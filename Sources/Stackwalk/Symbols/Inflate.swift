@@ -174,7 +174,8 @@ struct Inflate {
       let distance = Self.distanceBases[code] + further
       guard distance <= produced, length <= output.count - produced else { return false }
       unsafe output.withUnsafeMutableBufferPointer { output in
-        // The bytes must be copied one by one, because the source may overlap the target.
+        // The bytes must be copied one by one: if the source overlaps the target, it contains bytes that this loop
+        // copies.
         var target = produced
         while target < produced + length {
           unsafe output[target] = unsafe output[target - distance]
@@ -219,7 +220,8 @@ struct HuffmanCode {
 
   /// Each entry has a symbol in the upper 12 bits and the length of its code in the lower 4 bits.
   ///
-  /// An entry is 0 if the index, read from its lowest bit, does not begin with a code of up to ten bits.
+  /// The index is the next ten bits of the input, with the first bit lowest. The entry is 0 if these bits do not begin
+  /// with a complete code.
   private let table: [UInt16]
   /// The number of codes of each length.
   private let counts: [Int]

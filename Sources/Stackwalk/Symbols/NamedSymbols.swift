@@ -69,7 +69,7 @@ enum NamedSymbols {
       else { return found }
       for start in stride(from: 0, to: bytes.count, by: symbolSize) {
         guard let place = bytes.littleEndian(at: start, as: UInt32.self), let name = places[place],
-          // The symbol must be defined in this file.
+          // The section index 0 means that the symbol is not defined in this file.
           bytes.littleEndian(at: start + 6, width: 2) ?? 0 != 0,
           let address = bytes.littleEndian(at: start + 8, as: UInt64.self)
         else { continue }

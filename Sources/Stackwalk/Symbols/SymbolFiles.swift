@@ -212,7 +212,7 @@ struct DebugLink: Equatable {
     guard !name.isEmpty, !name.contains("/") else { return nil }
   }
 
-  /// Lists the paths where debuggers search for the debug file.
+  /// Lists the paths where debuggers search for the debug file that a module's `.gnu_debuglink` names.
   func candidates(for module: String, debugDirectory: String = "/usr/lib/debug") -> [String] {
     let parent = module.lastIndex(of: "/").map { String(module[..<$0]) } ?? ""
     return [

@@ -93,7 +93,7 @@ package struct SymbolTable {
       else { return }
       for start in stride(from: 0, to: bytes.count, by: Self.symbolSize) {
         guard let entry = Self.entry(bytes, start, code: code) else { continue }
-        // The check for a mapping symbol reads the file again, which costs more steps.
+        // The check for a mapping symbol reads the file again, so more steps are counted for it.
         if elf.isARM64, entry.isLabel, limit.spend(16), isMappingSymbol(entry, elf) { continue }
         entries.append(entry)
       }

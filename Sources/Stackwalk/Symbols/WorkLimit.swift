@@ -7,7 +7,7 @@ internal import Glibc
 package final class WorkLimit {
   /// The maximum number of steps of all readers together.
   ///
-  /// A step is an entry, a range, a row or sixteen bytes, and takes about ten nanoseconds.
+  /// Reading an entry, a range, a row or sixteen bytes counts as one step, and takes about ten nanoseconds.
   package static let maximumSteps = 128 << 20
   /// The maximum number of bytes that all readers together keep; growing tables briefly need twice as much.
   package static let maximumBytes = 112 << 20

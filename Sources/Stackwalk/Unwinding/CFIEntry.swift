@@ -143,7 +143,7 @@ struct CIE {
       case UInt8(ascii: "P"):
         guard let value = data.read(UInt8.self) else { return false }
         let encoding = PointerEncoding(rawValue: value)
-        // Skip the personality routine.
+        // Skip the personality routine's address, which the unwinder does not need.
         guard
           encoding.isOmitted
             || data.readPointer(encoding, section: origin, data: 0, function: 0) != nil
@@ -231,7 +231,7 @@ extension DWARFCursor {
   /// For an indirect pointer, returns the address at which the pointer is stored.
   ///
   /// - Parameters:
-  ///   - section: the address of position 0; see `CFITable` for the kind of all addresses here.
+  ///   - section: the address of the byte at position 0. `CFITable` says which addresses are link-time addresses.
   ///   - data: the address of `.eh_frame_hdr`.
   ///   - function: the start of the function that the FDE describes.
   mutating func readPointer(

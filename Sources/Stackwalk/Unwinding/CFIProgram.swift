@@ -47,7 +47,7 @@ struct CFIProgram {
     }
   }
 
-  /// Runs the instructions of the CIE, which several FDEs share; returns false if the instructions are damaged.
+  /// Runs the instructions of the FDE's CIE, which give the initial row; returns false if the instructions are damaged.
   private mutating func begin(_ fde: FDE) -> Bool {
     var instructions = fde.cie.instructions
     guard run(&instructions) else { return false }

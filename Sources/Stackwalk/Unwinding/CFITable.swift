@@ -52,7 +52,7 @@ final class CFITable {
     self.limit = limit
   }
 
-  /// Finds the last start of a function at or below an address, if there is a table.
+  /// Finds the last start of a function at or below an address in the table of `.eh_frame_hdr`; nil if there is none.
   func functionStart(of address: Address) -> Address? { header.entries(upTo: address).last?.start }
 
   /// Finds the FDE that covers an address.

@@ -11,7 +11,8 @@ func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   capture.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
   let (counts, threads) = (capture.session.counts, capture.session.threads)
   var stopped: UInt64 = 0
-  // The table of threads contains the capturing thread only if that thread captures another thread's hang.
+  // The capturing thread is counted here, unless it captures another thread's hang. In that case, it is in the table of
+  // threads.
   var found: UInt64 = capture.capturesItself ? 1 : 0
   for index in Indices(threads.count) {
     let status = threads[index].status

@@ -110,7 +110,8 @@ extension Capture {
     writer.property(.breadcrumbUptime, slot.bytes(16, count: 8))
     writer.property(.breadcrumbThreadID, slot.bytes(24, count: 4))
     writer.property(.breadcrumbText, slot.bytes(BreadcrumbRing.textOffset, count: count))
-    // This word holds the sizes of text and metadata, and the level: see `BreadcrumbRing.stride`.
+    // The upper half of the word at offset 24 holds the text's size, the metadata's size and the level: see
+    // `BreadcrumbRing.stride`.
     let word = slot.word(24) &>> 32
     if word &>> 24 != 0 {
       writer.property(.breadcrumbLevel, slot.bytes(BreadcrumbRing.levelOffset, count: 1))

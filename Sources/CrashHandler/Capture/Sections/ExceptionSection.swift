@@ -44,7 +44,7 @@ extension Capture {
 
   /// Writes the siginfo_t, which has 128 bytes in the kernel's ABI.
   ///
-  /// If the dump must not contain secrets, this function clears the value that the signal's sender may have added.
+  /// If the dump must not contain secrets, this function clears `si_value`, which the signal's sender may have set.
   private func writeSignalInformation(_ information: SignalInformation) {
     guard let place = unsafe writer.beginProperty(.signalInfo, capacity: 128) else { return }
     unsafe pm_copy_bytes(place, information.address, 128)

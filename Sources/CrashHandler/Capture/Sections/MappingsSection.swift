@@ -6,7 +6,8 @@ internal import IntermediateDump
 @c(pm_read_mappings) @_noLocks
 func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The table may contain mappings that were read earlier, and its buffer may since have been used for other lists.
+  // The table may contain mappings that were read earlier, and its buffer may since have been used for other lists. So
+  // the table is emptied first.
   capture.session.mappings.removeAll()
   capture.session.mappings.read(with: capture.proc)
   capture.session.counts.set(.mappings, isShown: capture.session.mappings.count > 0)

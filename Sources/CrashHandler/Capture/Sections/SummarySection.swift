@@ -43,7 +43,7 @@ private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
   if termination != 0 { lines.append(termination: termination) }
 }
 
-/// Writes the lines to descriptor 2, if it refers to the same file as at launch.
+/// Writes the summary's lines to descriptor 2, if it refers to the same file as at launch.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_standard_error) @_noLocks

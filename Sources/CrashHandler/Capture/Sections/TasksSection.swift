@@ -16,7 +16,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask.
 @safe
 private struct TaskWriter {
-  /// The maximum number of tasks.
+  /// The maximum number of tasks that are written.
   private static var limit: Int { 256 }
   /// The offset, in scratch memory, of the tasks' addresses; `TaskFinder` uses the word before them.
   private static var addressesOffset: Int { 16 }
@@ -33,7 +33,8 @@ private struct TaskWriter {
   private static var walkLimit: Int { 4096 }
   private static var otherWalkLimit: Int { 4096 }
   private static var leastWalkLimit: Int { 64 }
-  /// How many bytes of a task object are written: its fields, its result and its first function frames.
+  /// The number of bytes that are written from the start of each task object: its fields, its result and its first
+  /// function frames.
   private static var taskSize: Int { 512 }
 
   private let finder: TaskFinder

@@ -111,7 +111,8 @@ struct StackWriter {
 
   /// Returns the number of bytes from an address up to the end of the stack.
   ///
-  /// The main thread's stack ends before the arguments and the environment, which are at the end of the same mapping.
+  /// The main thread's stack ends before the arguments and the environment, which are at the end of the same mapping,
+  /// so they are not counted.
   private func size(from start: UInt64, to end: UInt64) -> Int {
     end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }

@@ -2,7 +2,8 @@ internal import CSignalSafe
 
 /// The memory of client data: annotations, breadcrumbs of the process, attachments and memory ranges.
 ///
-/// Breadcrumbs of units of work are in `WorkRings`, and contexts are in other memory.
+/// Breadcrumbs of units of work are in `WorkRings`. Contexts are in the memory of their tasks or threads, and in the
+/// table of `pm_open_contexts.h`.
 ///
 /// This is one block of static memory, which initially contains only zeros. It needs no initialization, so the
 /// program can use it before `startHandler`. After fork(2), the child has its own copy of this memory.

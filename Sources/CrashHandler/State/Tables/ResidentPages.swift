@@ -39,7 +39,7 @@ struct ResidentPages {
   private var generation: UInt64 = 0
 
   /// - Parameters:
-  ///   - memory: `byteCount` bytes that contain zeros.
+  ///   - memory: the memory for the cache: `byteCount` bytes, all of them zero.
   ///   - pageSize: the page size of the system.
   @_noLocks
   init(memory: Scratch, pageSize: Int) {

@@ -1,7 +1,8 @@
 /// A table with one entry for each thread that waits to capture its crash (`Shared.waiting`), or that takes a dump
 /// without a crash (`Shared.dumpingThreads`).
 ///
-/// Each thread adds and removes only its own entry. Only a forked child removes all entries.
+/// Each thread adds and removes only its own entry. Only a forked child removes all entries from its copy, because the
+/// parent's threads do not exist in the child.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -52,7 +53,7 @@ struct ThreadEntries {
     return false
   }
 
-  /// Removes the calling thread.
+  /// Removes the entry of the calling thread, if it has one.
   @_noLocks
   func remove(_ threadID: Int32) {
     let index = index(of: threadID)

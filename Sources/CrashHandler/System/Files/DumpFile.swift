@@ -248,7 +248,7 @@ extension Capture {
       session.files.directory.descriptor, session.names.locked, session.names.finished)
   }
 
-  /// Creates the locked file with its current name, and makes it the file of the dump.
+  /// Creates a locked file with the name in `session.names`, and makes it the file of the dump.
   private func create() -> Bool {
     let descriptor = unsafe create(session.names.locked)
     guard descriptor >= 0 else {

@@ -22,7 +22,7 @@ struct AbsentPages {
     self.proc = proc
   }
 
-  /// - Parameter attempt: see `ResidentPages.again`.
+  /// Returns a copy that reads the pages' states again, as `ResidentPages.again` does with the same `attempt`.
   @_noLocks
   func again(_ attempt: UInt64) -> AbsentPages {
     AbsentPages(resident: resident.again(attempt), mappings: mappings, proc: proc)

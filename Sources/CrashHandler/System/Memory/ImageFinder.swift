@@ -39,7 +39,7 @@ struct ImageFinder {
 
   // MARK: - The list
 
-  /// Starts again, with the images that the kernel and the dynamic linker list.
+  /// Starts the search for images again, with those that the kernel and the dynamic linker list.
   @_noLocks
   mutating func begin() {
     images.removeAll()

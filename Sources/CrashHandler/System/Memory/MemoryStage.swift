@@ -5,7 +5,8 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
 struct MemoryStage {
-  /// The offset of the ranges' addresses and sizes; the number of ranges and the total number of bytes precede them.
+  /// The offset in `scratch` of the ranges' addresses and sizes; the number of ranges and the total number of bytes
+  /// precede them.
   private static var rangesOffset: Int { 16 }
   private static var dataOffset: Int {
     @_noLocks get { rangesOffset &+ Int(PM_COPIED_RANGES) &* 16 }
