@@ -12,7 +12,8 @@ package import Stackwalk
 /// kernel shows these counts to every user who sees the process, even if Yama restricts ptrace(2).
 ///
 /// Source: proc_pid_status(5), State, voluntary_ctxt_switches and nonvoluntary_ctxt_switches. The kernel counts a
-/// context switch when a thread stops running, not when it starts (kernel/sched/core.c, `__schedule`).
+/// context switch when a thread stops running, not when it starts (kernel/sched/core.c, `__schedule`). So a thread's
+/// counts do not change while it waits.
 package struct ContextSwitches {
   private let processID: Int32
   private let counts: [UInt32: [Substring]]

@@ -165,7 +165,7 @@ func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror
 /// Opens `/proc`, for use in a crash, before the handler opens any other file.
 ///
 /// The kernel uses the lowest free number, so a number above 2 shows that descriptors 0 to 2 are open. If some of them
-/// are closed, the returned placeholders occupy their numbers until the caller calls `giveBack`.
+/// are closed, placeholder descriptors, which are returned, occupy their numbers until the caller calls `giveBack`.
 private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardDescriptors) {
   func opened() -> Int32 {
     unsafe isWanted ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1

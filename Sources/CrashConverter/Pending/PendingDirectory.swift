@@ -62,7 +62,8 @@ struct PendingDirectory: ~Copyable {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
 
-  /// All files whose names `PendingDumpName` can parse, except files of an unexpected kind.
+  /// All files whose names `PendingDumpName` can parse, except those whose kind (FIFO or regular file) does not fit the
+  /// name.
   func files() throws(CrashReportDatabaseError) -> [File] {
     var files: [File] = []
     for fileName in try directory.names() {
@@ -215,10 +216,10 @@ struct PendingDirectory: ~Copyable {
     return .taken(claim)
   }
 
-  /// True for an empty dump file if nothing is left that could show how its owner ended.
+  /// True if nothing is left that could show how the owner of an empty dump file ended.
   ///
-  /// Usually, the owner of such a file could not note its end in the run record, and therefore removed the record. No
-  /// process holds the owner's FIFO open for reading.
+  /// Nothing is left if the owner's run record does not exist and no process holds the owner's FIFO open for reading.
+  /// Usually, the owner could not note its end in the record, and therefore removed the record.
   ///
   /// If the owner is alive after all, its next crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {

@@ -26,7 +26,7 @@ struct LiveDump: ~Copyable {
   ///   - details: the program's description of the dump.
   ///   - subject: the thread that comes first in the report; nil for the calling thread.
   ///   - name: the name of the hung part of the program.
-  ///   - suffix: the suffix of the finished file's name.
+  ///   - suffix: the suffix of the finished file's name, such as `.hang`.
   init(
     _ request: DumpRequest, name: String = "", details: DumpDetails? = nil, subject: Int32? = nil,
     suffix: String = ""
@@ -159,7 +159,7 @@ struct LiveDump: ~Copyable {
     return try reportID()
   }
 
-  /// Waits for a free entry in the table of threads that take dumps.
+  /// Enters the calling thread in the table of threads that take dumps; waits if the table is full.
   private func enter() {
     let threads = capture.shared.dumpingThreads
     while unsafe !threads.add(threadID, ThreadEntries.Value(capture.argument)) { usleep(1000) }

@@ -143,7 +143,7 @@ struct MessageOwner {
 
   /// Decides from libc's functions on the stack whether this thread wrote the message.
   ///
-  /// A call of abort() alone writes no message.
+  /// A call of abort() alone writes no message, so the verdict is then `other`.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")

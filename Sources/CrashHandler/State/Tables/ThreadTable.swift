@@ -1,6 +1,6 @@
 /// The threads that were found when the dump was taken.
 ///
-/// The size of the table is fixed. The capturing thread and each stopped thread fill its records.
+/// The size of the table is fixed. The capturing thread and the stopped threads fill the records.
 ///
 /// RUNS-DURING-CRASH.
 @safe
