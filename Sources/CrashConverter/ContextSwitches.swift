@@ -43,7 +43,8 @@ package struct ContextSwitches {
     SystemFile.text("/proc/\(processID)/stat") != nil
   }
 
-  /// The lines with the thread's state and its two counts; nil if the thread has ended or its status cannot be read.
+  /// The status lines with the thread's state and its two counts of context switches; nil if the thread has ended or
+  /// its status cannot be read.
   private static func count(of thread: UInt32, in processID: Int32) -> [Substring]? {
     let text = SystemFile.text("/proc/\(processID)/task/\(thread)/status")
     return text?.split(separator: "\n").filter {

@@ -46,7 +46,7 @@ package struct PendingDumpBound {
 
   /// - Parameters:
   ///   - directory: the pending directory, which was just opened and has not been listed.
-  ///   - identifier: the identifier of this program.
+  ///   - identifier: the identifier of this program, with which the names of its dumps begin.
   ///   - host: the host identity of the calling process.
   package init(directory: borrowing Directory, identifier: String, host: HostIdentity) {
     directoryDescriptor = directory.descriptor

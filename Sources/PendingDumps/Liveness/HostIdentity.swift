@@ -4,7 +4,7 @@ internal import Glibc
 package struct HostIdentity: Sendable, Equatable {
   /// The contents of `/proc/sys/kernel/random/boot_id`.
   package var bootID: String?
-  /// The inode of `/proc/self/ns/pid`.
+  /// The inode of `/proc/self/ns/pid`, which identifies the PID namespace.
   package var processNamespace: UInt64?
   /// The inode of `/proc/self/ns/time`; nil on kernels before 5.6, or if `/proc` does not show it.
   ///

@@ -42,7 +42,8 @@ package final class WorkLimit {
     begin(seconds: seconds)
   }
 
-  /// Resets the time and the steps for the next report, but not the memory, which the readers still use.
+  /// Resets the limits of time and steps for the next report, but not the limit of memory, because the readers keep
+  /// their memory.
   ///
   /// - Parameter seconds: the number of seconds from now; nil for no time limit.
   func begin(seconds: Double?) {
