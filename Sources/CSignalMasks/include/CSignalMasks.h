@@ -11,9 +11,9 @@
 uint64_t pm_block_as_asked(void);
 void pm_open_again(uint64_t signals);
 
-// Returns whether SIGABRT is kept unblocked and has this package's handler. If the program has installed its own
-// handler since, SIGABRT is not unblocked, so that the program's handler runs only when it would run without this
-// package.
+// Returns whether SIGABRT is kept unblocked and has this package's handler. The result is 0 if the program has
+// installed its own handler. SIGABRT is then not unblocked, so that the program's handler runs only when it would run
+// without this package.
 int pm_takes_abort(void);
 
 #endif

@@ -27,8 +27,8 @@ extension HandlerMemory {
       capacity: capacity, countWord: countWord)
   }
 
-  /// Reserves a table for the threads that wait to capture their crashes, or for the threads that take dumps without a
-  /// crash.
+  /// Reserves the table `Shared.waiting`, for threads that wait to capture their crashes, or the table
+  /// `Shared.dumpingThreads`, for threads that take dumps without a crash.
   mutating func threadEntries(capacity: Int) throws(CrashHandlerError) -> ThreadEntries {
     unsafe ThreadEntries(
       base: try pages(ThreadEntries.byteCount(capacity: capacity)), capacity: capacity)

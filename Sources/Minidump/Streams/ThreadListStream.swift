@@ -20,7 +20,7 @@ extension MinidumpEncoder {
     return buffer.appendList(entries) { buffer, entry in
       let thread = entry.thread
       buffer.append(thread.id)
-      // The suspend count and the priority class are zero.
+      // The suspend count and the priority class, which Linux does not have, are zero.
       buffer.appendZeros(8)
       buffer.append(ThreadPriority(thread).field)
       // The address of the thread environment block; on Linux, Crashpad stores the thread pointer here.
