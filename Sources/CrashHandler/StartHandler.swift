@@ -44,7 +44,7 @@ private struct Started {
 ///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. The identifier
 ///     has 1 to 128 characters of `[A-Za-z0-9._-]`. The default is the executable's base name, in which `-` replaces
 ///     each byte of other characters.
-///   - product: the name that reports show.
+///   - product: the name of the product, which reports show.
 ///   - version: the version of the product.
 ///   - environment: where the program runs, as free text such as "production".
 ///   - annotations: names and values that dumps of this process contain, if `HandlerOptions.privacy` is `full`.

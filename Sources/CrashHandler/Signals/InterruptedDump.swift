@@ -50,7 +50,8 @@ extension Capture {
 
   /// True if the calling thread is the capturing thread, which it stays until its crash has been handled.
   ///
-  /// A thread that takes a dump without a crash is handled by `recoverLiveDump` first.
+  /// Signals on a thread that takes a dump without a crash do not get here, because `recoverLiveDump` handles them
+  /// first.
   var isCapturing: Bool {
     @_noLocks get { shared.capturingThread.value == UInt32(bitPattern: pm_gettid()) }
   }

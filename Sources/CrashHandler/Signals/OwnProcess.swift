@@ -66,7 +66,7 @@ extension Capture {
     close(session.files.fifo)
     session.files.fifo.descriptor = -1
     close(session.runRecord.file)
-    // The mapped page does not exist in a child, because of MADV_DONTFORK.
+    // The mapping of the run record does not exist in a child, because of MADV_DONTFORK.
     session.runRecord = SessionRunRecord()
     shared.process.isForkedChild = true
     session.files.isMissing = true

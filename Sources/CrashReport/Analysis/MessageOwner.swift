@@ -51,7 +51,7 @@ struct MessageOwner {
 
   /// The messages of the Swift runtime, without duplicates.
   ///
-  /// Two threads that fail at the same line write equal messages.
+  /// Two threads that fail at the same line write equal messages, which count as one.
   private var swiftMessages: [SwiftMessage] {
     guard let text = snapshot.exception?.swiftMessage else { return [] }
     return SwiftMessage.messages(in: text).reduce(into: []) { messages, message in
