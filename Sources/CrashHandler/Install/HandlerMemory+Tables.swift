@@ -172,7 +172,8 @@ extension HandlerMemory {
 
 extension ThreadTable {
   /// - Parameters:
-  ///   - slots: `slotCount(capacity)` words that are 0; a used slot holds the number of a record, beginning with 1.
+  ///   - slots: `slotCount(capacity)` words that are 0 at first; a used slot holds the number of a record, beginning
+  ///     with 1.
   ///   - countWord: the word that counts the records; 0 at first.
   init(
     base: UnsafeMutableRawPointer, slots: UnsafeMutablePointer<UInt32>, capacity: Int,

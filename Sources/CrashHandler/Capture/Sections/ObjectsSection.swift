@@ -54,8 +54,8 @@ private struct ObjectWriter {
   /// The number of bytes that may still be written, and the number of regions written so far.
   private var bytesLeft: UInt64
   private var written = 0
-  /// Three stages: for the first words of possible objects, for the metadata of these objects, and for the types to
-  /// which metadata and errors refer.
+  /// Three stages, each read with one system call: for the first words of possible objects, for the metadata of these
+  /// objects, and for the types to which metadata and errors refer.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
   /// The offset, in scratch memory, of the first words of a type.
   private static var headOffset: Int { 8192 }
