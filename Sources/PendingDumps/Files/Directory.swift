@@ -35,7 +35,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// - Parameters:
   ///   - descriptor: an open descriptor, which is closed when this value is destroyed.
-  ///   - status: the status of the directory.
+  ///   - status: the directory's status, as fstat(2) returned it.
   init(descriptor: Int32, path: String, status: stat) {
     file = OpenFile(descriptor: descriptor, path: path)
     self.status = FileStatus(status)

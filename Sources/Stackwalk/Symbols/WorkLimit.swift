@@ -20,7 +20,7 @@ package final class WorkLimit {
   private let bytes: Int
   private var bytesLeft: Int
   private var holders: [Holder] = []
-  /// True after a reader was refused memory.
+  /// True after a reader was refused memory, because the limit was reached.
   private(set) var isShortOfMemory = false
 
   private struct Holder {
