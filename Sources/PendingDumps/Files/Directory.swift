@@ -208,7 +208,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Creates a FIFO and opens it for reading, without waiting for a writer.
   ///
-  /// SMB and FAT do not support FIFOs. Instead of failing, they may create a file of another kind.
+  /// SMB and FAT do not support FIFOs. Instead of failing, they may create a file of another kind, which is removed.
   ///
   /// - Returns: nil if the FIFO cannot be created or opened.
   package func createFIFO(_ name: String) -> OpenFile? {
