@@ -60,7 +60,7 @@ package struct ReportDetails: Sendable, Equatable {
     fileprivate var place: Int { Int(rawValue &- Self.keys.lowerBound) }
   }
 
-  /// Facts that are numbers; the raw value is the field's key.
+  /// Facts that are numbers; the raw value is the key of the fact's field.
   package struct Number: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 

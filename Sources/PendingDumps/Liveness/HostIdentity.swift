@@ -8,7 +8,8 @@ package struct HostIdentity: Sendable, Equatable {
   package var processNamespace: UInt64?
   /// The inode of `/proc/self/ns/time`; nil on kernels before 5.6, or if `/proc` does not show it.
   ///
-  /// The time namespace shifts the start times that this process reads.
+  /// The time namespace shifts the start times that this process reads, so processes in different time namespaces see
+  /// different start times.
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///

@@ -22,7 +22,7 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
 
 /// Recognizes objects by their first two words: the pointer to the metadata, and the reference count.
 ///
-/// The metadata begins with its kind.
+/// The metadata begins with its kind, which is checked too.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def,
 /// stdlib/public/SwiftShims/swift/shims/RefCount.h.
