@@ -7,7 +7,7 @@
 
 // Blocks, in the kernel, the signals that the calling thread asked to block but that were kept unblocked. Call this
 // before creating a thread or program that inherits the mask. Returns these signals; pass them to `pm_open_again`
-// afterwards.
+// afterward.
 uint64_t pm_block_as_asked(void);
 void pm_open_again(uint64_t signals);
 

@@ -218,8 +218,9 @@ struct PendingDirectory: ~Copyable {
 
   /// True if nothing is left that could show how the owner of an empty dump file ended.
   ///
-  /// Nothing is left if the owner's run record does not exist and no process holds the owner's FIFO open for reading.
-  /// Usually, the owner could not note its end in the record, and therefore removed the record.
+  /// Nothing is left if the file system is local, no process holds the owner's FIFO open for reading, and the owner's
+  /// run record does not exist. Usually, the owner could not note its end in the record, and therefore removed the
+  /// record.
   ///
   /// If the owner is alive after all, its next crash creates a file with a new ID.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {

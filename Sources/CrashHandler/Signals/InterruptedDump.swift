@@ -50,8 +50,8 @@ extension Capture {
 
   /// True if the calling thread is the capturing thread, which it stays until its crash has been handled.
   ///
-  /// Signals on a thread that takes a dump without a crash do not get here, because `recoverLiveDump` handles them
-  /// first.
+  /// On a thread that takes a dump without a crash, `recoverLiveDump` has handled the signal or abandoned the dump
+  /// before this property is read.
   var isCapturing: Bool {
     @_noLocks get { shared.capturingThread.value == UInt32(bitPattern: pm_gettid()) }
   }

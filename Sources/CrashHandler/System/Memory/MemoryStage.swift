@@ -32,7 +32,7 @@ struct MemoryStage {
   var count: Int { @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) } }
   var isFull: Bool { @_noLocks get { count == Int(PM_COPIED_RANGES) } }
 
-  /// The address at which the range with an index begins.
+  /// The address at which a range begins.
   @_noLocks
   func address(_ index: Int) -> UInt64 { scratch.word(MemoryStage.rangesOffset &+ index &* 16) }
 
