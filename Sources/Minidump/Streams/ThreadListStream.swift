@@ -76,7 +76,8 @@ extension MinidumpEncoder {
 
 /// The registers of a thread, read from a thread context in a minidump.
 struct DecodedContext {
-  /// The registers; nil if the context contains only the two pointers, or nothing that can be used.
+  /// The registers; nil if the context contains only the stack pointer and the instruction pointer, or nothing that can
+  /// be used.
   var context: CPUContext?
   var stackPointer: Address?
   var instructionPointer: Address?
