@@ -24,7 +24,7 @@ uint32_t pm_file_user(void) { return exchange(SYS_setfsuid, UINT32_MAX); }
 long pm_take_file_rights(uint32_t user, uint32_t group, const uint32_t *groups, size_t count) {
   int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   if (syscall(SYS_setgroups, count, groups) != 0) return -errno;
-  // Neither of these two system calls reports a failure.
+  // Neither of these two system calls reports a failure, so the IDs are read again afterward.
   exchange(SYS_setfsgid, group);
   exchange(SYS_setfsuid, user);
   if (dumpable == 1) prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);

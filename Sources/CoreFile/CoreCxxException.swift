@@ -86,7 +86,8 @@ struct CoreCxxException {
     {
       return pointer &+ block.offset &+ offset
     }
-    // `mov rax, fs:0`, followed by `add rax, distance` or `lea rax, [rax + distance]`.
+    // The code adds a distance to the thread pointer: `mov rax, fs:0`, followed by `add rax, distance` or
+    // `lea rax, [rax + distance]`.
     guard let start = place(of: [0x64, 0x48, 0x8B, 0x04, 0x25, 0, 0, 0, 0, 0x48]) else {
       return nil
     }

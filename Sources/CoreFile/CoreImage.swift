@@ -116,7 +116,7 @@ struct CoreImage {
     }
   }
 
-  /// The part of a range that lies inside the file.
+  /// The part of a range that lies inside the file; empty if no part does.
   private func part(of offset: UInt64, size: UInt64) -> Range<Int> {
     guard let start = Int(exactly: offset), start < bytes.count else { return 0..<0 }
     return start..<start + Int(clamping: min(size, UInt64(bytes.count - start)))

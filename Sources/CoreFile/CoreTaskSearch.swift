@@ -70,8 +70,8 @@ struct CoreTaskSearch {
 
   /// The memory in which tasks may be: writable private memory that is neither a file nor a stack.
   ///
-  /// Smaller ranges come first, because most heap ranges are small. A very large range is often one large table or
-  /// buffer of the program.
+  /// Smaller ranges come first, because the number of bytes that are read is limited, and most heap ranges are small. A
+  /// very large range is often one large table or buffer of the program.
   private var regions: [MemoryRegion] {
     let stacks = snapshot.threads.compactMap(\.stackRange)
     let ranges = snapshot.mappings.filter { mapping in

@@ -12,7 +12,8 @@ package import Stackwalk
 /// kernel shows these counts to every user who sees the process, even if Yama restricts ptrace(2).
 ///
 /// Source: proc_pid_status(5), State, voluntary_ctxt_switches and nonvoluntary_ctxt_switches. The kernel counts a
-/// context switch when a thread stops running, not when it starts (kernel/sched/core.c, `__schedule`).
+/// context switch when a thread stops running, not when it starts (kernel/sched/core.c, `__schedule`). So a thread's
+/// counts do not change while it waits.
 package struct ContextSwitches {
   private let processID: Int32
   private let counts: [UInt32: [Substring]]
@@ -42,7 +43,8 @@ package struct ContextSwitches {
     SystemFile.text("/proc/\(processID)/stat") != nil
   }
 
-  /// The lines with the thread's state and its two counts; nil if the thread has ended or its status cannot be read.
+  /// The status lines with the thread's state and its two counts of context switches; nil if the thread has ended or
+  /// its status cannot be read.
   private static func count(of thread: UInt32, in processID: Int32) -> [Substring]? {
     let text = SystemFile.text("/proc/\(processID)/task/\(thread)/status")
     return text?.split(separator: "\n").filter {

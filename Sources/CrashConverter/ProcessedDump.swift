@@ -27,7 +27,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     }
 
     public let kind: Kind
-    /// The reason in words.
+    /// The reason for the outcome, in words.
     ///
     /// If the kind is `ended`, the reason says how the run ended; if it is `complete`, the reason is empty.
     public let reason: String

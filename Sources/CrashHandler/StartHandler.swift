@@ -44,7 +44,7 @@ private struct Started {
 ///   - identifier: distinguishes this program's dumps from other programs' dumps in the same database. The identifier
 ///     has 1 to 128 characters of `[A-Za-z0-9._-]`. The default is the executable's base name, in which `-` replaces
 ///     each byte of other characters.
-///   - product: the name that reports show.
+///   - product: the name of the product, which reports show.
 ///   - version: the version of the product.
 ///   - environment: where the program runs, as free text such as "production".
 ///   - annotations: names and values that dumps of this process contain, if `HandlerOptions.privacy` is `full`.
@@ -165,7 +165,7 @@ func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror
 /// Opens `/proc`, for use in a crash, before the handler opens any other file.
 ///
 /// The kernel uses the lowest free number, so a number above 2 shows that descriptors 0 to 2 are open. If some of them
-/// are closed, the returned placeholders occupy their numbers until the caller calls `giveBack`.
+/// are closed, placeholder descriptors, which are returned, occupy their numbers until the caller calls `giveBack`.
 private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardDescriptors) {
   func opened() -> Int32 {
     unsafe isWanted ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1

@@ -9,7 +9,7 @@ package import IntermediateDump
 /// after three days removes this file.
 package struct NewReport: ~Copyable, Sendable {
   package let id: ReportID
-  /// The descriptor of the report's file, which is empty at first and open for reading and writing.
+  /// The descriptor of the file for the minidump, which is empty at first, and open for reading and writing.
   package var descriptor: Int32 { file.descriptor }
 
   /// The minidump's status: its size and time of last change, once it is written.

@@ -77,7 +77,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return true
   }
 
-  /// The report that a running uploader of any process is sending now.
+  /// The report that a running uploader of any process is sending now; nil if none is found.
   package static func reportBeingSent(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> ReportID? {

@@ -21,7 +21,8 @@ extension IntermediateDumpKey {
     ///
     /// - Parameters:
     ///   - name: the name in JSON.
-    ///   - label: the label in a report as text or as a page; nil if these use other text.
+    ///   - label: the label in the text and HTML formats of a report; nil if these formats show the value in another
+    ///     way.
     func shown(
       in places: ReportFact.Place..., as name: String, _ label: String? = nil,
       unit: ReportFact.Unit = .plain

@@ -7,9 +7,9 @@ package import IntermediateDump
 ///
 /// Starting the handler applies the bound, before the handler creates its own files. If the names do not fit in
 /// `DirectoryNames.window`, on average only one start in `interval` lists the directory. Only files of this process's
-/// user count and are removed; if root uses another user's database, only files of that user. So no other user can
-/// use up the limit, or make root remove a dump. Files that cannot be examined or removed are kept. Signal handlers
-/// must not use this type.
+/// user count and are removed; if root uses another user's database, only files of that user. So no other user can use
+/// up the limit, or make root remove a dump. A file that cannot be examined is not counted; a file that cannot be
+/// removed is counted, but stays. Signal handlers must not use this type.
 package struct PendingDumpBound {
   /// The maximum number of bytes of finished dumps that are kept, counted over all programs.
   ///
@@ -46,7 +46,7 @@ package struct PendingDumpBound {
 
   /// - Parameters:
   ///   - directory: the pending directory, which was just opened and has not been listed.
-  ///   - identifier: the identifier of this program.
+  ///   - identifier: the identifier of this program, with which the names of its dumps begin.
   ///   - host: the host identity of the calling process.
   package init(directory: borrowing Directory, identifier: String, host: HostIdentity) {
     directoryDescriptor = directory.descriptor

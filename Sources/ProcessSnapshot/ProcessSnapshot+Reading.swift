@@ -25,7 +25,7 @@ extension ProcessSnapshot {
     let crashing = crashingThread(root)
     var pieces = DumpMemory(known)
     readThreads(root, crashing, &pieces)
-    // The dump also contains memory of the process other than stacks.
+    // `memory` contains the stacks and the other memory that the dump has.
     memory =
       known
       ?? MemorySnapshot(

@@ -6,7 +6,8 @@ public struct Recursion: Sendable, Equatable {
   public var period: Int
   /// The number of frames between the top of the stack and the recursion, without inlined calls.
   public var first: Int
-  /// The number of frames of the recursion that the walk found.
+  /// The number of the recursion's frames that the walk found; frames in a part of the stack that the dump left out are
+  /// not counted.
   public var count: Int
   /// The estimated number of frames in a part of the stack that the dump left out.
   ///

@@ -66,8 +66,9 @@ void pm_set_handler_code(uint64_t start, uint64_t end);
 // Marks all entry stacks except the caller's as unused; called in a forked child, where the other threads do not exist.
 PM_CRASH_TIME void pm_forget_entry_stacks(void);
 
-// Returns a stack pointer on the stack on which the signal arrived, for calling code outside the handler; NULL if the
-// caller already runs on that stack. The called code may leave through siglongjmp, and other handlers may interrupt it.
+// Returns a stack pointer on the stack on which the signal arrived; NULL if the caller already runs on that stack. Code
+// outside the handler is called on that stack, and not on an entry stack, because it may leave through siglongjmp, and
+// other handlers may interrupt it.
 PM_CRASH_TIME void *_Nullable pm_stack_of_signal(void);
 
 #endif

@@ -33,7 +33,8 @@ struct CoreContexts {
     (self.type, self.taskHead, self.threadHead) = (type, taskHead, threadHead)
   }
 
-  /// Adds the contexts, those of the crashed thread first, and the breadcrumbs of the crashed thread's work.
+  /// Adds the contexts of all threads, those of the crashed thread first, and the breadcrumbs of the crashed thread's
+  /// work.
   func add(to client: inout ClientInformation, rings: WorkRingReader) {
     guard let crashed = snapshot.crashedThread else { return }
     var omitted: UInt64 = 0

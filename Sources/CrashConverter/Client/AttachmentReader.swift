@@ -40,7 +40,7 @@ struct AttachmentReader {
 
   /// The user whose permissions apply, or nil for the converter's own user.
   ///
-  /// - Throws: the reason why no file is opened.
+  /// - Throws: an error with the reason, if no file may be opened.
   var user: DatabaseOwner? {
     get throws(CrashReportDatabaseError) { try rights.get() }
   }

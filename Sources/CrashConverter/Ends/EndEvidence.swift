@@ -35,7 +35,7 @@ struct EndEvidence: Sendable {
 
   /// The maximum time in nanoseconds between the last heartbeat and the machine's boot for the verdict `rebooted`.
   ///
-  /// After a longer time, the process may have ended before the reboot.
+  /// If more time passed, the process may have ended before the reboot for another reason.
   static let rebootSlack: Int64 = 300_000_000_000
   /// The minimum time in nanoseconds between a stop signal and the last heartbeat for a stop timeout to count as
   /// likely.

@@ -62,7 +62,8 @@ struct PendingDirectory: ~Copyable {
     if let failure = Self.failure(since: refusals) { throw failure }
   }
 
-  /// All files whose names `PendingDumpName` can parse, except files of an unexpected kind.
+  /// All files whose names `PendingDumpName` can parse, except those whose kind (FIFO or regular file) does not fit the
+  /// name.
   func files() throws(CrashReportDatabaseError) -> [File] {
     var files: [File] = []
     for fileName in try directory.names() {
@@ -215,10 +216,11 @@ struct PendingDirectory: ~Copyable {
     return .taken(claim)
   }
 
-  /// True for an empty dump file if nothing is left that could show how its owner ended.
+  /// True if nothing is left that could show how the owner of an empty dump file ended.
   ///
-  /// This is the case if the run record is missing, and no process holds the owner's FIFO open for reading. Usually,
-  /// the owner could not note its end in the run record, and therefore removed the record.
+  /// Nothing is left if the file system is local, no process holds the owner's FIFO open for reading, and the owner's
+  /// run record does not exist. Usually, the owner could not note its end in the record, and therefore removed the
+  /// record.
   ///
   /// If the owner is alive after all, removing the file loses no dump: the owner's next crash creates a file with a new
   /// ID.

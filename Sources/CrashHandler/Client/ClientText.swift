@@ -30,7 +30,7 @@ enum ClientText {
   private static func whole(_ bytes: UnsafeBufferPointer<UInt8>, _ limit: Int) -> Int {
     guard bytes.count > limit else { return bytes.count }
     var count = max(0, limit)
-    // A byte 10xxxxxx continues the character before it.
+    // A byte 10xxxxxx continues the character before it, so the text is not cut before such a byte.
     while unsafe count > 0 && bytes[count] & 0xC0 == 0x80 { count -= 1 }
     return count
   }

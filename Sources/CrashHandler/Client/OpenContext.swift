@@ -11,7 +11,9 @@ internal import CSignalSafe
 /// entries.
 struct OpenContext {
   static let textCapacity = 96
-  /// If an entry has too little room, values are first cut to this number of bytes; only then are values left out.
+  /// If an entry has too little room, its values are first cut to this number of bytes.
+  ///
+  /// Values are left out only if that is not enough.
   private static let leastValue = 16
   static let timeOffset = 120
   static let nestedBit: UInt64 = 1 << 63

@@ -181,7 +181,7 @@ extension ContextValue {
   /// Makes this record the caller's context and, if it has text, adds it to the table of open contexts.
   ///
   /// - Parameter mark: the offset in the text at which the call's own values begin; outer contexts precede them.
-  /// - Returns: whether the record is stored, and its entry in the table.
+  /// - Returns: whether the record is stored, and its entry in the table; the entry is nil if the record has none.
   fileprivate func push(from mark: Int, isNested: Bool) -> (Bool, OpenContext?) {
     seal()
     guard unsafe pm_push_work(base, ContextStorage.type) else { return (false, nil) }

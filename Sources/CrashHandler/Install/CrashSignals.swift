@@ -124,7 +124,7 @@ struct CrashSignals {
 
   /// Installs the crash handler for all chosen signals.
   ///
-  /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
+  /// - Throws: `CrashHandlerError.notInstalled`, after all previous actions have been restored.
   func install() throws(CrashHandlerError) {
     unsafe pm_set_crash_handler(pm_crash_entry(pm_handle_crash))
     if watchdogSignal != 0 {

@@ -27,8 +27,8 @@ extension HandlerMemory {
       capacity: capacity, countWord: countWord)
   }
 
-  /// Reserves a table for the threads that wait to capture their crashes, or for the threads that take dumps without a
-  /// crash.
+  /// Reserves the table `Shared.waiting`, for threads that wait to capture their crashes, or the table
+  /// `Shared.dumpingThreads`, for threads that take dumps without a crash.
   mutating func threadEntries(capacity: Int) throws(CrashHandlerError) -> ThreadEntries {
     unsafe ThreadEntries(
       base: try pages(ThreadEntries.byteCount(capacity: capacity)), capacity: capacity)
@@ -172,7 +172,8 @@ extension HandlerMemory {
 
 extension ThreadTable {
   /// - Parameters:
-  ///   - slots: `slotCount(capacity)` words that are 0; a used slot holds the number of a record, beginning with 1.
+  ///   - slots: `slotCount(capacity)` words that are 0 at first; a used slot holds the number of a record, beginning
+  ///     with 1.
   ///   - countWord: the word that counts the records; 0 at first.
   init(
     base: UnsafeMutableRawPointer, slots: UnsafeMutablePointer<UInt32>, capacity: Int,

@@ -36,7 +36,7 @@ struct HandlerMemory: ~Copyable {
   ///
   /// - Parameters:
   ///   - holdsPages: true to let `hold` allocate pages in advance; if false, `hold` does nothing.
-  ///   - hasThreadStack: true to reserve a `threadStack`.
+  ///   - hasThreadStack: true to reserve `threadStack`, the alternate stack of the thread that starts the handler.
   ///   - pageSize: the page size of the system, or a multiple; 4, 16 or 64 KiB on arm64.
   init(
     capacity: Int, holdsPages: Bool = false, hasThreadStack: Bool = false,

@@ -56,7 +56,8 @@ package struct HangDump: Sendable {
   /// Takes the dump.
   ///
   /// If the hung thread is known and running, a signal stops it. If the hung thread is not known, signals stop all
-  /// running threads. A thread that is waiting when the handler reads its state gets no signal.
+  /// running threads. A thread that is waiting when the handler reads its state gets no signal, because the signal
+  /// could end its system call with EINTR.
   ///
   /// - Throws: `CrashHandlerError`, for example if dumps of eight hangs in progress already exist.
   package init(taking description: Description) throws(CrashHandlerError) {

@@ -25,8 +25,8 @@ struct LiveDump: ~Copyable {
   ///   - request: what the dump is for, and which threads are stopped.
   ///   - details: the program's description of the dump.
   ///   - subject: the thread that comes first in the report; nil for the calling thread.
-  ///   - name: the name of the hung part of the program.
-  ///   - suffix: the suffix of the finished file's name.
+  ///   - name: the name of the hung part of the program; empty if the dump is not about a hang.
+  ///   - suffix: the suffix of the finished file's name, such as `.hang`.
   init(
     _ request: DumpRequest, name: String = "", details: DumpDetails? = nil, subject: Int32? = nil,
     suffix: String = ""

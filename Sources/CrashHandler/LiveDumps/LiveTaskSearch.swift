@@ -35,7 +35,7 @@ package struct LiveTaskSearch {
 
   private let runtime: TaskRuntime
   private let limits: Limits
-  /// The process's ID; 0 for this process.
+  /// The ID of the process whose memory is searched; 0 for the calling process.
   private let process: Int32
 
   /// Creates a search; nil if the process does not use Swift concurrency, or its runtime has an unknown task layout.

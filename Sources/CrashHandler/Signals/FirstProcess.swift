@@ -44,8 +44,8 @@ extension Capture {
   ///
   /// Returns false if the instruction before the instruction pointer is not a system call or, on x86-64, a breakpoint.
   ///
-  /// For a system call that seccomp trapped, the kernel has restored the registers to their values before the call.
-  /// Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
+  /// For a system call that seccomp trapped, the kernel has restored the other registers to their values before the
+  /// call. Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
   @_noLocks
   func rewindToSignal(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context else { return false }

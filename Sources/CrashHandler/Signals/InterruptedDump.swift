@@ -50,7 +50,8 @@ extension Capture {
 
   /// True if the calling thread is the capturing thread, which it stays until its crash has been handled.
   ///
-  /// A thread that takes a dump without a crash is handled by `recoverLiveDump` first.
+  /// On a thread that takes a dump without a crash, `recoverLiveDump` has handled the signal or abandoned the dump
+  /// before this property is read.
   var isCapturing: Bool {
     @_noLocks get { shared.capturingThread.value == UInt32(bitPattern: pm_gettid()) }
   }

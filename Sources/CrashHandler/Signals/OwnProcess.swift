@@ -57,8 +57,8 @@ extension Capture {
   /// The dump file is closed because parent and child would share its offset. The FIFO is closed because its open end
   /// would show that the parent is alive.
   ///
-  /// If the child crashes, the handler creates new files. This function follows the rules for crash code even at a
-  /// fork, because the child of a process with several threads may make only async-signal-safe calls.
+  /// If the child crashes, the handler creates new files. This function follows the rules for crash code even in the
+  /// atfork handler, because the child of a process with several threads may make only async-signal-safe calls.
   private func leaveParent() {
     // The program may have closed these descriptors and reused their numbers, so `close` first checks which file each
     // descriptor refers to.

@@ -205,7 +205,7 @@ struct Shared: ~Copyable {
     let name: UnsafeMutablePointer<CChar>
     /// The offset, in that dump, of the byte `survivalOutcome`; 0 if the dump has no such byte.
     var outcomeOffset: Int64 = 0
-    /// The thread of the last survived crash.
+    /// The ID of the thread that had the last survived crash.
     var thread: Int32 = 0
     /// The kernel's signal frame of that crash, and two registers from that frame, which identify the crash.
     var context: UInt64 = 0

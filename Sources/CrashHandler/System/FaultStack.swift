@@ -11,7 +11,8 @@ extension Capture {
   /// dump would then show the handler's registers instead of the crash's, and the handler would return into itself.
   ///
   /// SIGSYS stays unblocked, because a seccomp filter may trap the system call that unblocks signals: if SIGSYS were
-  /// blocked then, the kernel would end the process. The SIGSYS handler runs on the current stack.
+  /// blocked then, the kernel would end the process. The SIGSYS handler runs on the current stack, so its signal frame
+  /// does not overwrite the crash's.
   @_noLocks
   func blockFaultsAndWatchdog() {
     SignalMask.block(installed.signals.faultsAndWatchdog & ~SignalMask.bit(SIGSYS))

@@ -45,7 +45,7 @@ extension Capture {
   @_noLocks
   func stopTimer() { _ = WatchdogTimer.set(session.time.timer, milliseconds: 0, interval: 0) }
 
-  /// Makes the timer send the signal once, after the given time; a time of 0 disarms the timer.
+  /// Makes the watchdog's timer send its signal once, after the given time; a time of 0 disarms the timer.
   @_noLocks
   func armTimerOnce(milliseconds: Int) {
     guard session.hasFaultStack else { return }

@@ -9,7 +9,7 @@ enum CodeAddress {
   @inline(__always) @_noLocks
   static func of(_ word: UInt64) -> UInt64 {
     #if arch(arm64)
-      // User addresses have at most 48 bits, unless the process requested more.
+      // User addresses have at most 48 bits, unless the process requested more, so the higher bits are removed.
       return word & 0x0000_FFFF_FFFF_FFFF
     #else
       return word

@@ -77,7 +77,7 @@ package enum Cause: Sendable, Equatable {
   case cpuLimit
   case fileSizeLimit
 
-  // Causes of signals that were sent
+  // Causes of signals that were sent, and not raised by an instruction
   case brokenPipe
   case ownSignal(Int32)
   case sentSignal(Int32, Sender?, MainThreadActivity?)

@@ -205,7 +205,8 @@ struct MemoryFault {
       stack = AddressRange(from: lowest, to: stack.clampedEnd)
     }
     guard let below = stack.start.distance(above: address), below > 0 else { return nil }
-    // The red zone and the target of a push are below the stack pointer; the rest of a frame is above it.
+    // The red zone and the target of a push are below the stack pointer, so up to 512 bytes below it count as well; the
+    // rest of a frame is above it.
     let lowest = stackPointer.clampedSubtracting(512)
     let isInGuard =
       isHidden

@@ -51,7 +51,7 @@ struct MessageOwner {
 
   /// The messages of the Swift runtime, without duplicates.
   ///
-  /// Two threads that fail at the same line write equal messages.
+  /// Two threads that fail at the same line write equal messages, which count as one.
   private var swiftMessages: [SwiftMessage] {
     guard let text = snapshot.exception?.swiftMessage else { return [] }
     return SwiftMessage.messages(in: text).reduce(into: []) { messages, message in
@@ -144,7 +144,7 @@ struct MessageOwner {
 
   /// Decides from libc's functions on the stack whether this thread wrote the message.
   ///
-  /// A call of abort() alone writes no message.
+  /// A call of abort() alone writes no message, so the verdict is then `other`.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")

@@ -17,7 +17,8 @@ package struct OwnCode: Sendable {
   private let areOwn: [Bool]
   /// The indices of modules that have at least one frame with a source file.
   private let withLines: Set<Int>
-  /// True if the program's own files are known not to be in a directory named `checkouts`.
+  /// True if the program's own files are known not to be in a directory named `checkouts`, so that files in such a
+  /// directory belong to dependencies.
   private let isOutsideCheckouts: Bool
   /// True if Swift's runtime is loaded as a shared library, so that no other module contains the runtime's C
   /// functions.

@@ -34,7 +34,7 @@ enum ReportPlace {
   /// The place as text, such as "Pool.lease() at Pool.swift:31"; nil if it is not known.
   ///
   /// - Parameters:
-  ///   - own: the place in the stack of `ownStack`.
+  ///   - own: the text for the case `ownStack`.
   ///   - stack: returns the stack of the thread with a given ID.
   func text(own: String?, _ ownCode: OwnCode, stack: (UInt32) -> [StackFrame]) -> String? {
     switch self {

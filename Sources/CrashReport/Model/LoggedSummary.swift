@@ -54,7 +54,7 @@ package struct LoggedSummary: Equatable {
   /// The name of the signal that had asked the process to end before the crash.
   package var termination: String?
   package var reportID: String?
-  /// The state of the dump: "complete", "torn" or "none".
+  /// The state of the dump: "complete", "torn" (truncated) or "none".
   package var dump: String?
   /// The name or the number of the errno with which the dump failed; nil if nothing failed.
   package var dumpFailure: String?

@@ -73,7 +73,8 @@ struct TypeReader {
       let sizes = head.littleEndian(at: 32, width: 8),
       let descriptor = head.littleEndian(at: 40, width: 8), descriptor & 3 == 0
     else { return nil }
-    // A sanitized dump contains only the pointers of this metadata; its other words have been replaced.
+    // A sanitized dump contains only the pointers of this metadata. Its other words have been replaced, so they are not
+    // checked.
     if instance != ProcessSnapshot.replacedWord || sizes != ProcessSnapshot.replacedWord {
       let mask = instance >> 32 & 0xFFFF
       guard instance & 0xFFFF_FFFF >= 16, mask & (mask &+ 1) == 0, sizes & 0xFFFF_FFFF >= 48,

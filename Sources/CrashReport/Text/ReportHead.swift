@@ -29,7 +29,7 @@ extension CrashReport {
 
   /// Makes the head of the report.
   ///
-  /// - Parameter isFull: true to include facts that the text format shows only on request.
+  /// - Parameter isFull: true to include facts that the text format shows only with `--full`.
   func head(isFull: Bool) -> Head {
     let told = message != nil && cause?.isToldByMessage == true
     let sentences = told ? objectSentences + snapshot.shortages.map(\.text) : explanationSentences

@@ -14,8 +14,8 @@ struct RecursiveMutex {
   /// The waits of the other threads.
   let waits: Waits
 
-  /// The wait of the crashed thread, without `Wait.place`, which the caller sets; nil for another crash, or if the dump
-  /// does not show which thread holds the lock.
+  /// The wait of the crashed thread, without `Wait.place`, which the caller sets; nil for a crash with another cause,
+  /// or if the dump does not show which thread holds the lock.
   ///
   /// The address of the lock is in the register of `self`, which `_lockSlow` does not change. If later code has reused
   /// that register, the address may be in another register or on the stack near the call. Addresses of other locks that

@@ -28,7 +28,7 @@ package struct ReportDetails: Sendable, Equatable {
     }
   }
 
-  /// Facts that are texts; the raw value is the field's key.
+  /// Facts that are texts; the raw value is the key of the fact's field.
   ///
   /// `ListedFact` defines the keys of facts that a dump contains directly.
   package struct Text: RawRepresentable, Sendable, Hashable {
@@ -60,7 +60,7 @@ package struct ReportDetails: Sendable, Equatable {
     fileprivate var place: Int { Int(rawValue &- Self.keys.lowerBound) }
   }
 
-  /// Facts that are numbers; the raw value is the field's key.
+  /// Facts that are numbers; the raw value is the key of the fact's field.
   package struct Number: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 

@@ -41,7 +41,8 @@ package final class ReportIndex: Sendable {
 
   /// The file; nil if there is no file that can be read.
   private let file: OpenFile?
-  /// The positions, sorted; the last one for a report is its newest record.
+  /// The positions of the records, sorted by report and offset; the last position for a report is that of its newest
+  /// record.
   private let places: [Place]
   private let isDamaged: Bool
 

@@ -5,7 +5,7 @@ protocol UploadServer: Sendable {
   /// The parts that the smallest upload leaves out, as text for people who read the report on the server.
   var leftOutOfSmallest: String { get }
 
-  /// The seconds until the server accepts reports again; nil if it accepts them now.
+  /// The number of seconds until the server accepts reports again; nil if it accepts them now.
   ///
   /// - Parameter now: the current time in seconds since 1970.
   func wait(now: Int64) -> Int64?

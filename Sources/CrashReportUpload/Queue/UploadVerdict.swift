@@ -61,8 +61,8 @@ enum UploadVerdict: Sendable, Equatable {
         after: after,
         reason: "\(status) for \(size) bytes" + UploadReceipt.words(of: response.body))
     case 429: return .retry(after: after, reason: reason, holdsAll: true)
-    // These statuses are about a proxy (407), a timeout (408) or a request that TLS may have replayed (425), but not
-    // about the report.
+    // These statuses are about a proxy (407), a timeout (408) or a request that TLS may have replayed (425). They are
+    // not about the report, so it is sent again later.
     case 407, 408, 425: return .retry(after: after, reason: reason, holdsAll: false)
     case 400..<500 where after == nil && !UploadReceipt.isWebPage(response.body):
       return .skip(reason: reason)

@@ -27,7 +27,7 @@ struct SentryEvent: Sendable {
   /// The ID is the same each time the report is sent, so a server keeps only one event for it.
   var id: String { reportID.description.filter { $0 != "-" } }
 
-  /// The event's JSON, within the protocol's limits.
+  /// The event's JSON, with parts cut or left out if it would exceed the protocol's limits.
   var json: [UInt8] {
     for cuts in SentryCuts.ladder.dropLast() {
       let json = value(cuts).json

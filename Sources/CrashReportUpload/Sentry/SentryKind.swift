@@ -7,6 +7,8 @@ struct SentryKind {
   let report: CrashReport
   private var snapshot: ProcessSnapshot { report.snapshot }
 
+  /// Sentry's word for the severity of the event.
+  ///
   /// Source: develop.sentry.dev, "Event Payloads", Level.
   var level: String {
     if let end = snapshot.end {

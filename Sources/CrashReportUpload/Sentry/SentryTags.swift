@@ -77,7 +77,7 @@ struct SentryBreadcrumbs {
     ]
   }
 
-  /// Sentry's word for a level.
+  /// Sentry's word for the level of a breadcrumb.
   private func level(_ level: BreadcrumbLevel?) -> String {
     switch level {
     case .trace, .debug: "debug"

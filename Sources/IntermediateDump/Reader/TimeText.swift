@@ -10,7 +10,7 @@ public enum TimeText {
     let (seconds, fraction) = floored(Int(nanoseconds), by: 1_000_000_000)
     let (days, second) = floored(seconds, by: 86_400)
     // Days are counted from March 1 of the year 0, so that a leap day is the last day of its year. An era has 400
-    // years.
+    // years, which are 146,097 days.
     let (era, dayOfEra) = floored(days + 719_468, by: 146_097)
     let yearOfEra =
       (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

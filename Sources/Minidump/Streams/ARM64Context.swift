@@ -22,7 +22,7 @@ extension MinidumpEncoder {
     if vectors.count == 512 { buffer.append(vectors) } else { buffer.appendZeros(512) }
     buffer.append(context.fpcr)
     buffer.append(context.fpsr)
-    // The breakpoint and watchpoint registers stay zero.
+    // The breakpoint and watchpoint registers are zero, because they are not captured.
     buffer.appendZeros(8 * 4 + 8 * 8 + 2 * 4 + 2 * 8)
   }
 }

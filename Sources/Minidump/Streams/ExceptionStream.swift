@@ -22,7 +22,7 @@ extension MinidumpEncoder {
     let number = snapshot.request == nil ? UInt32(bitPattern: exception.signal ?? 0) : .max
     buffer.append(number)
     buffer.append(UInt32(bitPattern: exception.code ?? 0))
-    // There is no nested exception.
+    // The address of the nested exception; there is none.
     buffer.append(UInt64(0))
     buffer.append(exception.address ?? exception.systemCall?.address ?? 0 as Address)
     buffer.append(UInt32(truncatingIfNeeded: parameters.count))

@@ -21,7 +21,7 @@ extension MinidumpEncoder {
       // VS_FIXEDFILEINFO is empty, because an ELF image has no such version.
       buffer.appendZeros(52)
       buffer.append(entry.record)
-      // Miscellaneous record and reserved fields.
+      // The location of the miscellaneous record, which does not exist, and two reserved fields.
       buffer.appendZeros(8 + 16)
     }
   }

@@ -20,7 +20,7 @@ extension MinidumpEncoder {
     return buffer.appendList(entries) { buffer, entry in
       let thread = entry.thread
       buffer.append(thread.id)
-      // The suspend count and the priority class are zero.
+      // The suspend count and the priority class, which Linux does not have, are zero.
       buffer.appendZeros(8)
       buffer.append(ThreadPriority(thread).field)
       // The address of the thread environment block; on Linux, Crashpad stores the thread pointer here.
@@ -76,7 +76,8 @@ extension MinidumpEncoder {
 
 /// The registers of a thread, read from a thread context in a minidump.
 struct DecodedContext {
-  /// The registers; nil if the context contains only the two pointers, or nothing that can be used.
+  /// The registers; nil if the context contains only the stack pointer and the instruction pointer, or nothing that can
+  /// be used.
   var context: CPUContext?
   var stackPointer: Address?
   var instructionPointer: Address?

@@ -302,7 +302,7 @@ package enum DatabaseDirectory {
 
   /// True for an object that belongs to this user, to root, or to a user outside this user namespace.
   ///
-  /// A container's volumes usually belong to root or to users of the host.
+  /// A container's volumes usually belong to root or to users of the host, who may be outside this user namespace.
   private static func isTrusted(_ status: stat) -> Bool {
     status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == pm_file_user()
       || UserNamespace.isOutside(status.st_uid)

@@ -35,7 +35,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// - Parameters:
   ///   - descriptor: an open descriptor, which is closed when this value is destroyed.
-  ///   - status: the status of the directory.
+  ///   - status: the directory's status, as fstat(2) returned it.
   init(descriptor: Int32, path: String, status: stat) {
     file = OpenFile(descriptor: descriptor, path: path)
     self.status = FileStatus(status)
@@ -208,7 +208,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Creates a FIFO and opens it for reading, without waiting for a writer.
   ///
-  /// SMB and FAT do not support FIFOs. Instead of failing, they may create a file of another kind.
+  /// SMB and FAT do not support FIFOs. Instead of failing, they may create a file of another kind, which is removed.
   ///
   /// - Returns: nil if the FIFO cannot be created or opened.
   package func createFIFO(_ name: String) -> OpenFile? {

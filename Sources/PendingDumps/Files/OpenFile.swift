@@ -4,7 +4,7 @@ package import IntermediateDump
 /// A file descriptor that is closed when this value is destroyed.
 package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
-  /// The path that messages show.
+  /// The file's path, which messages show.
   package let path: String
   /// The status that the file had when a `Directory` created or opened it.
   package internal(set) var firstStatus: FileStatus?

@@ -4,11 +4,12 @@ internal import Glibc
 package struct HostIdentity: Sendable, Equatable {
   /// The contents of `/proc/sys/kernel/random/boot_id`.
   package var bootID: String?
-  /// The inode of `/proc/self/ns/pid`.
+  /// The inode of `/proc/self/ns/pid`, which identifies the PID namespace.
   package var processNamespace: UInt64?
   /// The inode of `/proc/self/ns/time`; nil on kernels before 5.6, or if `/proc` does not show it.
   ///
-  /// The time namespace shifts the start times that this process reads.
+  /// The time namespace shifts the start times that this process reads, so processes in different time namespaces see
+  /// different start times.
   package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this process's PID namespace.
   ///

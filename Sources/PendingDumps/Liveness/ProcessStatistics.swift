@@ -24,7 +24,7 @@ package struct ProcessStatistics: Sendable, Equatable {
   package struct Own: Sendable, Equatable {
     /// The process ID in the PID namespace of `/proc`.
     package var processID: UInt32 = 0
-    /// The device of the controlling terminal.
+    /// The device number of the controlling terminal; 0 if there is none.
     package var terminal: Int32 = 0
     /// The number of the process's pages that are in memory.
     package var residentPages: UInt64 = 0

@@ -12,7 +12,7 @@ package enum CgroupText {
   package struct Paths {
     /// The path in cgroup version 2.
     package var unified: String?
-    /// The paths for two controllers in version 1; nil for a controller that version 2 manages.
+    /// The paths for the controllers `memory` and `pids` in version 1; nil for a controller that version 2 manages.
     package var memory: String?
     package var tasks: String?
 

@@ -65,7 +65,7 @@ package struct RunEvidence: Sendable {
   ///
   /// - Parameters:
   ///   - isLaunch: true if the cgroup's files have just been opened, so that the limit that was read then is current.
-  ///   - statistics: the statistics of the calling process.
+  ///   - statistics: the statistics of the calling process; nil if they are not known.
   package static func current(
     _ cgroup: MemoryCgroupFiles, isLaunch: Bool = false,
     _ statistics: ProcessStatistics? = .current()

@@ -62,7 +62,7 @@ package struct RunRecord: Sendable {
   /// Creates the record of the calling process; values that the kernel does not show are 0, empty or nil.
   ///
   /// - Parameters:
-  ///   - signals: the signals of the handler.
+  ///   - signals: the signals that the handler has chosen; nil to record none.
   ///   - host: the host identity. By default, `host` and `statistics` are read by this call.
   package static func current(
     signals: OwnerSignals? = nil, host: HostIdentity = .current(),

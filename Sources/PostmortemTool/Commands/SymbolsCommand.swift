@@ -37,7 +37,7 @@ enum SymbolsCommand: Subcommand {
     or cannot be read.
     """
 
-  /// An element of the JSON output.
+  /// The files that were written for one binary, as an element of the JSON output.
   struct Entry: Codable {
     let binary: String
     let buildID: String

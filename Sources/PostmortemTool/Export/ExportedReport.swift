@@ -24,7 +24,8 @@ struct ExportedReport {
     self.id = id
     self.state = state
     self.path = path
-    // A time before 1970 comes from a wrong clock, and some systems that import the export cannot store it.
+    // A time before 1970 comes from a wrong clock, and some systems that import the export cannot store it, so the time
+    // of the minidump's last change is used instead.
     let known = facts?.time.flatMap { $0.nanoseconds > 0 ? $0 : nil }
     time = known ?? Timestamp(nanoseconds: max(0, modificationTime))
     isTimeKnown = known != nil

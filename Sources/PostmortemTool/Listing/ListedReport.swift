@@ -117,7 +117,8 @@ struct ListedReport {
 
   private var record: Record? { facts.map { (ReportIndex.Key(of: stored), $0) } }
 
-  /// Reads facts and passes them on in batches, so that facts that were read before an interruption are stored.
+  /// Reads the facts of reports, and passes them to `store` in batches, so that facts that were read before an
+  /// interruption are stored.
   ///
   /// - Parameter unreadable: receives the errors of the minidumps that the system refused to read.
   /// - Returns: the reasons why other reports could not be read.

@@ -67,7 +67,8 @@ struct ReportSelection {
     }
     let all = try candidates(readingAll: false)
     if let found = try find(word, in: all) { return found }
-    // The index may lack reports, such as those that other writers made.
+    // The index may lack reports, such as those that other writers made. These reports are read only if the first
+    // search finds nothing.
     let needsFacts = word.map { !isLongID($0) } ?? (program != nil || processID != nil)
     return needsFacts ? try find(word, in: candidates(readingAll: true)) : nil
   }

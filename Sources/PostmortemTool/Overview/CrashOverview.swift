@@ -15,7 +15,7 @@ struct CrashOverview {
     var crash = ""
     var place: String?
     var versions: Set<Int32> = []
-    /// The hosts of the reports, as far as they are known.
+    /// The hosts of the reports, as far as they are known, as indices of `names`.
     var hosts: Set<Int32> = []
     /// The number of reports on each day, counted in days since 1970.
     var days: [Int32: Int] = [:]

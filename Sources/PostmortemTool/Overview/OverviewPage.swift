@@ -19,7 +19,7 @@ struct OverviewPage {
   /// - Parameters:
   ///   - since: the beginning of the period, if the user asked for one.
   ///   - now: the time at which the page is made.
-  ///   - links: links to the pages of reports.
+  ///   - links: for each report that has a page, the link to this page.
   static func text(
     of overview: CrashOverview, since: Timestamp?, now: Timestamp, links: [ReportID: String] = [:]
   ) -> String {

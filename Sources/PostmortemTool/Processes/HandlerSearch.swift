@@ -4,7 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import PendingDumps
 
-/// Finds the processes in `/proc` by their crash handler or by their name.
+/// Finds the processes in `/proc` that have a crash handler, or that have a given name.
 enum HandlerSearch {
   /// A process with a crash handler, as `doctor` lists it.
   struct Found: Codable {

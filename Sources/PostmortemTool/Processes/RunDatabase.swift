@@ -95,7 +95,8 @@ struct RunDatabase {
     try Self.make(path, for: user)
   }
 
-  /// The evidence that the database and the command will belong to different users; nil if there is no such evidence.
+  /// The evidence that the command will run as a user other than the database's owner; nil if there is no such
+  /// evidence.
   private static func difference(_ path: String, _ owner: User?, _ command: [String]) -> String? {
     let me = geteuid()
     if let owner, owner.number != me, me == 0 || owner.number != 0 {

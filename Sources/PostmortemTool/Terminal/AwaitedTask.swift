@@ -11,7 +11,7 @@ enum AwaitedTask {
   ///
   /// - Parameter seconds: the number of seconds after which the work is canceled; its end is awaited even then. Nil
   ///   for no limit.
-  /// - Returns: the result of the work.
+  /// - Returns: the result of the work, even if the work was canceled.
   static func run<Value: Sendable, Failure: Error>(
     seconds: Int? = nil, _ work: @escaping @Sendable () async throws(Failure) -> Value
   ) throws(Failure) -> Value? {

@@ -8,7 +8,7 @@ internal import IntermediateDump
 struct ModuleDerivation {
   /// The mappings sorted by address, without overlaps; empty if they are missing from a truncated dump.
   private let mappings: [MemoryMapping]
-  /// For each mapping, the range from its start to the end of the contiguous mappings of the same file.
+  /// For each of `mappings`, the range from its start to the end of the contiguous mappings of the same file.
   private let runs: [AddressRange]
   private let pageSize: UInt64
 

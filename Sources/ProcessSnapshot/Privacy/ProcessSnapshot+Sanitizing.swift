@@ -41,7 +41,7 @@ extension ProcessSnapshot {
     process.privacy = max(.sanitized, process.privacy ?? .full)
   }
 
-  /// Removes texts that come from the program, and data that identifies a user or a machine.
+  /// Removes texts that come from the program, such as annotations, and data that identifies a user or a machine.
   private mutating func leaveOutTexts() {
     client = ClientInformation()
     launchAnnotations = [:]

@@ -46,7 +46,7 @@ public struct StoredSymbols: Sendable, Equatable {
 }
 
 extension StoredSymbols {
-  /// The functions at one lookup address.
+  /// The function at one lookup address, and the calls that were inlined there.
   struct Entry: Sendable {
     var address: Address
     var functions: [Function]

@@ -34,7 +34,7 @@ enum ContainerName {
   /// `/kubepods/…/ID`.
   static func inGroup(_ path: String) -> String? {
     for component in path.split(separator: "/").reversed() {
-      // `conmon` monitors a container but does not run in it.
+      // `conmon` monitors a container but does not run in it, so the ID in its path does not count.
       if component.contains("conmon") { return nil }
       let name = component.hasSuffix(".scope") ? component.dropLast(6) : component
       let last = name.split { $0 == "-" || $0 == ":" }.last

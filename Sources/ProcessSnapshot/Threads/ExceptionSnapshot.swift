@@ -146,7 +146,7 @@ extension ExceptionSnapshot {
 
 /// The last C++ exception that the crashing thread caught before the process aborted.
 ///
-/// An uncaught exception counts as caught by std::terminate().
+/// An uncaught exception is included, because the runtime counts the call of std::terminate() as a catch.
 public struct CxxException: Sendable, Equatable {
   /// The mangled name of the exception's type, such as "St13runtime_error"; nil if it is not known.
   public var typeName: String?

@@ -24,7 +24,7 @@ struct BreakpadNames {
 
   private let limit: WorkLimit
   private var files = List()
-  /// The linkage names of the inlined functions.
+  /// The linkage names of the inlined functions, for INLINE_ORIGIN records.
   private var origins = List()
 
   init(_ limit: WorkLimit) { self.limit = limit }

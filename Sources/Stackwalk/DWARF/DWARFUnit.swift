@@ -12,7 +12,7 @@ final class DWARFUnit {
   let format: DWARFValue.Format
   let abbreviationOffset: UInt64
 
-  // Attributes of the first entry.
+  // Attributes of the unit's first entry.
   var lineOffset: UInt64?
   var stringOffsetsBase: UInt64
   var addressBase: UInt64

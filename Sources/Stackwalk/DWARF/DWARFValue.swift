@@ -146,7 +146,7 @@ enum DWARFAttribute {
   static let mipsLinkageName: UInt64 = 0x2007
 }
 
-/// Forms of attribute values.
+/// The codes of the forms in which attribute values are encoded.
 ///
 /// Source: DWARF 5, 7.5.6; binutils' `include/dwarf2.def` for the GNU extensions.
 enum DWARFForm {

@@ -110,7 +110,7 @@ final class LineTable {
   }
 }
 
-/// Runs a line program.
+/// Runs a DWARF line number program, which produces the rows of a line table.
 ///
 /// Source: DWARF 5, 6.2.2 and 6.2.5.
 struct LineProgram {

@@ -163,7 +163,9 @@ package struct DebugFile {
     }
   }
 
-  /// Plans copies of the sections that are not loaded; loaded sections other than notes get no contents.
+  /// Sets the position of each section in the debug file, and plans copies of the sections that are not loaded.
+  ///
+  /// Loaded sections other than notes get no contents.
   private mutating func placeSections() {
     for start in stride(from: 0, to: sectionHeaders.count, by: Self.sectionHeaderSize) {
       guard let type = sectionHeaders.littleEndian(at: start + 4, as: UInt32.self),

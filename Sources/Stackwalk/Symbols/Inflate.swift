@@ -18,7 +18,8 @@ struct Inflate {
   /// - Parameters:
   ///   - bytes: bytes that contain the stream.
   ///   - start: the index of the stream's first byte; bytes after the end of the stream are ignored.
-  ///   - size: the size in bytes that the section announces for the expanded contents; the caller has checked it.
+  ///   - size: the size in bytes that the section announces for the expanded contents; the caller has checked that it
+  ///     is not too large.
   /// - Returns: the expanded bytes; nil if the stream is damaged or the number of bytes is not `size`.
   static func expand(_ bytes: [UInt8], from start: Int, size: Int) -> [UInt8]? {
     guard start >= 0, start <= bytes.count - 6, size >= 0 else { return nil }

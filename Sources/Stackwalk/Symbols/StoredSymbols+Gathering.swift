@@ -2,8 +2,8 @@ internal import IntermediateDump
 public import ProcessSnapshot
 
 extension StoredSymbols {
-  /// The maximum number of innermost frames of the crashing thread that are used; `tailCount` limits the outermost
-  /// ones.
+  /// The maximum number of the crashing thread's innermost frames for which names are stored; `tailCount` limits the
+  /// outermost ones.
   private static var headCount: Int { 192 }
   private static var tailCount: Int { 64 }
 

@@ -20,7 +20,7 @@ package final class WorkLimit {
   private let bytes: Int
   private var bytesLeft: Int
   private var holders: [Holder] = []
-  /// True after a reader was refused memory.
+  /// True after a reader was refused memory, because the limit was reached.
   private(set) var isShortOfMemory = false
 
   private struct Holder {
@@ -42,7 +42,8 @@ package final class WorkLimit {
     begin(seconds: seconds)
   }
 
-  /// Resets the time and the steps for the next report, but not the memory, which the readers still use.
+  /// Resets the limits of time and steps for the next report, but not the limit of memory, because the readers keep
+  /// their memory.
   ///
   /// - Parameter seconds: the number of seconds from now; nil for no time limit.
   func begin(seconds: Double?) {

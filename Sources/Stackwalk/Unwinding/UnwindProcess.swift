@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The memory, the code and the functions of the crashed process, as unwinding methods need them.
+/// The memory, the code and the functions of the crashed process, for the methods that unwind its stacks.
 ///
 /// Results are cached for later frames and threads.
 final class UnwindProcess {

@@ -33,7 +33,8 @@ struct MemoryWriter {
   /// Writes one region: its address, its size, and the bytes that can be read.
   ///
   /// The size is the requested size, unless the range reaches the environment, which is never read. If no byte can be
-  /// read, for example because the region begins below a mapping, a second region starts at the next page.
+  /// read, for example because the region begins below a mapping, a second region, which starts at the next page, is
+  /// written too.
   ///
   /// - Returns: the number of bytes that could be read.
   @inline(never) @_noLocks @discardableResult

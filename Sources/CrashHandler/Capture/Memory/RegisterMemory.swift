@@ -56,7 +56,7 @@ extension Capture {
     for index in Indices(RegisterMemory.count) {
       let value = registers.word(index &* 8)
       // By default, a process cannot map the first 64 KiB (vm.mmap_min_addr). User addresses have at most 48 bits,
-      // unless the program asks the kernel for higher addresses.
+      // unless the program asks the kernel for higher addresses. Other values are not treated as addresses.
       guard value >= 0x10000, value < 0x0001_0000_0000_0000 else { continue }
       var slot = count
       while slot > 0 {

@@ -30,7 +30,8 @@ struct WordSanitizer {
     let toWord = Int(truncatingIfNeeded: (0 &- address) & 7)
     var offset = toWord < count ? toWord : count
     unsafe replaceBytes(place, copyOf: address, from: 0, to: offset)
-    // The mapping that was last found for a word; the next address usually points into the same mapping.
+    // The mapping that was last found for a word. It is tried first, because the next address usually points into the
+    // same mapping.
     var mapping = Mapping.none
     while offset &+ 8 <= count {
       let word = unsafe place.loadUnaligned(fromByteOffset: offset, as: UInt64.self)

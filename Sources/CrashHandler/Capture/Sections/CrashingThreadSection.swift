@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// Writes the crashing thread's registers and the top of its stack.
 ///
-/// A hung thread is written later, after it is stopped.
+/// In the dump of a hang, the hung thread is written later, after it has been stopped.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread_top) @_noLocks

@@ -22,7 +22,7 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
 
 /// Recognizes objects by their first two words: the pointer to the metadata, and the reference count.
 ///
-/// The metadata begins with its kind.
+/// The metadata begins with its kind, which is checked too.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def,
 /// stdlib/public/SwiftShims/swift/shims/RefCount.h.
@@ -54,8 +54,8 @@ private struct ObjectWriter {
   /// The number of bytes that may still be written, and the number of regions written so far.
   private var bytesLeft: UInt64
   private var written = 0
-  /// Three stages: for the first words of possible objects, for the metadata of these objects, and for the types to
-  /// which metadata and errors refer.
+  /// Three stages, each read with one system call: for the first words of possible objects, for the metadata of these
+  /// objects, and for the types to which metadata and errors refer.
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
   /// The offset, in scratch memory, of the first words of a type.
   private static var headOffset: Int { 8192 }

@@ -19,7 +19,8 @@ extension Capture {
       mapping.start > stackPointer, mapping.has(Mapping.isReadable)
     else { return stackPointer }
     // libc keeps a thread's control block at the top of the thread's stack. The main thread's control block is
-    // elsewhere; the top of its stack holds the program's arguments.
+    // elsewhere; the top of its stack holds the program's arguments. A mapping that contains neither is not treated as
+    // the thread's stack.
     guard mapping.contains(pm_thread_pointer()) || mapping.contains(installed.environment.start)
     else { return stackPointer }
     // `StackWriter` subtracts the red zone of 128 bytes from this address, so the capture starts at `mapping.start`.

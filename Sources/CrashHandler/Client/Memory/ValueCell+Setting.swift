@@ -138,7 +138,7 @@ struct CellResult: Equatable {
   private init(code: UInt8) { self.code = code }
 
   static var done: CellResult { @_noLocks get { CellResult(code: 0) } }
-  /// Another thread has replaced the value.
+  /// The value was not changed, because another thread has replaced the version that the caller expected.
   static var overtaken: CellResult { @_noLocks get { CellResult(code: 1) } }
   /// Other threads are writing to all buffers that are not current.
   static var noBuffer: CellResult { @_noLocks get { CellResult(code: 2) } }

@@ -19,7 +19,7 @@ extension WorkRings {
 
   /// Returns the breadcrumb ring of a unit of work.
   ///
-  /// If the unit of work has no ring, it takes the least recently used ring in its bucket. The result is nil if four
+  /// A unit of work without a ring is given the least recently used ring in its bucket. The result is nil if four
   /// attempts fail because other units of work take the ring first.
   @_noLocks
   func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {

@@ -35,7 +35,7 @@ struct BreadcrumbRing {
     unsafe self.next = next
   }
 
-  /// The number of breadcrumbs that were ever left in this ring.
+  /// The number of breadcrumbs that were ever left in this ring, including those that newer ones have replaced.
   var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
 
   @_noLocks

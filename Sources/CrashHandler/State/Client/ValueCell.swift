@@ -15,7 +15,7 @@ internal import IntermediateDump
 @safe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
-  /// The size of the header before a value.
+  /// The size in bytes of the header before a value.
   ///
   /// The header holds the size of key and value together (4 bytes), and the size of the key alone (4 bytes).
   static var headerSize: Int { @_noLocks get { 8 } }

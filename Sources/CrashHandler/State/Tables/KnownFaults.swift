@@ -31,7 +31,7 @@ struct KnownFaults {
 
   /// Stores the fault as the last fault on its thread.
   ///
-  /// - Returns: the fault's number; 0 if there is no fault.
+  /// - Returns: the fault's number; 0 if `fault` stands for no fault.
   @_noLocks
   func add(_ fault: FaultIdentity) -> UInt32 {
     guard !fault.isNone else { return 0 }

@@ -81,7 +81,7 @@ struct ThreadEntries {
     return value == UInt32.max ? 0 : Int32(bitPattern: value)
   }
 
-  /// The number of entries that were ever used.
+  /// The number of entries from the first to the last one that was ever used, including entries that are free again.
   var count: Int { @_noLocks get { Int(truncatingIfNeeded: countWord.value) } }
 
   // MARK: - Places

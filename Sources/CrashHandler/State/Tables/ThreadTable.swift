@@ -1,6 +1,6 @@
 /// The threads that were found when the dump was taken.
 ///
-/// The size of the table is fixed. The capturing thread and each stopped thread fill its records.
+/// The size of the table is fixed. The capturing thread and the stopped threads fill the records.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -68,8 +68,8 @@ struct ThreadTable {
   @_noLocks
   func removeAll() {
     var index = count
-    // The newest record is removed first, because a search for a record passes the slots of earlier records, and
-    // stops at a free slot.
+    // The newest record is removed first. A search (`find`) for a record passes the slots of earlier records, and stops
+    // at a free slot. So a slot that is freed too early would hide newer records.
     while index > 0 {
       var place = Int(self[index &- 1].threadID) & slotMask
       var steps = 0

@@ -47,7 +47,7 @@ extension Capture {
     }
   }
 
-  /// Notes the first signal that asks the process to end.
+  /// Notes in the run record the first signal that asks the process to end; later such signals are not noted.
   @_noLocks
   func noteTermination(_ signal: Int32, reaction: NotedReaction) {
     guard followsRun && session.runRecord.termination == 0 else { return }

@@ -8,7 +8,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH; `startHandler` uses this type too.
 struct StandardDescriptors {
-  /// The bits of the descriptors that placeholders have taken.
+  /// The descriptors that placeholders have taken; bit n stands for descriptor n.
   let taken: UInt32
 
   @_noLocks

@@ -15,7 +15,7 @@ struct MemoryStage {
   private let memory: SafeMemory
   private let scratch: Scratch
 
-  /// Starts an empty stage.
+  /// Creates a stage without ranges.
   @_noLocks
   init(_ memory: SafeMemory, in scratch: Scratch) {
     self.memory = memory
@@ -33,7 +33,7 @@ struct MemoryStage {
   var count: Int { @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) } }
   var isFull: Bool { @_noLocks get { count == Int(PM_COPIED_RANGES) } }
 
-  /// The address of a range.
+  /// The address at which a range begins.
   @_noLocks
   func address(_ index: Int) -> UInt64 { scratch.word(MemoryStage.rangesOffset &+ index &* 16) }
 
