@@ -13,7 +13,8 @@ final class Watch: Sendable {
 
     /// Records an answer from a thread, by default the calling thread.
     ///
-    /// Pass nil if the answering thread need not be the thread that hangs.
+    /// Pass nil if the answering thread need not be the thread that hangs; the monitor then knows no thread, and a dump
+    /// of a hang names none.
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
   }
 

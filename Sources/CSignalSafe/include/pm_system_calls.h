@@ -4,7 +4,8 @@
 //
 // This header includes no header that defines a system struct. Otherwise both this module and Glibc would define
 // structs such as struct stat, and the compiler could reject their members in a program that imports only Glibc.
-// Structs are written out where they are used, and pm_layout.c compares them with the system's definitions.
+// Instead, this module declares structs of its own with the same layout, and pm_layout.c compares these with the
+// system's definitions.
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 

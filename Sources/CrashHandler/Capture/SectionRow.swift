@@ -7,7 +7,8 @@ package import IntermediateDump
 package struct SectionRow {
   /// The section's number in dumps and its name in documents.
   ///
-  /// For a section after the dump's end mark, the number only keeps the section from being run twice.
+  /// A section that runs after the dump's end mark is written is in no dump; its number only keeps the section from
+  /// being run twice.
   package let section: DumpSection
   /// The section's function.
   ///

@@ -59,7 +59,8 @@ struct AlternateStack {
 
   /// Returns the address of the mapping at `place`; if `place` is nil, creates a mapping.
   ///
-  /// This function contains no generic code, because generic code would allocate memory in a new thread.
+  /// This function contains no generic code, because generic code would allocate memory, which a new thread must not do
+  /// here.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)
@@ -83,7 +84,7 @@ struct AlternateStack {
     let usable = unsafe memory + pageSize
     guard unsafe mprotect(usable, size, PROT_READ | PROT_WRITE) == 0 else {
       let reason = errno
-      // A mapping that was passed as `place` still belongs to the caller.
+      // A mapping that was passed as `place` still belongs to the caller, so it is not unmapped here.
       if place == nil { stack.unmap() } else { Self.count.subtract(1, ordering: .relaxed) }
       errno = reason
       return nil

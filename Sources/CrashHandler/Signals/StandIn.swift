@@ -42,7 +42,8 @@ extension Capture {
     }
   }
 
-  /// True for a thread that waits for SIGPROF in `standIn` and blocks the real-time stop signal.
+  /// True for a thread that waits in `standIn`: it blocks the real-time stop signal, but `/proc` shows SIGPROF, for
+  /// which it waits, as unblocked.
   private func isReadyStandIn(_ blocked: UInt64) -> Bool {
     let stopSignal = installed.signals.stop
     guard !SignalMask.has(blocked, SIGPROF) else { return false }

@@ -224,7 +224,7 @@ private struct FoldedRecursion {
   /// True after one recursion was folded; readers of the summary support only one.
   var isOver = false
   private var matches = 0
-  /// The previous addresses, newest first.
+  /// The addresses of the four previous frames, newest first.
   private var last: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
   /// Examines the next frame; returns true if the frame is folded.

@@ -85,7 +85,7 @@ extension TypeReader {
   }
 
   private struct Packs {
-    /// The number of pack lengths in the metadata.
+    /// The number of words in the metadata that contain the lengths of packs.
     var lengths: UInt64
     /// For each pack, the index of its length.
     var shapes: [UInt64]

@@ -1,4 +1,4 @@
-/// Shares a writer's buffer with another writer, and returns how many bytes the buffer contains.
+/// Access to a writer's buffer: a second writer that uses it, and the number of bytes in it.
 extension IntermediateDumpWriter {
   /// Creates another writer on the same buffer; only one of the two writers may be used at a time.
   @_noLocks

@@ -166,7 +166,7 @@ package struct Directory: ~Copyable, Sendable {
       throw CrashReportDatabaseError(systemCall: "opening \(path)/\(name)", errno: errno)
     }
     defer { _ = Glibc.close(file) }
-    // A read that fills the buffer may not have reached the end of the file.
+    // A read that fills the buffer may not have reached the end of the file, so it is repeated with a larger buffer.
     for size in [512, limit + 1] {
       var result = -1
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in

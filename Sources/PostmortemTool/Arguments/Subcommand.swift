@@ -22,7 +22,7 @@ protocol Subcommand: SendableMetatype {
 /// The words of a command line that are not options.
 struct Operands: Sendable {
   let count: ClosedRange<Int>
-  /// The word for the operands in an error about missing operands.
+  /// The word for the operands in an error about missing operands, such as "DIR" or "ID".
   let name: String
   let completion: CommandOption.Completion
   /// True if the first operand and everything after it are another program's command line.

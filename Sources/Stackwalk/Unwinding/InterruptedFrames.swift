@@ -21,7 +21,7 @@ struct SignalFrameMethod: UnwindMethod {
 
   /// Recognizes the code to which signal handlers return.
   ///
-  /// Unlike other return addresses, the address of this code does not follow a call.
+  /// The code is recognized by its bytes, because its address, unlike other return addresses, does not follow a call.
   static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
     let trampoline = process.registers.signalTrampoline
     guard process.isExecutable(address) else { return false }

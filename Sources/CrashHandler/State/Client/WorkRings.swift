@@ -16,8 +16,8 @@ enum WorkKey {
 /// The last breadcrumbs of each of 512 units of work.
 ///
 /// The key of a unit of work selects a bucket of eight rings. A unit of work without a ring takes the least recently
-/// used ring in its bucket. A finished unit's ring counts as never used. Each slot contains the key of its unit of
-/// work, so that a reassigned ring does not show breadcrumbs of its previous unit.
+/// used ring in its bucket. A finished unit's ring counts as never used, so it is taken first. Each slot contains the
+/// key of its unit of work, so that a reassigned ring does not show breadcrumbs of its previous unit.
 ///
 /// The rings are not in `ClientMemory`, but in separate memory. RUNS-DURING-CRASH; filled by the program.
 @safe
