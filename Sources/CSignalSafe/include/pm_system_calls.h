@@ -124,8 +124,8 @@ PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, GRND_NONBLOCK, 0, 0, 0);
 }
 
-// Waits until a descriptor accepts bytes. The system call is ppoll, because arm64 has no poll. Returns the events, 0
-// if none occurred in time, or -errno.
+// Waits until a descriptor accepts bytes. The system call is ppoll, because arm64 has no poll. Returns the `revents` of
+// ppoll, 0 if nothing happened in time, or -errno.
 PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   // struct pollfd
   struct {

@@ -136,7 +136,7 @@ private struct StackLines {
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {
     guard !isFull else { return }
-    // A candidate, which is marked with "?", may not be a frame.
+    // A candidate, which is marked with "?", may not be a frame, so it does not count as chained.
     let isChained = unsafe mark.utf8Start[0] != 0x3F && place != nil
     let isFolded = recursion.add(address, isChained: isChained)
     if !isFolded {

@@ -24,7 +24,7 @@ extension CrashReport {
   /// A sentence with the type of the object that an unowned reference outlived; nil if the object or its type is not
   /// known.
   ///
-  /// The object's header stays in memory as long as there are unowned references.
+  /// The object's header stays in memory as long as there are unowned references, so its type can be read.
   private func unownedSentence(_ objects: ObjectReader) -> String? {
     guard let text = message,
       let digits = text.firstRange(of: "object 0x").map({ text[$0.upperBound...] }),

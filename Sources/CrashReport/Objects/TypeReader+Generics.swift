@@ -44,7 +44,8 @@ extension TypeReader {
       return nil
     }
     switch flags & 31 {
-    // The fields of a type's descriptor are followed by two references that only the runtime uses (4 bytes each).
+    // Between the fields of a type's descriptor and the counts are two references that only the runtime uses (4 bytes
+    // each).
     case Context.class: return descriptor &+ (44 + 8)
     case Context.struct, Context.enum: return descriptor &+ (28 + 8)
     case Context.extension: return descriptor &+ 12

@@ -273,7 +273,7 @@ extension Directory {
     _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
     if !replacing {
-      // rename(2) replaces an existing file with the new name; link(2) fails if there is one.
+      // If a file already has the new name, rename(2) would replace this file, but link(2) fails.
       if unsafe linkat(descriptor, name, directory.descriptor, newName, 0) == 0 {
         try? remove(name)
         return .done

@@ -68,7 +68,7 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// The distance in bytes from the system call within which an address counts as part of the same wrapper function.
+  /// An address at most this many bytes from a system call counts as part of the libc function that makes the call.
   private static let wrapperSize: UInt64 = 4096
 
   /// The number of bytes that an arm64 function without unwind tables has on the stack.

@@ -65,7 +65,8 @@ struct TaskFinder {
     return Int(truncatingIfNeeded: facts.block_size < limit ? facts.block_size : limit)
   }
 
-  /// Finds the task that a thread runs: the first task to which a word in the thread's block points.
+  /// Finds the task that a thread runs: the first task to which a word in the thread's block of thread-local variables
+  /// points.
   ///
   /// Every task object begins with the same word. So a word that points to memory with another first word is not a
   /// pointer to a task.
