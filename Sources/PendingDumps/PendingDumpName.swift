@@ -146,8 +146,8 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
 
   /// Reduces any text to a valid identifier.
   ///
-  /// The text is cut to 128 bytes, and "-" replaces each byte that an identifier may not contain. The result is
-  /// "program" if this is still not a valid identifier.
+  /// The text is cut to 128 bytes, and "-" replaces each byte that an identifier may not contain. If the reduced text
+  /// is not a valid identifier either, for example because it is empty, the result is "program".
   package static func identifier(reducing text: String) -> String {
     var bytes = Array(text.utf8.prefix(128))
     for index in bytes.indices where !isAllowed(bytes[index]) { bytes[index] = UInt8(ascii: "-") }

@@ -37,7 +37,7 @@ struct AlternateStack {
   /// The minimum size, in bytes, of an alternate stack that the program has set and that need not be replaced.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
-  /// The size of the whole mapping in bytes.
+  /// The size of the whole mapping in bytes: a guard page, the stack and the upper guard.
   static var mappingSize: Int { pageSize + size + guardAbove }
 
   init(mapping: UInt) { self.mapping = mapping }

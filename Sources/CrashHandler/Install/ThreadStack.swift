@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Not crash code.
 enum ThreadStack {
-  /// The key for the calling thread's alternate stack.
+  /// The pthread key under which each thread stores the address of its alternate stack.
   ///
   /// The low bits of the value stored for this key count the rounds of thread-local destructors.
   ///

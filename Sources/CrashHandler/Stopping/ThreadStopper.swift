@@ -195,7 +195,7 @@ struct ThreadStopper {
     case .none: return false
     case .all: return true
     case .running:
-      // The table contains the capturing thread if that thread captures another thread's hang.
+      // If the capturing thread captures another thread's hang, the table contains it too, but it must not stop.
       return !record.isBlocked
         && UInt32(bitPattern: record.threadID) != capture.shared.capturingThread.value
     case .hungIfRunning:

@@ -20,7 +20,7 @@ package struct TaskCollection {
 
   package var count: Int { tasks.count }
 
-  /// Adds a task, or counts it if it is a timer.
+  /// Adds a task; a timer (`FoundTask.isTimer`) is only counted.
   ///
   /// A task whose ID was added before is ignored. Once `tasks` contains `taskLimit` tasks, all others are ignored.
   package mutating func add(_ task: FoundTask) {

@@ -158,9 +158,9 @@ struct ImageFinder {
 
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
-  /// The start of a file may be mapped more than once, but such a mapping belongs to an image only if the image's
-  /// code is executable. Memory without a file may contain an image only if that memory, or the mapping directly after
-  /// it, is executable.
+  /// A mapping of the start of a file may begin an image, or a program may have mapped the file only to read it; `next`
+  /// then checks whether the image's code is executable. Memory without a file may contain an image only if that
+  /// memory, or the mapping directly after it, is executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
