@@ -59,8 +59,8 @@ struct AlternateStack {
 
   /// Returns the address of the mapping at `place`; if `place` is nil, creates a mapping.
   ///
-  /// This function contains no generic code, because generic code would allocate memory, which a new thread must not do
-  /// here.
+  /// This function contains no generic code, because generic code may allocate memory for metadata, and new threads
+  /// call this function.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)

@@ -57,7 +57,7 @@ extension ObjectReader {
     let keys: Address
     /// The address of the values; nil for a set, or if the type of the values is not supported.
     let values: Address?
-    /// A bit for each bucket that holds an element.
+    /// One bit for each bucket, which is set if the bucket holds an element.
     private let bitmap: [UInt64]
 
     /// Reads the storage; nil if a part is not in the dump, if the parts contradict each other, or if there are too

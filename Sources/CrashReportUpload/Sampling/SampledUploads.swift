@@ -49,7 +49,8 @@ struct SampledUploads: UploadGrouping {
           // A time in the far future comes from a wrong clock, so it does not count.
           && last.seconds <= now.clampedAdding(UploadVerdict.longestDelay))
     }
-    // A report whose complete upload was started or requested is sent complete.
+    // A report is sent complete if its complete upload was requested or started, or if `whole` contains fewer reports
+    // than the limit.
     if report.upload.isRequested || report.upload.attempts > 0
       || whole.count < sampling.wholeReports
     {

@@ -7,7 +7,8 @@ protocol Subcommand: SendableMetatype {
   static var summary: String { get }
   /// The usage lines, each without "postmortem" and the subcommand's name.
   static var usage: [String] { get }
-  /// Paragraphs of help before the options, separated by empty lines; an indented paragraph keeps its lines.
+  /// Paragraphs of help before the options, separated by empty lines; the lines of an indented paragraph are not
+  /// wrapped.
   static var discussion: String { get }
   static var options: [CommandOption] { get }
   /// The allowed number of operands, and what they mean.

@@ -158,7 +158,8 @@ public struct CandidateFrames {
     }
   }
 
-  /// The offset of the frame record in which an entry was found; nil if the entry was not in a frame record.
+  /// The offset, from the stack pointer of the crash, of the frame record in which an entry was found; nil if the entry
+  /// was not in a frame record.
   private static func record(_ entry: Entry) -> UInt64? {
     guard case .stack(let place) = entry.place, entry.evidence != .candidate else { return nil }
     return place &- 8
