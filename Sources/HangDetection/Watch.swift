@@ -35,7 +35,7 @@ final class Watch: Sendable {
     /// True once the watch has tried to take a dump of this hang.
     var isReported = false
     var isStopped = false
-    /// The number of hangs that have ended, but whose dumps were kept for a report.
+    /// The number of hangs that have ended, but whose dumps were kept for a report; at most `maximumKept`.
     var kept = 0
   }
 

@@ -44,7 +44,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   package struct Witness: Sendable, Hashable {
     /// A digest of the boot in which the FIFO was created; not 0.
     package let boot: UInt32
-    /// The number in the FIFO's name.
+    /// The number in the FIFO's name, which contains it in the form of a UUID.
     package let number: UInt64
     /// The thread that works on the dump; 0 if it is not known.
     package let thread: UInt32

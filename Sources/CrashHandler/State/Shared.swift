@@ -25,7 +25,7 @@ struct Shared: ~Copyable {
   let ticksLeft: FutexWord
   /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
-  /// True if the kernel sets `copyMark` to 0 in a forked child.
+  /// True if the kernel sets `copyMark` to 0 in a forked child, as it does since Linux 4.14.
   let wipesMark: Bool
   var stops: Stops
   /// The threads that a dump has found; in the stop handler, a thread looks itself up in this table.

@@ -168,7 +168,7 @@ private struct StringValue {
   /// The first bytes of the string in quotation marks, followed by `...` if the string is longer.
   let text: String
 
-  /// The maximum number of bytes that are shown.
+  /// The maximum number of bytes of the string that are shown.
   private static let limit: UInt64 = 24
   /// The offset of the text from the address in the second word.
   private static let nativeBias: UInt64 = 32

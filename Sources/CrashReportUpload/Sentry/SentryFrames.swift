@@ -57,7 +57,7 @@ struct SentryFrames {
       limit: thread.crashed ? cuts.ownFrames : cuts.otherFrames, registers: registers)
   }
 
-  /// A stack, oldest call first; nil if there are no calls.
+  /// A stack in Sentry's order, oldest call first; nil if there are no calls.
   ///
   /// - Parameters:
   ///   - calls: the calls, innermost first.

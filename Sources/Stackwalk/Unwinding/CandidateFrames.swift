@@ -15,7 +15,7 @@ public struct CandidateFrames {
     public enum Evidence: Sendable, Equatable {
       /// The entry is the crash itself, or was found by following frame pointers.
       case framePointer
-      /// A frame pointer that was found on the stack led to the entry.
+      /// The entry was found through a frame pointer that a function seems to have saved on the stack.
       case savedPointer
       /// The entry is a word that points into code.
       case candidate

@@ -68,7 +68,7 @@ struct WorkRings {
   ///
   /// - Parameters:
   ///   - next: the position at which the search begins; set to the position after the breadcrumb that was found.
-  ///   - place: memory of at least `BreadcrumbRing.stride` bytes.
+  ///   - place: memory of at least `BreadcrumbRing.stride` bytes, to which the breadcrumb is copied.
   /// - Returns: the number of bytes of the breadcrumb's text; -1 if there are no more breadcrumbs.
   @_noLocks
   func read(_ work: UInt64, next: inout Int, into place: UnsafeMutableRawPointer) -> Int {

@@ -25,8 +25,8 @@ struct ImageFinder {
   fileprivate let memory: SafeMemory
   fileprivate let scratch: Scratch
 
-  // The properties below record the position of `next` in the lists of images and mappings.
-  /// The index of the image that was found last.
+  // The properties below record how far `next` has got in the lists of images and mappings.
+  /// The index of the image that was found last; -1 before the first image.
   fileprivate(set) var current = -1
   fileprivate var listed = 0
   fileprivate var listedCount = 0
