@@ -20,7 +20,8 @@ typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions
                            char *const[], char *const[]);
 typedef int exec_function(const char *, char *const[], char *const[]);
 
-// The sanitizers' definitions of posix_spawn and posix_spawnp.
+// The sanitizers' definitions of posix_spawn and posix_spawnp, which are called instead of libc's if the program has
+// them.
 extern spawn_function __interceptor_posix_spawn __attribute__((weak));
 extern spawn_function __interceptor_posix_spawnp __attribute__((weak));
 // libc's internal names of posix_spawn, posix_spawnp, execve and execvpe, which are used only in static executables.

@@ -92,7 +92,8 @@ static inline __attribute__((always_inline)) void enter(struct entry *wanted) {
     // kernel does not know the entry stack: it has put the signal frame at the top of the alternate stack.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
-    // The thread is inside a call that the handler made on the alternate stack, and that has not returned.
+    // The thread is inside a call that the handler made on the alternate stack, and that has not returned, so the entry
+    // stack is in use above `called`.
     top = stack->called;
   }
   struct entry *entry = (struct entry *)(top - sizeof *entry);

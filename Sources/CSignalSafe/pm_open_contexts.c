@@ -77,7 +77,8 @@ void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested) {
   if (index < 0) {
     uint64_t *count = &table()->shards[-1 - index].left_out[is_nested];
     uint64_t old = __atomic_load_n(count, __ATOMIC_RELAXED);
-    // In a child that was forked after pm_claim_open_context had incremented the count, `clear` has set it to 0.
+    // In a child that was forked after pm_claim_open_context had incremented the count, `clear` has set it to 0, so it
+    // is not decremented.
     while (old != 0 && !__atomic_compare_exchange_n(count, &old, old - 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     return;

@@ -360,7 +360,7 @@ void pm_transfer_end(pm_transfer *transfer) {
   void *multi = transfer->multi;
   transfer->multi = NULL;
   pthread_mutex_unlock(&transfer->lock);
-  // If the process is ending, the kernel closes the connection.
+  // If the process is ending, libcurl must not be called; the kernel closes the connection.
   if (!enter()) return;
   if (multi && transfer->easy) curl.multi_remove_handle(multi, transfer->easy);
   if (transfer->easy && !atomic_load(&process_end.has_begun)) curl.easy_cleanup(transfer->easy);

@@ -27,7 +27,8 @@ struct CoreCxxException {
 
   /// The exception; nil if the core file shows that no exception was caught, or if libstdc++ is not found.
   ///
-  /// The exception has no type name if its type is not known, or if it is not known whether an exception was caught.
+  /// If it is not known whether an exception was caught, the result is an exception without a type name. An exception
+  /// whose type is not known has no type name either.
   var exception: CxxException? {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
     let program = snapshot.modules.filter { $0.source == .program }

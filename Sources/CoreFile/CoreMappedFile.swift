@@ -11,7 +11,7 @@ struct CoreMappedFile {
   /// The path as in `/proc/<pid>/maps`, except that a line feed is not escaped.
   let path: String
 
-  /// The maximum size of the note in bytes; the kernel writes at most 4 MiB by default.
+  /// The maximum size in bytes of an NT_FILE note that is read; by default, the kernel writes at most 4 MiB.
   private static let maximumSize = 64 << 20
 
   /// Reads the note's contents; nil if they are not valid.

@@ -18,7 +18,7 @@ struct DebuggerStop {
     else { return false }
     switch snapshot.architecture {
     case .x86_64:
-      // After `int3`, the instruction pointer is past the instruction.
+      // After `int3`, the instruction pointer is past the instruction, so the byte before it is examined.
       return snapshot.memory.bytes(at: place &- 1, count: 1)?.first != 0xCC
     case .arm64:
       // At `brk`, the instruction pointer stays at the instruction.

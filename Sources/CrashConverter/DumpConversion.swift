@@ -110,7 +110,8 @@ struct DumpConversion: ~Copyable {
           // Another converter treated this converter as dead, and finished the report first.
           let before = found.id
           found = try target(of: claim.name.reportID, captured, dump.identity)
-          // If the ID is the same and there is still no report, another file, which is not a report, has its name.
+          // If `target` returns the same ID without a report, the report's name belongs to a file that is not a report,
+          // so the next try would fail too.
           if found.id == before, !found.isReported { throw error }
         }
       }

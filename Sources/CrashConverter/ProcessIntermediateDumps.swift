@@ -186,7 +186,8 @@ private func process(
       // If the file cannot be removed now, a later call finds and removes it, because its report exists.
       try? pending.removeAll(of: claim.name, dump: claim.name)
     } else {
-      // The dump is converted again, to a separate report with the bytes that were written after the dump was read.
+      // More bytes were written after the dump was read. So a later call converts the dump again, to a separate report
+      // that contains these bytes.
       try? pending.giveBack(claim, countsAttempt: false)
     }
     return (

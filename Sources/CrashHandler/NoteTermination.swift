@@ -8,7 +8,7 @@ internal import IntermediateDump
 /// call counts. A call makes a few system calls. The function does nothing if the handler was not started, or if
 /// reports on how processes end are turned off.
 ///
-/// - Parameter signal: the signal's number; SIGTERM by default.
+/// - Parameter signal: the number of the signal that has asked the process to end; SIGTERM by default.
 ///
 /// Source: systemd.kill(5), Kubernetes "Termination of Pods".
 public func noteTermination(signal: Int32 = 15) {

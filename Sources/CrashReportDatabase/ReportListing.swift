@@ -32,7 +32,8 @@ extension CrashReportDatabase {
 
   /// All reports that can be read, and the failures of the other reports.
   ///
-  /// - Parameter collect: a function that may call its argument on several threads.
+  /// - Parameter collect: a function that calls its second argument with pieces of a range, possibly on several
+  ///   threads.
   /// - Throws: if a directory cannot be read, or if an error is not about one particular file.
   package func listing(
     _ collect: Collection = { $1(0..<$0) }

@@ -26,7 +26,7 @@ package struct ReportMetadata: Sendable, Equatable {
     static let smallest = Attributes(rawValue: 8)
   }
 
-  /// The parts that are left out of uploads.
+  /// The parts that are left out of uploads, because a server refused a larger upload.
   var reduction: UploadReduction {
     get {
       attributes.contains(.smallest)

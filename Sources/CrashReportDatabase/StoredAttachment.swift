@@ -36,7 +36,8 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
       let base = path.split(separator: "/").last ?? ""
       var safe = String(base.unicodeScalars.map { isSafe($0) ? Character($0) : "_" })
       if safe.isEmpty || safe.hasPrefix(".") { safe = "_" + safe }
-      // The end of the name is kept, because it contains the file's extension. Room is left for a number.
+      // The end of the name is kept, because it contains the file's extension. Room is left for the number that
+      // distinguishes equal names.
       safe = String(safe.suffix(maximumNameCount - 8))
       if safe.hasPrefix(".") { safe = "_" + safe }
       var name = safe

@@ -57,7 +57,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
     id(metadataName, suffix: ".meta")
   }
 
-  /// Accepts an ID only in lower case, the form in which IDs are written.
+  /// The report ID in a name with a suffix; nil unless the ID is in lower case, the form in which IDs are written.
   private static func id(_ name: String, suffix: String) -> ReportID? {
     let isWritten = name.utf8.count == 36 + suffix.utf8.count && name.hasSuffix(suffix)
     guard isWritten, !name.utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return nil }

@@ -10,7 +10,7 @@ internal import PendingDumps
 package struct UploaderClaim: ~Copyable, Sendable {
   static let directoryName = "uploader"
   private static let identifier = "uploader"
-  /// The ID that stands for "no report".
+  /// The ID in the file's name while no report is being sent.
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
   /// The file's name while no uploader has the right to upload; its process ID is 0, as in the name of a released dump.

@@ -293,7 +293,7 @@ extension IntermediateDumpKey {
       .unsigned(8, """
       Number of threads beyond the limit: the handler counted these threads, but did not write them.
       """).shown(in: .capture, as: "threadsOmitted")
-    // `SectionTests` compares this list of sections, as IntermediateDumpFormat.md shows it, with `Section`.
+    // `SectionTests` reads the list of sections below from IntermediateDumpFormat.md, and compares it with `Section`.
     case .sectionsAbandoned: .unsigned(8, """
       Bit n is set if section n was left out at the time limit, or ended early because of the time \
       limit or a fault in the handler. Sections: 1 exception, 2 stopping the threads, 3 reading the \

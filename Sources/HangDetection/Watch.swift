@@ -13,7 +13,8 @@ final class Watch: Sendable {
 
     /// Records an answer from a thread, by default the calling thread.
     ///
-    /// Pass nil if the answering thread need not be the thread that hangs.
+    /// Pass nil if the answering thread need not be the thread that hangs; the monitor then knows no thread, and a dump
+    /// of a hang names none.
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
   }
 
@@ -34,7 +35,7 @@ final class Watch: Sendable {
     /// True once the watch has tried to take a dump of this hang.
     var isReported = false
     var isStopped = false
-    /// The number of hangs that have ended, but whose dumps were kept for a report.
+    /// The number of hangs that have ended, but whose dumps were kept for a report; at most `maximumKept`.
     var kept = 0
   }
 

@@ -296,6 +296,6 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   /// The number that stands for the key in files.
   ///
   /// Crash code uses this property instead of `rawValue`, because the synthesized `rawValue` is not marked `@_noLocks`.
-  /// In a debug build, the body of `rawValue` is visible only in this file.
+  /// In a debug build, the body of `rawValue` is visible only in this file, so this property must be here.
   public var code: UInt16 { @_noLocks get { rawValue } }
 }

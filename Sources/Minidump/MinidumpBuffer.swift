@@ -18,7 +18,7 @@ struct MinidumpBuffer {
   private var memoryReferences: [(position: Int, offset: UInt64)] = []
 
   var count: Int { bytes.count }
-  /// The file offset of the next byte.
+  /// The file offset of the next byte, which minidumps call an RVA.
   var rva: UInt32 { UInt32(truncatingIfNeeded: bytes.count) }
 
   mutating func append(_ value: some FixedWidthInteger) { bytes.append(littleEndian: value) }

@@ -87,7 +87,8 @@ enum MinidumpFormat {
   static let arm64FloatingPoint: UInt32 = 0x4
   static let arm64Parts: UInt32 = 0xF
   static let arm64ContextSize = 912
-  /// The size of a context that ends with the floating-point state and has no debug registers.
+  /// The size in bytes of an arm64 context without the debug registers that follow the floating-point state; the reader
+  /// accepts such contexts too.
   static let arm64ContextWithoutDebugSize = 792
   static let arm64OldContext: UInt64 = 0x8000_0000
   static let arm64OldContextSize = 796

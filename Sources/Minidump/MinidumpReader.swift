@@ -11,7 +11,7 @@ public enum MinidumpReader {
   /// snapshot that was written, except for the parts that the writer left out because of the format's limits.
   ///
   /// - Parameter bytes: the whole file.
-  /// - Returns: the snapshot, which lacks the facts of streams that the file does not have.
+  /// - Returns: the snapshot. If the minidump lacks a stream, the snapshot lacks only the facts of this stream.
   /// - Throws: `MinidumpError` only if nothing can be used, with the code `notAMinidump` or
   ///   `unsupportedArchitecture`.
   public static func snapshot(of bytes: [UInt8]) throws(MinidumpError) -> ProcessSnapshot {

@@ -44,7 +44,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   package struct Witness: Sendable, Hashable {
     /// A digest of the boot in which the FIFO was created; not 0.
     package let boot: UInt32
-    /// The number in the FIFO's name.
+    /// The number in the FIFO's name, which contains it in the form of a UUID.
     package let number: UInt64
     /// The thread that works on the dump; 0 if it is not known.
     package let thread: UInt32
@@ -146,8 +146,8 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
 
   /// Reduces any text to a valid identifier.
   ///
-  /// The text is cut to 128 bytes, and "-" replaces each byte that an identifier may not contain. The result is
-  /// "program" if this is still not a valid identifier.
+  /// The text is cut to 128 bytes, and "-" replaces each byte that an identifier may not contain. If the reduced text
+  /// is not a valid identifier either, for example because it is empty, the result is "program".
   package static func identifier(reducing text: String) -> String {
     var bytes = Array(text.utf8.prefix(128))
     for index in bytes.indices where !isAllowed(bytes[index]) { bytes[index] = UInt8(ascii: "-") }

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Examining a report takes four system calls, which account for most of the time of listing reports.
 ///
-/// - Parameter body: called on any thread, with parts that together cover the range.
+/// - Parameter body: called on any thread, with parts that together cover `0..<count`.
 /// - Returns: all results; those of one part are in order, but the parts are not.
 func collectConcurrently<Result: Sendable>(
   _ count: Int, _ body: @Sendable (Range<Int>) -> [Result]

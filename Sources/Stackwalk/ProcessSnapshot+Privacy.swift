@@ -10,7 +10,7 @@ extension ProcessSnapshot {
   /// from the minidump calls this function again if the requested privacy is stricter.
   ///
   /// - Parameters:
-  ///   - privacy: the requested privacy.
+  ///   - privacy: the requested privacy; a stricter level of the snapshot stays in effect.
   ///   - symbols: reads unwind tables, to find the frames that are stored instead of memory; nil to use only the
   ///     dump.
   package func keeping(_ privacy: ReportPrivacy, symbols: SymbolSource?) -> ProcessSnapshot {

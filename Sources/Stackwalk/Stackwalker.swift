@@ -284,7 +284,8 @@ public struct Stackwalker {
     return .unknown
   }
 
-  /// Checks that a caller's frame is above its callee's frame.
+  /// Checks that a caller's frame is above its callee's frame, so that a damaged stack cannot make the walk run in a
+  /// circle.
   ///
   /// A frame that a signal interrupted may be on another stack and need not be above the handler's frame.
   private func isProgress(from state: UnwindState, to caller: UnwindState) -> Bool {

@@ -84,7 +84,7 @@ void pm_bring_in_control(uintptr_t slack);
 // Finds the address of libc's abort(3) and its size in bytes; both are 0 in a static executable.
 void pm_find_abort(uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 
-// Sets the mode of files that are created in a crash.
+// Sets the permission bits of files that are created in a crash (`pm_file_mode`).
 void pm_set_file_mode(uint32_t mode);
 
 // Returns AT_SECURE of getauxval(3), which is 1 in a program with more privileges than its caller.

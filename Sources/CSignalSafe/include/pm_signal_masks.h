@@ -1,5 +1,5 @@
 // The crash signals that stay unblocked in threads that asked to block them. For each thread, the target CSignalMasks
-// records these signals, and the crash handler reads the record. See Docs/Decisions/10-signal-masks.md.
+// records which signals these are, and the crash handler reads this record. See Docs/Decisions/10-signal-masks.md.
 #ifndef PM_SIGNAL_MASKS_H
 #define PM_SIGNAL_MASKS_H
 

@@ -4,7 +4,8 @@
 //
 // This header includes no header that defines a system struct. Otherwise both this module and Glibc would define
 // structs such as struct stat, and the compiler could reject their members in a program that imports only Glibc.
-// Structs are written out where they are used, and pm_layout.c compares them with the system's definitions.
+// Instead, this module declares structs of its own with the same layout, and pm_layout.c compares these with the
+// system's definitions.
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 
@@ -123,8 +124,8 @@ PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, GRND_NONBLOCK, 0, 0, 0);
 }
 
-// Waits until a descriptor accepts bytes. The system call is ppoll, because arm64 has no poll. Returns the events, 0
-// if none occurred in time, or -errno.
+// Waits until a descriptor accepts bytes. The system call is ppoll, because arm64 has no poll. Returns the `revents` of
+// ppoll, 0 if nothing happened in time, or -errno.
 PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   // struct pollfd
   struct {

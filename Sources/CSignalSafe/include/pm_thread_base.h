@@ -41,7 +41,8 @@ PM_INLINE uint64_t pm_read_thread_base(void) {
 }
 PM_INLINE void pm_write_thread_base(uint64_t base) { __asm__ volatile("wrfsbase %0" : : "r"(base) : "memory"); }
 
-// Returns the stand-in that the thread uses; NULL if the thread uses its normal block. The canary must be readable.
+// Returns the stand-in that the thread uses; NULL if the thread uses its normal block. The canary of the block at
+// `base` must be readable.
 PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
   struct pm_thread_stand_in *block = (struct pm_thread_stand_in *)base;
   return block->canary == PM_STAND_IN_CANARY(base) ? block : NULL;

@@ -43,8 +43,8 @@ struct EndEvidence: Sendable {
 
   /// How the run ended.
   ///
-  /// The verdict is nil if the process ended itself, on request or by SIGPIPE, or if the evidence does not rule this
-  /// out.
+  /// The verdict is nil if the process exited, or was ended by a request (SIGHUP, SIGINT or SIGTERM) or by SIGPIPE. It
+  /// is also nil if the evidence does not rule this out.
   var verdict: RunEnd? {
     // Without the boot ID in the run's record, it is unknown whether the machine's counters cover the time of the
     // run.
@@ -145,7 +145,8 @@ struct EndEvidence: Sendable {
   private func stopTimeout(_ course: RunCourse) -> RunEnd? {
     guard let termination = course.notes.termination else { return nil }
     let last = course.heartbeat.map { $0.time.subtractingReportingOverflow(termination.time) }
-    // If the handler was not allowed to read clocks, the time of the signal is unknown.
+    // If the handler was not allowed to read clocks, the time of the signal is unknown (0), so the verdict is only
+    // possible.
     let livedOn =
       termination.time != 0
       && last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false

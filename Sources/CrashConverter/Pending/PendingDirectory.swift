@@ -34,7 +34,7 @@ struct PendingDirectory: ~Copyable {
 
   /// Opens the directory; creates it if it is missing.
   ///
-  /// - Parameter database: the database's own directory.
+  /// - Parameter database: the directory of the database, in which the directory of pending dumps is.
   init(
     database: consuming Directory, identifier: String?, observedEnd: ObservedEnd? = nil
   ) throws(CrashReportDatabaseError) {

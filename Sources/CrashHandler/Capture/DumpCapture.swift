@@ -112,8 +112,8 @@ extension Capture {
 
   /// Limits the number of captured threads to what the available memory allows.
   ///
-  /// If memory is short, this function also writes the modules, before the threads are stopped, because frames cannot
-  /// be named without the modules.
+  /// If memory is short, this function also writes the modules, without which frames cannot be named, because the
+  /// kernel may kill the process while the threads are stopped.
   fileprivate func makeRoom() {
     let room = MemoryRoom(self)
     session.counts.threadLimit = room.threads

@@ -7,7 +7,8 @@ package import IntermediateDump
 package struct SectionRow {
   /// The section's number in dumps and its name in documents.
   ///
-  /// For a section after the dump's end mark, the number only keeps the section from being run twice.
+  /// No dump contains the number of a section that runs after the end mark was written; this number only keeps the
+  /// section from being run twice.
   package let section: DumpSection
   /// The section's function.
   ///

@@ -60,7 +60,7 @@ struct OpenContext {
 
   /// The checksum of an entry; never 0.
   ///
-  /// - Parameter seal: the checksum of the entry without its last word.
+  /// - Parameter seal: the checksum of the entry without its last word, the time.
   private static func seal(_ seal: UInt64, _ time: UInt64) -> UInt64 {
     let sum = seal &+ time &* timeFactor
     return sum == 0 ? 1 : sum

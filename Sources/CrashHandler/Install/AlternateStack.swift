@@ -37,7 +37,7 @@ struct AlternateStack {
   /// The minimum size, in bytes, of an alternate stack that the program has set and that need not be replaced.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
-  /// The size of the whole mapping in bytes.
+  /// The size of the whole mapping in bytes: a guard page, the stack and the upper guard.
   static var mappingSize: Int { pageSize + size + guardAbove }
 
   init(mapping: UInt) { self.mapping = mapping }
@@ -59,7 +59,8 @@ struct AlternateStack {
 
   /// Returns the address of the mapping at `place`; if `place` is nil, creates a mapping.
   ///
-  /// This function contains no generic code, because generic code would allocate memory in a new thread.
+  /// This function contains no generic code, because generic code may allocate memory for metadata, and new threads
+  /// call this function.
   private static func mapping(at place: UInt?) -> UnsafeMutableRawPointer? {
     guard let place else { return unsafe pm_map_unlocked(mappingSize) }
     return unsafe UnsafeMutableRawPointer(bitPattern: place)
@@ -83,7 +84,7 @@ struct AlternateStack {
     let usable = unsafe memory + pageSize
     guard unsafe mprotect(usable, size, PROT_READ | PROT_WRITE) == 0 else {
       let reason = errno
-      // A mapping that was passed as `place` still belongs to the caller.
+      // A mapping that was passed as `place` still belongs to the caller, so it is not unmapped here.
       if place == nil { stack.unmap() } else { Self.count.subtract(1, ordering: .relaxed) }
       errno = reason
       return nil

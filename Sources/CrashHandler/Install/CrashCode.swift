@@ -13,7 +13,8 @@ enum CrashCode {
   /// Other code of the same modules is near these addresses.
   private static let slack: UInt = 256 << 10
 
-  /// Makes the kernel load the pages; the kernel may drop them again when memory is short.
+  /// Makes the kernel load the pages of crash code and its constants; the kernel may drop them again when memory is
+  /// short.
   static func bringIn() {
     var (code, text) = (AddressSpan(), AddressSpan())
     for section in Section.allCases {

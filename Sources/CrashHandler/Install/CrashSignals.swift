@@ -149,7 +149,7 @@ struct CrashSignals {
     let handler: pm_signal_handler = unsafe pm_enter_crash
     // If the process continues, the program's previous action decides whether interrupted system calls are restarted.
     // If that action is the default action, the calls are restarted, because a signal that the kernel would have
-    // discarded must not interrupt them.
+    // discarded without this handler (for example in the first process of a PID namespace) must not interrupt them.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
     // SIGSYS needs another action: see `InstalledSignals.crashAction(of:)`.

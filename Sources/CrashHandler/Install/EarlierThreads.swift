@@ -220,8 +220,8 @@ struct EarlierThreads {
   /// If this is false, new threads do not touch `account`, because its first use allocates metadata.
   private static let hasGiven = Atomic<Bool>(false)
 
-  /// Returns the stack of an earlier thread that has ended; nil if there is none, if the thread that this call examines
-  /// still exists, or if another call is examining a thread.
+  /// Examines one earlier thread, and returns its stack if the thread has ended; nil if the thread still exists, if
+  /// there is no thread to examine, or if another call is examining a thread.
   ///
   /// Each call examines only the next entry, so a thread that needs a stack makes only a few system calls for this. If
   /// a new thread has the ended thread's ID, the stack is not reused, which does no other harm.

@@ -53,8 +53,8 @@ enum HandlerInstaller {
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
-      // The memory is freed after this error. Without these calls, the handler of a signal that arrives late could
-      // still use the memory.
+      // The memory of the state and the stacks is freed after this error. Without these calls, the handler of a signal
+      // that arrives late could still use this memory.
       pm_set_state(nil)
       pm_set_entry_stacks(nil, UInt64(entryStackSize))
       throw error

@@ -39,7 +39,7 @@ extension HandlerMemory {
     let (textCapacity, capacity) = (8 << 20, 65536)
     let text = unsafe try pages(textCapacity)
     let entries = unsafe try pages(capacity * MappingTable.stride)
-    // The parts that the kernel allocates in advance are enough for a thousand mappings.
+    // `hold` makes the kernel allocate the first part of each in advance, which is enough for a thousand mappings.
     unsafe hold(text, 96 << 10)
     unsafe hold(entries, 24 << 10)
     return unsafe MappingTable(

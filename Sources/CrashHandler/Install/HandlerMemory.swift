@@ -117,7 +117,7 @@ struct HandlerMemory: ~Copyable {
     return unsafe place
   }
 
-  /// Reserves a copy of bytes.
+  /// Copies bytes into the block, and returns the address of the copy.
   mutating func bytes(_ bytes: [UInt8]) throws(CrashHandlerError) -> UnsafeRawPointer {
     let place = unsafe try piece(bytes.count)
     unsafe bytes.withUnsafeBytes { source in

@@ -8,8 +8,8 @@ enum OpenSignals {
   /// The signals that are kept unblocked: those that an instruction raises, and SIGABRT.
   static let all = HandledSignals.faults.union(.abort).rawValue
 
-  /// Unblocks the signals that are in both `crashes` and `all`, in the calling thread and later in each thread that
-  /// starts or sets its mask.
+  /// Unblocks the handled signals (`crashes`) that are also in `all`: now in the calling thread, and later in each
+  /// thread that starts or sets its mask.
   ///
   /// - Parameter blocked: the signals that the calling thread blocks; nil if they are not known.
   static func keep(_ crashes: UInt64, in process: Int32, blocked: UInt64?) {

@@ -9,8 +9,8 @@ internal import CSignalSafe
 enum SignalFrame {
   /// The size of the frame on this machine, in bytes.
   ///
-  /// On x86_64, kernels before 5.14 do not report the size. Their largest frame, with AVX-512, is 3.5 KiB, which fits
-  /// into the minimum of 4,096 bytes.
+  /// On x86_64, kernels before 5.14 do not report the size. Their largest frame, with AVX-512, is 3.5 KiB, so at least
+  /// 4 KiB are assumed.
   static let size: Int = {
     #if arch(arm64)
       max(Int(pm_minimum_signal_stack_size()), 5120)

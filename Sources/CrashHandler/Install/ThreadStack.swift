@@ -6,12 +6,12 @@ internal import Synchronization
 ///
 /// Not crash code.
 enum ThreadStack {
-  /// The key for the calling thread's alternate stack.
+  /// The pthread key under which each thread stores the address of its alternate stack.
   ///
   /// The low bits of the value stored for this key count the rounds of thread-local destructors.
   ///
-  /// The key is nil if it cannot be created, for example because the process has no free key. Source:
-  /// pthread_key_create(3).
+  /// The key is nil if it cannot be created, for example because the process has no free key; `install` then fails.
+  /// Source: pthread_key_create(3).
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     let result = unsafe pthread_key_create(&key) { value in

@@ -8,7 +8,7 @@ internal import Synchronization
 private struct LastHeartbeat {
   /// The minimum time in nanoseconds between two reads of the locked files.
   ///
-  /// Reading the locks of all descriptors may take a millisecond.
+  /// Reading the locks of all descriptors may take a millisecond, so not every heartbeat reads them.
   private static let lockInterval: Int64 = 5_000_000_000
 
   /// The report ID for a hang in progress, which the hang monitors passed to `writeHeartbeat`; nil if there is none.

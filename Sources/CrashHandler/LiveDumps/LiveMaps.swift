@@ -5,7 +5,8 @@ internal import IntermediateDump
 ///
 /// Not crash code. Source: proc_pid_maps(5).
 struct LiveMaps {
-  /// Reading a file in `/proc` ends once this number of bytes is reached; up to 64 KiB more may be read.
+  /// Reading a file in `/proc` ends with the read that reaches this number of bytes; that read may return up to 64 KiB
+  /// more.
   private static let textLimit = 16 << 20
 
   /// The private, anonymous, writable ranges, which are searched for tasks.

@@ -25,12 +25,12 @@ package struct LiveTaskSearch {
     static let program = Limits(bytes: 64 << 20, time: 50_000_000)
   }
 
-  /// The maximum number of bytes of the tokens, so that they fit into the writer's buffer together with annotations.
+  /// The maximum size in bytes of the tokens that describe the found tasks, so that they fit into the buffer of the
+  /// dump's writer together with the annotations.
   private static let tokenLimit = 160 << 10
   /// The maximum number of addresses that the search examines as possible tasks.
   ///
-  /// The objects of that many tasks take less than 20 MiB, so the memory that a search may read can contain more of
-  /// them.
+  /// The objects of that many tasks take less than 20 MiB, so a search can reach this limit before `Limits.bytes`.
   private static let candidateLimit = 1 << 16
 
   private let runtime: TaskRuntime

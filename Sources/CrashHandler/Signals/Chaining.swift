@@ -74,7 +74,8 @@ extension Capture {
     // So nothing is noted before the next crash, whose dump then records that the process survived this one.
     guard signal.isAsynchronous, let information = signal.information else { return }
     takeBackSignals(ours, after: signal.number)
-    // abort() ends the process when the handler of its signal returns.
+    // abort() ends the process when the handler of its signal returns, so the dump must not say that the process
+    // continued.
     if signal.number == SIGABRT, information.sender == shared.process.id { return }
     markWentOnIfFree(crash)
   }

@@ -23,7 +23,7 @@ extension Capture {
   @_noLocks
   func prepareLateEnd(_ context: SignalContext?) {
     context?.signalMask &= ~SignalMask.bit(installed.signals.watchdog)
-    // One second is long enough for one instruction, even on a loaded machine.
+    // One second is long enough for the faulting instruction to run again, even on a loaded machine.
     armTimerOnce(milliseconds: 1000)
   }
 }

@@ -55,7 +55,7 @@ extension Capture {
   /// Closes the files that a forked child shares with its parent, and resets the state that describes the parent.
   ///
   /// The dump file is closed because parent and child would share its offset. The FIFO is closed because its open end
-  /// would show that the parent is alive.
+  /// would show that the parent is alive, even after the parent has ended.
   ///
   /// If the child crashes, the handler creates new files. This function follows the rules for crash code even in the
   /// atfork handler, because the child of a process with several threads may make only async-signal-safe calls.

@@ -22,7 +22,7 @@ struct WaitingBound {
 
   private let capture: Capture
   private(set) var isBegun = false
-  /// The values of `shared.ending` and `shared.ticksLeft` when the count began.
+  /// The values of `shared.ending` and `shared.ticksLeft` when `count` was set to 0.
   private var lastEnding: UInt32 = 0
   private var lastTicksLeft: UInt32 = 0
   private var count = 0

@@ -11,7 +11,7 @@ struct FaultIdentity {
 
   /// Identifies the fault that is being captured.
   ///
-  /// For a signal that was sent, the identity stands for "no fault", and equals no other identity.
+  /// For a signal that was sent, the identity stands for "no fault" (`isNone`), and `isEqual` is always false.
   @_noLocks
   init(_ exception: CapturedException) {
     guard exception.signal.isFault, let information = exception.signal.information,

@@ -25,7 +25,7 @@ struct Shared: ~Copyable {
   let ticksLeft: FutexWord
   /// The word that the kernel sets to 0 in a forked child; see `CopyMark`.
   let copyMark: FutexWord
-  /// True if the kernel sets `copyMark` to 0 in a forked child.
+  /// True if the kernel sets `copyMark` to 0 in a forked child, as it does since Linux 4.14.
   let wipesMark: Bool
   var stops: Stops
   /// The threads that a dump has found; in the stop handler, a thread looks itself up in this table.
@@ -48,7 +48,7 @@ struct Shared: ~Copyable {
   let hangDumps: HangDumps
   /// The session for dumps that `postmortem capture` requests; set at launch, and used by one thread at a time.
   ///
-  /// The pointer is the argument of that session's `Capture`.
+  /// The pointer is the argument from which that session's `Capture` is created.
   var requestedDump: UnsafeMutableRawPointer?
   /// Alternate stacks for the threads that `startHandler` finds.
   let stackOffers: StackOffers
@@ -60,7 +60,8 @@ struct Shared: ~Copyable {
   /// How many times a signal was handled again after `restoreAndReraise` had queued the signal or let its instruction
   /// run again.
   ///
-  /// Each dump of a crash resets this number to 0.
+  /// If the number exceeds a limit, the handler ends the process in another way (`CrashEnd.swift`). Each dump of a
+  /// crash resets the number to 0.
   var timesReraised: UInt32 = 0
   /// The thread on which abort() may have raised SIGABRT in the first process of a PID namespace; otherwise 0
   /// (`noteAbort`).

@@ -13,7 +13,8 @@ struct WatchdogTime {
   static var tick: Int { @_noLocks get { 10 } }
   /// How many times longer the limit in clock time is than the limit in ticks.
   private static var clockFactor: UInt64 { 10 }
-  /// A gap between ticks of at least this many nanoseconds is treated as a pause.
+  /// A gap between ticks of at least this many nanoseconds is treated as a pause, which does not count toward the limit
+  /// on clock time.
   private static var standstill: UInt64 { 1_000_000_000 }
   private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 

@@ -38,7 +38,7 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
     public let signal: Int32?
     /// The kernel's ID of the thread; nil if the finding is not about a thread.
     public let threadID: Int32?
-    /// One line for a log.
+    /// The finding in words, as one line for a log.
     public let description: String
 
     init(_ code: Code, signal: Int32? = nil, threadID: Int32? = nil, _ description: String) {

@@ -105,8 +105,8 @@ struct ThreadStopper {
   }
 
   private func addThread(_ threadID: Int32) {
-    // Usually, the thread of the exception is the capturing thread, which is not added. In a dump of a hang, the thread
-    // of the exception is another thread, which is added.
+    // The thread of the exception is usually the capturing thread, which is not stopped, so it is not added. In a dump
+    // of a hang, the thread of the exception is another thread, so it is added.
     guard threadID != capture.session.exception.threadID || capture.session.request.isHang,
       capture.session.threads.find(threadID) == nil
     else { return }
@@ -195,7 +195,7 @@ struct ThreadStopper {
     case .none: return false
     case .all: return true
     case .running:
-      // The table contains the capturing thread if that thread captures another thread's hang.
+      // If the capturing thread captures another thread's hang, the table contains it too, but it must not stop.
       return !record.isBlocked
         && UInt32(bitPattern: record.threadID) != capture.shared.capturingThread.value
     case .hungIfRunning:

@@ -137,7 +137,7 @@ private struct StackLines {
     _ address: UInt64, _ mark: StaticString, at place: UInt64?, savedAt saved: UInt64? = nil
   ) {
     guard !isFull else { return }
-    // A candidate, which is marked with "?", may not be a frame.
+    // A candidate, which is marked with "?", may not be a frame, so it does not count as chained.
     let isChained = unsafe mark.utf8Start[0] != 0x3F && place != nil
     let isFolded = recursion.add(address, isChained: isChained)
     if !isFolded {
@@ -225,7 +225,7 @@ private struct FoldedRecursion {
   /// True after one recursion was folded; readers of the summary support only one.
   var isOver = false
   private var matches = 0
-  /// The previous addresses, newest first.
+  /// The addresses of the four previous frames, newest first.
   private var last: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
   /// Examines the next frame; returns true if the frame is folded.

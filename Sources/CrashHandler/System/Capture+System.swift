@@ -45,7 +45,7 @@ extension Capture {
       descriptor, identity: FileIdentity(of: mayMake(CallBit.files) ? descriptor : -1))
   }
 
-  /// Closes a file, unless its descriptor now refers to another file.
+  /// Closes a file, unless the program has reused its descriptor for another file.
   @_noLocks
   func close(_ file: HeldFile) {
     if isSame(file) { _ = pm_close(file.descriptor) }

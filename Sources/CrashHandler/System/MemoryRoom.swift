@@ -37,7 +37,8 @@ struct MemoryRoom {
   /// Whether the kernel may kill the process because of the memory that the capture uses.
   var isShort: Bool { @_noLocks get { bytes < MemoryRoom.little } }
 
-  /// Whether there is enough memory for a dump of a process that continues.
+  /// Whether there is enough memory for a dump of a process that continues; at least twice the memory that a dump of
+  /// one thread takes must be left.
   var isEnough: Bool { @_noLocks get { bytes >= 2 &* MemoryRoom.fixed } }
 
   /// The number of other threads for whose capture the remaining memory is enough.

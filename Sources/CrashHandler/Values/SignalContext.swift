@@ -127,7 +127,7 @@ struct SignalContext {
 
   /// Records in the table of `pm_told_stacks.h` which alternate stack the thread has after the handler returns.
   ///
-  /// Code that sends a signal to the thread reads this record first.
+  /// Before code sends a signal to the thread, it checks in this record whether the signal frame fits on the stack.
   @_noLocks
   func tellSignalStack(of threadID: Int32, isHandlers: Bool) {
     let stack = signalStack

@@ -25,7 +25,7 @@ struct SignalInformation {
 
   /// The ID of this process's timer that sent the signal; -1 if the sender is not a timer.
   var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
-  /// The value that was queued with the signal.
+  /// The value that was queued with the signal (sigqueue(3)), such as a `CaptureRequest`.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 
   /// Queues a signal with this siginfo for a thread; returns false if the kernel refuses.

@@ -9,7 +9,7 @@ struct TextBuffer {
   let place: UnsafeMutableRawPointer
   private(set) var capacity: Int
   private(set) var count = 0
-  /// True after a piece of text was left out.
+  /// True after a piece of text was left out, because it did not fit.
   private(set) var isCut = false
 
   @_noLocks

@@ -167,7 +167,7 @@ package enum Evidence: Sendable, Equatable {
   case processorTime(UInt64)
   case sender(Cause.Sender)
   case mainThread(UInt32, MainThreadActivity)
-  /// The interval of the watchdog in nanoseconds.
+  /// The interval in nanoseconds of the service manager's watchdog, which may have sent the signal.
   case watchdogInterval(UInt64)
   case wait(Wait)
   case taskWait(TaskDeadlock.Wait)

@@ -37,7 +37,7 @@ package enum FunctionName {
     if short == "async_Main" { return words }
     guard file?.split(separator: "/").last == "main.swift" else { return short }
     if isIdentifier(short[...]), short == "main" || short.hasSuffix("_main") { return words }
-    // In a name such as "closure #1 in App", the outermost scope is the module.
+    // In a name such as "closure #1 in App", the outermost scope is the module, which `words` replaces.
     guard short.hasPrefix("closure #"), let scope = short.ranges(of: " in ").last,
       isIdentifier(short[scope.upperBound...])
     else { return short }

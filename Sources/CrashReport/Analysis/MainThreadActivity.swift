@@ -57,7 +57,7 @@ package enum MainThreadActivity: Sendable, Equatable {
       (place, number, result) = (Address(context.rip), context.rax, context.rax)
     case .arm64(let context)?:
       guard context.x.count > 8 else { return nil }
-      // The instruction svc 0.
+      // The bytes of the instruction `svc 0`.
       call = [0x01, 0, 0, 0xD4]
       (place, number, result) = (Address(context.pc), context.x[8], context.x[0])
     case nil: return nil

@@ -26,7 +26,8 @@ enum PrivilegedInstruction {
     guard opcode == 0x0F else { return opcodes.contains(opcode) }
     guard let second = code.popFirst() else { return false }
     if longOpcodes.contains(second) { return true }
-    // The opcode 0F 00 includes lldt and ltr. The opcode 0F 01 includes lgdt, lidt, lmsw, invlpg and swapgs.
+    // Of the instructions with the opcode 0F 00, lldt and ltr are privileged; of those with 0F 01, for example, lgdt,
+    // lidt, lmsw, invlpg and swapgs.
     guard second == 0x00 || second == 0x01, let form = code.popFirst() else { return false }
     if second == 0x01, form == 0xF8 { return true }
     let number = form >> 3 & 7

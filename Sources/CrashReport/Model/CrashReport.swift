@@ -93,7 +93,7 @@ package struct CrashReport: Sendable {
   package struct LoggedDump: Sendable {
     /// The state of the dump, "complete", "torn" or "none"; nil if the log lacks the line about the dump.
     package var state: String?
-    /// The name or the number of the errno with which the dump failed; nil if nothing failed.
+    /// The errno with which the dump failed, as a name or a number; nil if nothing failed.
     package var failure: String?
     package var path: String?
     /// The name of the signal that had asked the process to end before the crash.

@@ -174,6 +174,7 @@ extension LoggedSummary {
   /// In version 1 of the format, places lack the part that begins with `@`.
   ///
   /// Places are, for example, `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`.
+  /// Docs/Internals/CrashSummary.md explains their parts.
   private static func frame(_ number: Int, _ place: String, _ name: String) -> Frame? {
     guard let sign = place.firstIndex(where: { "+~?".contains($0) }) else { return nil }
     let saved = place[sign...].dropFirst().split(separator: "^", maxSplits: 1)

@@ -44,7 +44,8 @@ extension NotedWord {
   /// The number of bytes above the stack pointer that are searched for pointers to objects.
   package static let stackSize: UInt64 = 4096
 
-  /// The aligned words in the `stackSize` bytes above the stack pointer that the dump contains, innermost first.
+  /// The aligned words in the `stackSize` bytes above the stack pointer, as far as the dump contains them, innermost
+  /// first.
   static func stackWords(
     in snapshot: ProcessSnapshot, _ context: CPUContext
   ) -> [(place: Address, word: UInt64)] {

@@ -57,7 +57,7 @@ extension ObjectReader {
     let keys: Address
     /// The address of the values; nil for a set, or if the type of the values is not supported.
     let values: Address?
-    /// A bit for each bucket that holds an element.
+    /// One bit for each bucket, which is set if the bucket holds an element.
     private let bitmap: [UInt64]
 
     /// Reads the storage; nil if a part is not in the dump, if the parts contradict each other, or if there are too
@@ -168,7 +168,7 @@ private struct StringValue {
   /// The first bytes of the string in quotation marks, followed by `...` if the string is longer.
   let text: String
 
-  /// The maximum number of bytes that are shown.
+  /// The maximum number of bytes of the string that are shown.
   private static let limit: UInt64 = 24
   /// The offset of a native string's text from the address in the string's second word.
   private static let nativeBias: UInt64 = 32

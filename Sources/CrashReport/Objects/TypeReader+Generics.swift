@@ -44,7 +44,8 @@ extension TypeReader {
       return nil
     }
     switch flags & 31 {
-    // The fields of a type's descriptor are followed by two references that only the runtime uses (4 bytes each).
+    // Between the fields of a type's descriptor and the counts are two references that only the runtime uses (4 bytes
+    // each).
     case Context.class: return descriptor &+ (44 + 8)
     case Context.struct, Context.enum: return descriptor &+ (28 + 8)
     case Context.extension: return descriptor &+ 12
@@ -85,7 +86,7 @@ extension TypeReader {
   }
 
   private struct Packs {
-    /// The number of pack lengths in the metadata.
+    /// The number of words in the metadata that contain the lengths of packs.
     var lengths: UInt64
     /// For each pack, the index of its length.
     var shapes: [UInt64]

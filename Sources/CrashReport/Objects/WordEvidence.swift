@@ -22,7 +22,8 @@ extension MemoryFault {
     }
     switch cause {
     case .nullDereference:
-      // If Swift code uses a null reference without a check, it accesses the property at null plus an offset.
+      // If Swift code uses a null reference without a check, it accesses the property at null plus an offset, so the
+      // register that holds null is evidence.
       if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty,
         !hasNullMetadata
       {
@@ -109,7 +110,8 @@ extension MemoryFault {
     if exception.code == Self.kernelCode {
       return Self.isCanonical(object.value) ? nil : (function, object)
     }
-    // The runtime clears bits that are not part of the address.
+    // The runtime may clear bits that are not part of the address before it uses the reference, so both addresses are
+    // compared.
     let reference = Address(object.value & Self.referenceBits)
     guard let address = exception.address,
       [object, object &+ 8, reference, reference &+ 8].contains(address)

@@ -298,7 +298,7 @@ extension Finding {
 }
 
 extension MemoryAccess? {
-  /// The beginning of a sentence about an access.
+  /// The beginning of a sentence about an access, before the address.
   fileprivate var subject: String {
     switch self {
     case .read: "A read of"

@@ -4,7 +4,7 @@ internal import Stackwalk
 /// The lines of a thread's stack for text and HTML: numbered frames, and lines that replace recursions and missing
 /// parts.
 ///
-/// The text is not escaped.
+/// The text is not escaped, so the forms of the report must escape it.
 struct StackListing {
   enum Item {
     /// A frame; its number is nil if an unknown number of frames is missing between this frame and the innermost one.

@@ -96,7 +96,7 @@ extension OpenDescriptor {
   /// True for a file that the crash handler has probably kept open since it started.
   ///
   /// Only the path is checked: it is the directory of pending dumps, a file in this directory, one of `cgroupFiles`, or
-  /// /proc. The program itself may have opened the same path.
+  /// /proc. So the result is also true if the program itself has opened such a path.
   var isHandlers: Bool {
     guard let path else { return false }
     let parts = path.split(separator: "/")

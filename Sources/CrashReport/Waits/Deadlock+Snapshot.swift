@@ -4,7 +4,8 @@ package import Stackwalk
 extension Deadlock {
   /// The deadlocks among the threads of a snapshot, found without making a report.
   ///
-  /// - Parameter symbols: the source of the symbols; it may have been used for other reports before.
+  /// - Parameter symbols: the source of the symbols; this function calls its `begin`, so it may have been used for
+  ///   another report before.
   package static func all(in snapshot: ProcessSnapshot, symbols: SymbolSource) -> [Deadlock] {
     symbols.begin(stored: snapshot.storedSymbols)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)

@@ -59,7 +59,7 @@ struct LockWords {
   /// The memory of the lock contains the number of readers but not their thread IDs. The word on which a thread waits
   /// can be the futex word for the phase, for the writers, or for the readers.
   func readWriteLock(reads: Bool) -> (start: Address, owner: Owner, readers: Int)? {
-    /// Reads the lock that contains the word at the given offset.
+    /// Reads the lock, if `word` is at the given offset in it.
     func lock(_ offset: Int64) -> (start: Address, owner: Owner, readers: Int)? {
       guard let readers = value(0 &- offset), let writer = value(24 &- offset) else { return nil }
       let isWriting = readers & 3 == 3

@@ -98,7 +98,8 @@ struct WaitDecoder {
       wait.subject = .ownedLock
       hold(words.ownedWord, isCertain: false)
     case .unknown where isNameless:
-      // If the functions have no names, only a mutex whose owner is one of the threads is recognized.
+      // Without the names of functions, a mutex is the only kind of lock that is recognized, and only if its owner is
+      // one of the threads.
       guard let owner = words.mutex, owner.hasWaiter, let holder = owner.id,
         threads.contains(holder)
       else { break }

@@ -116,7 +116,7 @@ package struct Deadlock: Sendable, Equatable {
     self.waits = Array(waits[first...] + waits[..<first])
   }
 
-  /// True if all waits of the cycle are certain, and from one moment.
+  /// True if all waits of the cycle are certain, and are known to have existed at the same moment.
   package var isCertain: Bool { isOfOneMoment && waits.allSatisfy(\.isCertain) }
 
   fileprivate var order: (String, UInt32) {

@@ -3,7 +3,8 @@ package import PendingDumps
 
 /// Finds and opens the directory of a database, by the same rules as the handler.
 enum DatabasePath {
-  /// The absolute path of the database's own directory.
+  /// The absolute path of the database's directory, which is inside `path` if `path` is a mount point to which others
+  /// may write.
   static func resolve(_ path: String) throws(CrashReportDatabaseError) -> String {
     DatabaseDirectory.place(try DatabaseDirectory.absolute(path))
   }

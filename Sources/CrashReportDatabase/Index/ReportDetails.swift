@@ -124,7 +124,7 @@ package struct ReportDetails: Sendable, Equatable {
   package var stack: [String] = []
   /// The report's annotations, sorted by name.
   package var tags: [Tag] = []
-  /// The values of the oldest unit of work in flight, outermost first.
+  /// The `withContext` values of the oldest unit of work in flight, outermost first.
   package var inFlightValues: [Tag] = []
 
   package init() {}

@@ -20,7 +20,7 @@ package final class ReportIndex: Sendable {
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
-  /// The maximum size of the file.
+  /// The maximum size of the file in bytes.
   ///
   /// A longer file is not read but written again, without the records of deleted reports.
   private static let maximumFileSize = 1 << 34

@@ -13,7 +13,7 @@ package struct StandingUploads: Sendable {
 
   /// The number of failures in a row after which the server, and not a report, is assumed to be the cause.
   private static let failuresThatHold = 3
-  /// The maximum number of seconds between two checks.
+  /// The maximum number of seconds between two checks whether a report is due.
   ///
   /// Checks are also needed without a file-system event, for example if no watcher could be created.
   static let patience: Int64 = 60

@@ -37,7 +37,8 @@ struct UploadEngine: Sendable {
   func upload(
     _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
   ) async throws(CrashReportDatabaseError) -> Outcome {
-    // An earlier uploader sent this report, and ended before it had recorded everything.
+    // If an earlier uploader sent this report, and ended before it had recorded everything, the report is not sent
+    // again.
     if report.upload.isUploaded {
       try database.finishUpload(report.id)
       return .uploaded

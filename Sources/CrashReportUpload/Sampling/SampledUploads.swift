@@ -25,8 +25,8 @@ struct SampledUploads: UploadGrouping {
     let signature = index.facts(of: report)?.signature
     let reports = try database.listing().knownReports
     // The reports that an earlier attempt to upload this report, possibly with other options, has decided to count with
-    // this report. If that attempt succeeded, these reports are completed, and if this report is uploaded again, the
-    // upload contains their number again.
+    // it. If that attempt succeeded, these reports are completed. If this report is then uploaded again, the upload
+    // counts them again.
     let decided = reports.filter { $0.id != report.id && $0.upload.countedWith == report.id }
     if report.upload.countedWith == report.id {
       return UploadGroup(
@@ -49,7 +49,7 @@ struct SampledUploads: UploadGrouping {
           // A time in the far future comes from a wrong clock, so it does not count.
           && last.seconds <= now.clampedAdding(UploadVerdict.longestDelay))
     }
-    // A report is sent complete if its complete upload was started or requested, or if there are fewer complete uploads
+    // A report is sent complete if its complete upload was requested or started, or if `whole` contains fewer reports
     // than the limit.
     if report.upload.isRequested || report.upload.attempts > 0
       || whole.count < sampling.wholeReports

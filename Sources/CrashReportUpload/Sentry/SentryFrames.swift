@@ -57,7 +57,7 @@ struct SentryFrames {
       limit: thread.crashed ? cuts.ownFrames : cuts.otherFrames, registers: registers)
   }
 
-  /// A stack, oldest call first; nil if there are no calls.
+  /// A stack in Sentry's order, oldest call first; nil if there are no calls.
   ///
   /// - Parameters:
   ///   - calls: the calls, innermost first.
@@ -174,7 +174,7 @@ struct SentryFrames {
     guard !buildID.isEmpty else { return nil }
     let bytes = (buildID + [UInt8](repeating: 0, count: 16)).prefix(16)
     let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)
-    // A report ID is printed in the same form as a GUID.
+    // `ReportID` makes the text, because a report ID is printed in the same form as a GUID.
     return ReportID(bytes: order.map { bytes[$0] })?.description
   }
 }

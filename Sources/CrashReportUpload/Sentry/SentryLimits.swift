@@ -73,7 +73,7 @@ enum SentryLimits {
   }
 }
 
-/// Limits on the contents of an event, which make the event small enough.
+/// Limits on the contents of an event, which make the event small enough for Sentry.
 struct SentryCuts: Sendable, Equatable {
   /// A stack has at most 250 frames, including the frame for left-out calls, because servers cut longer stacks in the
   /// middle.

@@ -20,7 +20,7 @@ package struct TaskCollection {
 
   package var count: Int { tasks.count }
 
-  /// Adds a task, or counts it if it is a timer.
+  /// Adds a task; a timer (`FoundTask.isTimer`) is only counted.
   ///
   /// A task whose ID was added before is ignored. Once `tasks` contains `taskLimit` tasks, all others are ignored.
   package mutating func add(_ task: FoundTask) {
@@ -74,7 +74,7 @@ package struct TaskCollection {
   /// its memory. But a wait for a task ends only if that task ends. So if each task of a cycle has the same ID and
   /// waits for the same task in both readings, all these waits existed between the two readings.
   ///
-  /// - Parameter read: reads the task at an address from the memory of this moment.
+  /// - Parameter read: reads the task at an address for the second time; nil if there is no task.
   package mutating func confirmCycles(_ read: (UInt64) -> FoundTask?) {
     let cycles = Set(cycles(awaited).joined())
     for index in tasks.indices where cycles.contains(tasks[index].address) {
@@ -109,7 +109,7 @@ package struct TaskCollection {
     let ids = Dictionary(tasks.map { ($0.address, $0.id) }, uniquingKeysWith: { first, _ in first })
     let awaited = awaited
     let cycles = Self.kept(cycles(awaited))
-    // The lowest IDs come first, because these are the oldest tasks.
+    // The lowest IDs come first, so that the oldest tasks of each group are kept.
     for task in tasks.sorted(by: { $0.id < $1.id }) {
       let record = TaskRecord(
         id: task.id, parent: ids[task.parent] ?? 0,

@@ -193,7 +193,7 @@ package struct TaskReader<Memory: TaskMemory> {
     guard var context = memory.word(at: task.address &+ 0x40) else { return false }
     var code = code
     if runtime.adapters.contains(code) {
-      // The task has not started. The closure that it will call is three words before its context.
+      // The task has not started. The address of the closure that it will call is in the third word below its context.
       task.isAtStart = true
       if let closure = memory.word(at: context &- 24), memory.isCode(closure) { code = closure }
     }

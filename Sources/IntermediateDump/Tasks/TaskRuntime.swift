@@ -16,7 +16,7 @@ package struct TaskRuntime: Sendable, Equatable {
   package static let knownLayout: UInt64 = 1
   /// The alignment of each task object.
   package static let alignment: UInt64 = 16
-  /// The names of the runtime's variables.
+  /// The names of the exported variables from which the values below are read.
   package static let metadataName = "_swift_concurrency_debug_asyncTaskMetadata"
   package static let slabMetadataName = "_swift_concurrency_debug_asyncTaskSlabMetadata"
   package static let layoutName = "_swift_concurrency_debug_internal_layout_version"

@@ -28,7 +28,8 @@ public struct IntermediateDumpWriter: ~Copyable {
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
   private var wholeDepth = 0
-  /// True during a write(2) call; if a recovery interrupts the call, its result is not known.
+  /// True during a write(2) call; if the handler abandons the call for a recovery point, the call's result is not
+  /// known.
   private var isWriting = false
   /// True if `recover` may read the file's offset; if false, the dump ends after an interrupted write.
   public var asksFile = true

@@ -15,7 +15,7 @@ extension MinidumpEncoder {
     return buffer.appendList(entries) { buffer, entry in
       buffer.append(entry.module.address)
       buffer.append(UInt32(clamping: entry.module.size))
-      // Checksum and time stamp.
+      // The checksum and the time stamp are 0.
       buffer.appendZeros(8)
       buffer.append(entry.name)
       // VS_FIXEDFILEINFO is empty, because an ELF image has no such version.

@@ -218,7 +218,8 @@ package enum DatabaseDirectory {
     defer { close(made) }
     var status = stat()
     guard unsafe fstat(made, &status) == 0, status.st_uid == pm_file_user() else { return }
-    // fchmod(2) does not accept a descriptor that was opened with O_PATH.
+    // fchmod(2) does not accept a descriptor that was opened with O_PATH, so the mode is set through the descriptor's
+    // link in `/proc`.
     if status.st_mode & 0o7777 != 0o700 { _ = unsafe chmod("/proc/thread-self/fd/\(made)", 0o700) }
     guard let owner else { return }
     let descriptor = unsafe openat(made, ".", flags)

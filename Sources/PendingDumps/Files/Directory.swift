@@ -166,7 +166,7 @@ package struct Directory: ~Copyable, Sendable {
       throw CrashReportDatabaseError(systemCall: "opening \(path)/\(name)", errno: errno)
     }
     defer { _ = Glibc.close(file) }
-    // A read that fills the buffer may not have reached the end of the file.
+    // A read that fills the buffer may not have reached the end of the file, so it is repeated with a larger buffer.
     for size in [512, limit + 1] {
       var result = -1
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -273,7 +273,7 @@ extension Directory {
     _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
     if !replacing {
-      // rename(2) replaces an existing file with the new name; link(2) fails if there is one.
+      // If a file already has the new name, rename(2) would replace this file, but link(2) fails.
       if unsafe linkat(descriptor, name, directory.descriptor, newName, 0) == 0 {
         try? remove(name)
         return .done

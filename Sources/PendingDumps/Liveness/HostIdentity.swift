@@ -69,8 +69,8 @@ package struct HostIdentity: Sendable, Equatable {
   /// The place that the name of a claim states: a digest of the boot and the namespaces in which the process ID and
   /// the start time are valid.
   ///
-  /// The place is 0 if the boot, the PID namespace or the start time of this process is not known, or if `isProcOurs`
-  /// is false.
+  /// The place is 0 if the boot, the PID namespace or the start time of this process is not known, or if `/proc` cannot
+  /// be read or belongs to another PID namespace (`isProcOurs` is false).
   ///
   /// The digest is a 32-bit FNV-1a hash, so two places have the same digest with a probability of 1 in 4 billion. If
   /// they do, a live converter in the other place can look dead, but the database still keeps only one report of the

@@ -71,7 +71,7 @@ package struct LivenessEvidence: Sendable {
     self.ageLimit = ageLimit
   }
 
-  /// Whether the process is alive, with the reason.
+  /// The verdict of the first rule that decides whether the process is alive, with the reason.
   package var verdict: OwnerVerdict {
     absence ?? witness ?? identity ?? absentWitnesses ?? boot ?? ageAlone
   }

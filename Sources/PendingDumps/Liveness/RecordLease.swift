@@ -14,8 +14,8 @@ package enum RecordLease: Sendable, Equatable {
   case refused
   /// No process has the record open for writing, or maps it for writing.
   case granted
-  /// Not known, because the file cannot be opened, the kernel refuses a lease for another reason, or a server grants
-  /// the leases.
+  /// Not known, because the file cannot be opened, the kernel refuses a lease for another reason, or the server of a
+  /// network file system decides about leases.
   case unknown
 
   // These constants are those of <fcntl.h> with _GNU_SOURCE.

@@ -14,7 +14,7 @@ package struct RunNotes: Sendable {
   package struct Termination: Sendable, Equatable {
     package var signal: UInt32
     package var reaction: Reaction
-    /// The time in nanoseconds since 1970.
+    /// The time of the signal in nanoseconds since 1970; 0 if the handler may not read clocks.
     package var time: Int64
 
     package init(signal: UInt32, reaction: Reaction, time: Int64) {

@@ -1,6 +1,7 @@
 /// An option of a subcommand.
 ///
-/// The parser, the help, the manual page and the completion all use the same properties.
+/// The parser, the help, the manual page and the completion are all derived from these properties, so they cannot
+/// contradict each other.
 struct CommandOption: Sendable {
   /// The kind of value that an option or operand takes, for completion.
   enum Completion: Sendable, Equatable {

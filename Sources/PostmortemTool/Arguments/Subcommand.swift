@@ -7,7 +7,8 @@ protocol Subcommand: SendableMetatype {
   static var summary: String { get }
   /// The usage lines, each without "postmortem" and the subcommand's name.
   static var usage: [String] { get }
-  /// Paragraphs of help before the options, separated by empty lines; an indented paragraph keeps its lines.
+  /// Paragraphs of help before the options, separated by empty lines; the lines of an indented paragraph are not
+  /// wrapped.
   static var discussion: String { get }
   static var options: [CommandOption] { get }
   /// The allowed number of operands, and what they mean.
@@ -22,7 +23,7 @@ protocol Subcommand: SendableMetatype {
 /// The operands that a subcommand accepts: the words of its command line that are not options.
 struct Operands: Sendable {
   let count: ClosedRange<Int>
-  /// The word for the operands in an error about missing operands.
+  /// The word for the operands in an error about missing operands, such as "DIR" or "ID".
   let name: String
   let completion: CommandOption.Completion
   /// True if the first operand and everything after it are another program's command line.

@@ -7,7 +7,8 @@ struct WatchedCores {
   /// The number of seconds without a change after which a file counts as completely written.
   ///
   /// The kernel writes a core file directly at its final path, so a new file may be incomplete. While a file is being
-  /// written, the kernel refuses a read lease on it, but only the file's owner and root may ask for a lease.
+  /// written, the kernel refuses a read lease on it, but only the file's owner and root may ask for a lease, so the
+  /// time without a change is used instead.
   static let quietTime = 2
 
   private let directories: [String]

@@ -24,11 +24,13 @@ struct SignalRoom: ~Copyable {
     let isHandlers: Bool
   }
 
-  // pm_told_stacks.h defines the same values.
+  // The size of the table of alternate stacks, the size of its entries, and the size in bytes below which a stack
+  // counts as small. They must match pm_told_stacks.c and pm_told_stacks.h.
   private static let entryCount = 8192
   private static let entrySize = 24
   private static let smallStack: UInt64 = 28 << 10
-  // The handler decides by the same values, in ThreadRoom.
+  // The bytes of stack that a signal needs: with a free entry stack of the handler, and without one. `ThreadRoom` uses
+  // the same values.
   private static let entryNeed = ThreadSignals.frameSize &+ 128 &+ 1024
   private static let handlerNeed = ThreadSignals.frameSize &+ 128 &+ 6144
 

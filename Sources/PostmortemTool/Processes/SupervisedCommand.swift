@@ -135,7 +135,8 @@ struct CommandEnd {
   /// Ends this process in the same way as the command.
   func repeatForThisProcess() -> Never {
     guard let signal else { exit(status >> 8 & 0xFF) }
-    // The kernel discards a signal with the default action if the first process of a PID namespace sends it to itself.
+    // The kernel discards a signal with the default action if the first process of a PID namespace sends it to itself,
+    // so that process only exits.
     if getpid() != 1 {
       // The core file limit is 1 and not 0, because only 1 also prevents a core dump that the kernel pipes to a
       // program.

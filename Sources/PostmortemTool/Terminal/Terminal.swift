@@ -56,7 +56,8 @@ enum Terminal {
     pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
     pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
     pager.standardInput = pipe
-    // If the pager ends before it has read everything, the rest of the text is dropped.
+    // If the pager ends before it has read everything, the rest of the text is dropped. Without this call, SIGPIPE
+    // would end this command.
     signal(SIGPIPE, SIG_IGN)
     guard (try? pager.run()) != nil else { return print(text) }
     try? pipe.fileHandleForReading.close()

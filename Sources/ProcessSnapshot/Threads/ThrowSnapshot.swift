@@ -25,7 +25,7 @@ extension ProcessSnapshot {
 
   /// The throw of the uncaught error, provided that such an error ended the process; nil if no recorded throw fits.
   ///
-  /// The caller must check whether an uncaught error ended the process.
+  /// This property does not check whether an uncaught error ended the process; the caller must do so.
   ///
   /// An error counts as the one that ended the process if the address of its box is in a register or on the stack of
   /// the crashing thread. Another thread may have thrown this error. If there are several such errors, the one that was

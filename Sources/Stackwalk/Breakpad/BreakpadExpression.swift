@@ -46,7 +46,7 @@ struct BreakpadExpression {
     offset == 0 ? term : "\(term) \(offset.magnitude) \(offset < 0 ? "-" : "+")"
   }
 
-  /// The text for a number.
+  /// A number as it is written in Breakpad's expressions.
   ///
   /// The format has only unsigned numbers, so a negative number becomes a difference.
   private static func constant(_ value: Int64) -> String {

@@ -186,8 +186,8 @@ struct DWARFSections {
     addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// A note that the entries, the abbreviations, the lines or the strings were needed but could not be read; nil if
-  /// none of these four sections failed.
+  /// A note that `.debug_info`, `.debug_abbrev`, `.debug_line` or `.debug_str` was needed but could not be
+  /// decompressed; nil if this did not happen to any of them.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

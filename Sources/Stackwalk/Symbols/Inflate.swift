@@ -214,7 +214,8 @@ struct Inflate {
 
 /// A prefix code of deflate.
 ///
-/// Codes of up to ten bits are in a table, whose index is the next ten bits of the input. Longer codes are in lists.
+/// Codes of up to ten bits are in a table, whose index is the next ten bits of the input. Longer codes are found bit by
+/// bit with `counts` and `symbols`.
 struct HuffmanCode {
   static let longest = 15
   private static let indexWidth = 10

@@ -12,7 +12,7 @@ extension SymbolSource {
 }
 
 extension ModuleSymbols {
-  /// Finds symbols of any kind by their linkage names.
+  /// Finds the addresses of functions and variables by their linkage names; the result lacks names that are not found.
   func addresses(of names: [String], in module: ModuleSnapshot) -> [String: Address] {
     var found: [String: Address] = [:]
     for file in files.all {

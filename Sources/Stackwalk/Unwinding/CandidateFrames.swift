@@ -17,7 +17,7 @@ public struct CandidateFrames {
       ///
       /// If the crash was a call to an address without code, the entry of the caller has this evidence too.
       case framePointer
-      /// A frame pointer that was found on the stack led to the entry.
+      /// The entry was found through a frame pointer that a function seems to have saved on the stack.
       case savedPointer
       /// The entry is a word that points into code.
       case candidate
@@ -160,7 +160,8 @@ public struct CandidateFrames {
     }
   }
 
-  /// The offset of the frame record in which an entry was found; nil if the entry was not in a frame record.
+  /// The offset, from the stack pointer of the crash, of the frame record in which an entry was found; nil if the entry
+  /// was not in a frame record.
   private static func record(_ entry: Entry) -> UInt64? {
     guard case .stack(let place) = entry.place, entry.evidence != .candidate else { return nil }
     return place &- 8

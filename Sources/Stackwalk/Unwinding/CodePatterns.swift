@@ -14,7 +14,7 @@ enum FrameSetup: Equatable {
   /// The start or the code of the function is not known.
   case unknown
 
-  /// The maximum number of bytes of code to examine.
+  /// The maximum number of bytes that are examined at the start of a function.
   static let codeSize = 48
 
   init(code: [UInt8], start: Address, architecture: ProcessSnapshot.Architecture) {

@@ -76,7 +76,7 @@ struct EHFrameHeader {
   }
 }
 
-/// Reads a section from front to back through a buffer.
+/// Reads a section from front to back through a buffer, so that the source is not read once for each entry.
 private final class BufferedCFI<Source: CFISource>: CFISource {
   private static var size: Int { 1 << 16 }
 

@@ -21,7 +21,7 @@ struct SignalFrameMethod: UnwindMethod {
 
   /// Recognizes the code to which signal handlers return.
   ///
-  /// Unlike other return addresses, the address of this code does not follow a call.
+  /// The code is recognized by its bytes, because its address, unlike other return addresses, does not follow a call.
   static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
     let trampoline = process.registers.signalTrampoline
     guard process.isExecutable(address) else { return false }
@@ -68,7 +68,7 @@ struct ReturnAddressMethod: UnwindMethod {
     }
   }
 
-  /// The distance in bytes from the system call within which an address counts as part of the same wrapper function.
+  /// An address at most this many bytes from a system call counts as part of the libc function that makes the call.
   private static let wrapperSize: UInt64 = 4096
 
   /// The number of bytes that an arm64 function without unwind tables has on the stack.

@@ -39,8 +39,8 @@ extension RegisterMap {
     asyncContext: 14,
     // The preserved registers are rbx, rbp and r12 to r15.
     preserved: 1 << 3 | 1 << 6 | 0xF000,
-    // The stack pointer points to the ucontext, whose registers start at byte 40: r8 to r15, rdi, rsi, rbp, rbx, rdx,
-    // rax, rcx, rsp, rip.
+    // When the handler has returned to the trampoline, the stack pointer points to the ucontext, whose registers start
+    // at byte 40: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
     signalFrameOffsets: [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
       .map { 40 &+ $0 &* 8 },
     // The code is: mov rax, 15; syscall.
@@ -70,8 +70,8 @@ extension RegisterMap {
     // The preserved registers are x19 to x30; x30 is included because a leaf function keeps its return address there.
     // x18 is reserved for the platform.
     preserved: 0x7FF8_0000,
-    // The siginfo comes first, then the ucontext, with its sigcontext at byte 176: the fault address, x0 to x30, sp,
-    // pc.
+    // A signal frame begins with the siginfo, which has 128 bytes. The ucontext follows. At its byte 176 is the
+    // sigcontext: the fault address, x0 to x30, sp, pc.
     signalFrameOffsets: (0..<33).map { 128 &+ 176 &+ 8 &+ $0 &* 8 },
     // The code is: mov x8, 139; svc 0.
     signalTrampoline: [0x68, 0x11, 0x80, 0xD2, 0x01, 0, 0, 0xD4])

@@ -75,7 +75,7 @@ extension Capture {
 private enum RegisterMemory {
   fileprivate static var bytesBelow: UInt64 { 128 }
   fileprivate static var bytesAbove: UInt64 { 384 }
-  /// The offset, in scratch memory, of the list of pages that the windows cover.
+  /// The offset, in scratch memory, of the list of the pages that contain the memory around the addresses in registers.
   fileprivate static var pagesOffset: Int { 1024 }
 
   /// The number of registers that may be pointers: on x86_64 the 16 general registers, on arm64 x0 to x30 and sp.

@@ -49,7 +49,8 @@ struct TaskFinder {
     return index > first ? index : first &+ 1
   }
 
-  /// Returns false if the thread has a block that `stage` has no room for, or that is not entirely in memory.
+  /// Adds a thread's block to `stage`; returns false if `stage` has no room for the block, or if the block is not
+  /// entirely in memory.
   private func addBlock(of record: ThreadRecord) -> Bool {
     let pointer = record.fields.threadPointer
     return !record.status.isStill || pointer == 0 || stage.add(block(at: pointer), count: blockSize)
@@ -65,7 +66,8 @@ struct TaskFinder {
     return Int(truncatingIfNeeded: facts.block_size < limit ? facts.block_size : limit)
   }
 
-  /// Finds the task that a thread runs: the first task to which a word in the thread's block points.
+  /// Finds the task that a thread runs: the first task to which a word in the thread's block of thread-local variables
+  /// points.
   ///
   /// Every task object begins with the same word. So a word that points to memory with another first word is not a
   /// pointer to a task.

@@ -116,8 +116,8 @@ private struct WaitWriter {
     return found == instruction ? word : nil
   }
 
-  /// Reads the memory around as many words as fit into `stage`, with one system call; returns the index of the next
-  /// word.
+  /// Reads the memory around as many of the futex words as fit into `stage`, with one system call; returns the index of
+  /// the next word.
   private func readWords(from first: Int, to count: Int) -> Int {
     stage.removeAll()
     var index = first

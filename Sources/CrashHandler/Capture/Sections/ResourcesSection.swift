@@ -40,7 +40,7 @@ extension Capture {
 
   /// Writes the number in a cgroup file; writes nothing for "max".
   ///
-  /// The file was opened when the handler was started.
+  /// The file was opened when the handler was started, because the handler may be unable to open it in a crash.
   fileprivate func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
     if let value = number(in: file) { writer.unsigned(key, value) }
   }

@@ -14,7 +14,8 @@ struct StackWriter {
   /// - Parameters:
   ///   - stackPointer: the stack pointer of the stack's thread. After an overflow, the stack pointer is in the guard
   ///     region, and the stack is written from the next readable page on.
-  ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown.
+  ///   - threadPointer: the thread pointer of the stack's thread; 0 if unknown. If the address is in the stack's
+  ///     mapping, the stack ends with the page of this address.
   ///   - limit: the maximum number of bytes; for a longer stack, three quarters of this number are captured at the
   ///     top, where the innermost calls are, and one quarter at the bottom.
   ///   - written: the parts of the stack that are already in the dump.

@@ -67,7 +67,7 @@ extension ContextValue {
       let size = entry.next &- offset
       let ownSpare = entry.spare(leastValue)
       if let name, entry.name.isEqual(to: name) {
-        // The new context has the same name and replaces this context.
+        // The new context has the same name and replaces this context, so this context is not appended.
       } else if excess > spare {
         excess &-= size
         spare &-= ownSpare

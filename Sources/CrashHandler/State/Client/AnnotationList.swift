@@ -100,7 +100,7 @@ struct AnnotationNode {
     unsafe base + AnnotationNode.cellOffset(nameCount: nameCount)
   }
 
-  /// The cell that holds a text annotation's value.
+  /// The cell that holds the value; only for a text annotation.
   var text: ValueCell {
     @_noLocks get { unsafe ValueCell(cellBase, capacity: capacity) }
   }

@@ -73,7 +73,7 @@ struct CellReading {
     self.state = state
   }
 
-  /// False if the value changed faster than it could be copied, or was overwritten.
+  /// False if the value changed faster than it could be copied, or if the program has overwritten the cell's memory.
   var isReadable: Bool {
     @_noLocks get { if case .some(.unreadable) = state { false } else { true } }
   }

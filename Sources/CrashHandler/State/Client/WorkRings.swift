@@ -16,8 +16,8 @@ enum WorkKey {
 /// The last breadcrumbs of each of 512 units of work.
 ///
 /// The key of a unit of work selects a bucket of eight rings. A unit of work without a ring takes the least recently
-/// used ring in its bucket. A finished unit's ring counts as never used. Each slot contains the key of its unit of
-/// work, so that a reassigned ring does not show breadcrumbs of its previous unit.
+/// used ring in its bucket. A finished unit's ring counts as never used, so it is taken first. Each slot contains the
+/// key of its unit of work, so that a reassigned ring does not show breadcrumbs of its previous unit.
 ///
 /// The rings are in the memory that `pm_ring_memory` returns, not in `ClientMemory`. RUNS-DURING-CRASH; filled by the
 /// program.
@@ -69,7 +69,7 @@ struct WorkRings {
   ///
   /// - Parameters:
   ///   - next: the position at which the search begins; set to the position after the breadcrumb that was found.
-  ///   - place: memory of at least `BreadcrumbRing.stride` bytes.
+  ///   - place: memory of at least `BreadcrumbRing.stride` bytes, to which the breadcrumb is copied.
   /// - Returns: the number of bytes of the breadcrumb's text; -1 if there are no more breadcrumbs.
   @_noLocks
   func read(_ work: UInt64, next: inout Int, into place: UnsafeMutableRawPointer) -> Int {

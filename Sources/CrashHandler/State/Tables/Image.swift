@@ -9,7 +9,7 @@ struct Image {
   var isLost = false
   /// The number of bytes of the program headers; 0 until they are known.
   var headersSize: UInt32 = 0
-  /// The address of the program headers.
+  /// The address of the program headers in the process's memory.
   var headers: UInt64 = 0
   var bias: UInt64 = 0
   /// The bounds of the image, as in `ModuleImage`; the end is 0 if the image was not found at its listed address.

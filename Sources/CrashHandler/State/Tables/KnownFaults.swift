@@ -52,7 +52,7 @@ struct KnownFaults {
     return number
   }
 
-  /// Notes that the handler of a fault has returned, unless another fault has reused the entry.
+  /// Notes that the previous handler has returned after a fault, unless another fault has reused the entry.
   @_noLocks
   func noteReturn(_ number: UInt32) {
     guard number != 0 else { return }

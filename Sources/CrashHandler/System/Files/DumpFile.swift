@@ -242,7 +242,7 @@ extension Capture {
     unsafe pm_create(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
   }
 
-  /// Removes the dump's lock by renaming the dump; returns 0 or -errno.
+  /// Marks the dump as finished by renaming it to the name without `.locked`; returns 0 or -errno.
   private func takeLockAway() -> Int {
     unsafe pm_rename(
       session.files.directory.descriptor, session.names.locked, session.names.finished)

@@ -17,7 +17,8 @@ extension Capture {
     }
     let number = UInt64(session.request.number)
     if number != 0 { id.setWord(8, number &<< 32 | id.word(8) & 0xFFFF_FFFF) }
-    // The upper half of byte 6 is the version, 4, and the upper two bits of byte 8 are the variant, 2.
+    // In a UUID, the upper half of byte 6 is the version, here 4, and the upper two bits of byte 8 are the variant,
+    // here 2.
     id.setWord(0, id.word(0) & ~(0xF0 &<< 48) | 0x40 &<< 48)
     id.setWord(8, id.word(8) & ~0xC0 | 0x80)
     // All names have the form "<identifier>@<uuid>…" and are in the handler's own memory.

@@ -64,7 +64,8 @@ struct AbsentPages {
 
   /// True if the file system with this device number may be served by another process.
   ///
-  /// FUSE can also serve a file system on a block device (`fuseblk`), which has the number of that device.
+  /// FUSE can also serve a file system on a block device (`fuseblk`), which has the number of that device, so the type
+  /// of the file system is read from mountinfo.
   @inline(never)
   private func isServed(_ major: UInt64, _ minor: UInt64) -> Bool {
     let room = mappings.room

@@ -25,8 +25,8 @@ struct ImageFinder {
   fileprivate let memory: SafeMemory
   fileprivate let scratch: Scratch
 
-  // The properties below record the position of `next` in the lists of images and mappings.
-  /// The index of the image that was found last.
+  // The properties below record how far `next` has got in the lists of images and mappings.
+  /// The index of the image that was found last; -1 before the first image.
   fileprivate(set) var current = -1
   fileprivate var listed = 0
   fileprivate var listedCount = 0
@@ -158,9 +158,9 @@ struct ImageFinder {
 
   /// True if an image may begin at a mapping that does not belong to an image yet.
   ///
-  /// The start of a file may be mapped more than once, but such a mapping belongs to an image only if the image's
-  /// code is executable. Other memory may contain an image only if that memory, or the mapping directly after it, is
-  /// executable.
+  /// A mapping of the start of a file may begin an image, or a program may have mapped the file only to read it; `next`
+  /// then checks whether the image's code is executable. Memory without a file may contain an image only if that
+  /// memory, or the mapping directly after it, is executable.
   private func mayBegin(_ index: Int) -> Bool {
     let mapping = mappings[index]
     guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
