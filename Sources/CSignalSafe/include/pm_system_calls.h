@@ -212,7 +212,8 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
   return pm_copy_ranges(process, to, count, &remote, 1);
 }
 
-// Maps a page of the run record without access (see RecordMapping). Returns the page's address.
+// Maps a page of the run record, but without the right to read or write the page (see `RecordMapping`). Returns the
+// page's address.
 PM_INLINE long pm_map_unreadable(int fd) {
   return PM_SYSCALL(SYS_mmap, 0, 1, PROT_NONE, MAP_SHARED, fd, 0);
 }

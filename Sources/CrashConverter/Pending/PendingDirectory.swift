@@ -21,7 +21,7 @@ struct PendingDirectory: ~Copyable {
   let root: Directory
   let host: HostIdentity
   let isLocalFileSystem: Bool
-  /// The program whose dumps come first; nil for no preference.
+  /// The identifier of the program whose dumps are converted first; nil for no preference.
   let identifier: String?
   /// The current time in nanoseconds since 1970.
   let now: Int64
@@ -220,7 +220,8 @@ struct PendingDirectory: ~Copyable {
   /// Usually, the owner of such a file could not note its end in the run record, and therefore removed the record. No
   /// process holds the owner's FIFO open for reading.
   ///
-  /// If the owner is alive after all, its next crash creates a file with a new ID.
+  /// If the owner is alive after all, its next crash creates a file with a new ID, so removing the empty file loses no
+  /// report.
   private func saysNothing(_ name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     guard isLocalFileSystem, fifoProbe(name) == .noReader else { return false }
     return try directory.status(of: name.with(role: .runRecord).description) == nil

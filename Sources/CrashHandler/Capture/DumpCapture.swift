@@ -128,7 +128,7 @@ extension Capture {
       session.time.phase = .finish
       armTimer(milliseconds: session.time.division.finish)
     // In the phase `cut`, the watchdog has already ended the time for the sections, and started the time for the last
-    // part.
+    // part, so the timer is not armed again.
     case .cut: session.time.phase = .finish
     case .finish, .over: break
     }

@@ -32,7 +32,7 @@ enum ThreadStack {
   /// This function leaves errno unchanged, because a new thread must start with errno 0.
   ///
   /// - Parameters:
-  ///   - current: the size of the thread's current alternate stack in bytes.
+  ///   - current: the size of the thread's current alternate stack in bytes; 0 if it has none.
   ///   - thread: the thread's ID; nil to ask the kernel for the ID when it is needed.
   ///   - make: creates a stack; returns nil, with errno set, on failure.
   static func install(

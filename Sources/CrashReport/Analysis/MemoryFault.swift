@@ -26,7 +26,7 @@ struct MemoryFault {
   ///
   /// Measured with glibc 2.43: the mapping begins 72 KiB below the stack that pthread_getattr_np returns.
   private static let hiddenGuardSize: UInt64 = 64 << 10
-  /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1.
+  /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1, because distances are compared with `<`.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
@@ -234,8 +234,8 @@ struct MemoryFault {
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private func overflowBySignal(_ fact: [Evidence]) -> Finding? {
-    // On arm64, no fault of an instruction has the code SI_KERNEL. On x86_64, a general protection fault has it too;
-    // core files have no trap number that would tell the two apart.
+    // On arm64, no fault of an instruction has the code SI_KERNEL. On x86_64, a general protection fault has this code
+    // too, and only the trap number tells the two apart; core files have no trap number.
     guard exception.trapNumber != Self.generalProtectionTrap || snapshot.architecture != .x86_64,
       let stackPointer = exception.context?.stackPointer,
       let stack = snapshot.crashedThread?.stackRange, !stack.ends(atOrBelow: stackPointer),

@@ -60,7 +60,7 @@ package enum SystemCallNames {
     pkey_free statx io_pgetevents rseq
     """.split { $0 == " " || $0 == "\n" }
 
-  /// The first system call number of the range that all architectures share.
+  /// The first system call number of the range in which all architectures use the same numbers.
   private static let secondStart = 424
 
   private static let second = """

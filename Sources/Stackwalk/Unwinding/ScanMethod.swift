@@ -87,8 +87,9 @@ struct GapMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Checks with the frame pointer and with call frame information whether the frame's return address is stored in
-  /// the gap.
+  /// Checks whether the frame's return address is stored in the gap.
+  ///
+  /// The frame pointer and call frame information each give an address at which it may be stored.
   private func leadsIntoGap(
     _ state: UnwindState, below end: Address, in process: UnwindProcess
   ) -> Bool {

@@ -48,9 +48,9 @@ extension Capture {
     return pages.bytes(count: total &* 16)
   }
 
-  /// Puts the values of the registers that can be pointers into scratch memory, in ascending order.
+  /// Stores those register values that can be pointers in scratch memory, in ascending order.
   ///
-  /// - Returns: the number of these registers.
+  /// - Returns: the number of stored values.
   private func sort(_ registers: Bytes, in scratch: Scratch) -> Int {
     var count = 0
     for index in Indices(RegisterMemory.count) {
