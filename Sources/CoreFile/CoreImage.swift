@@ -124,7 +124,7 @@ struct CoreImage {
 }
 
 extension CoreImage {
-  /// All memory whose bytes are in the file.
+  /// The parts of the process's memory whose bytes are in the core file.
   var memory: [MemoryRegion] {
     segments.filter { !$0.contents.isEmpty }.map { segment in
       MemoryRegion(

@@ -53,7 +53,9 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     low = word(bytes.dropFirst(8))
   }
 
-  /// Creates an identifier from 16 bytes at an offset, without generic code; nil if there are fewer bytes.
+  /// Creates an identifier from 16 bytes at an offset; nil if there are fewer bytes.
+  ///
+  /// Unlike `init(bytes:)`, this initializer is not generic.
   package init?(_ bytes: ArraySlice<UInt8>, at offset: Int) {
     guard let high = bytes.littleEndian(at: offset, as: UInt64.self),
       let low = bytes.littleEndian(at: offset + 8, as: UInt64.self)

@@ -297,9 +297,9 @@ PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
-// Waits for a signal, and removes it; `information` may be NULL. Returns the signal's number, -EAGAIN after the
-// timeout, -EINTR, or the result that a seccomp filter sets. During the wait, the kernel shows the signal as not
-// blocked by the thread. Source: Linux kernel/signal.c, do_sigtimedwait.
+// Waits until one of the signals in `set` is pending, and removes that signal; `information` may be NULL. Returns the
+// signal's number, -EAGAIN after the timeout, -EINTR, or the result that a seccomp filter sets. During the wait, the
+// kernel shows the signal as not blocked by the thread. Source: Linux kernel/signal.c, do_sigtimedwait.
 struct pm_signal_information {
   uint64_t words[16];
 };

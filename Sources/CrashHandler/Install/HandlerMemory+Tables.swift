@@ -85,7 +85,7 @@ extension HandlerMemory {
     return unsafe Bytes(try bytes(utf8), count: utf8.count)
   }
 
-  /// Reserves the names of a dump, its FIFO and its run record.
+  /// Reserves memory for the names of a dump, its FIFO and its run record.
   ///
   /// - Parameter areNew: true if the dump gets a report ID other than the one that was encoded at launch.
   mutating func names(

@@ -70,8 +70,8 @@ enum ThreadStack {
     return 0
   }
 
-  /// Keeps the stack until the last round of destructors, so that a crash in another key's destructor can still use
-  /// it.
+  /// Keeps the alternate stack of an ending thread until the last round of destructors, so that a crash in another
+  /// key's destructor can still use the stack.
   private static func endOfThread(_ value: UInt) {
     if let key, value % destructorRounds + 1 < destructorRounds,
       unsafe pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: value + 1)) == 0

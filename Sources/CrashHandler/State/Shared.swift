@@ -94,7 +94,7 @@ struct Shared: ~Copyable {
     wakeWaiting()
   }
 
-  /// Wakes the threads that wait for the capturing thread.
+  /// Wakes the threads that wait until the capturing thread is done.
   @_noLocks
   func wakeWaiting() {
     turn.add(1)
@@ -194,7 +194,8 @@ struct Shared: ~Copyable {
     let codeSize: UInt64
   }
 
-  /// The last crash that left a dump and that the process survived or may have survived; the number of such crashes.
+  /// Facts about the last crash that left a dump and that the process survived or may have survived, and the number of
+  /// such crashes.
   @safe
   struct SurvivedCrashes {
     var count: UInt32 = 0

@@ -56,7 +56,7 @@ struct WatchdogTime {
     return ticksLeft == 0
   }
 
-  /// True if the time limit can be over according to the clock.
+  /// True if the time limit may be over, because the clock has reached the end or could not be read.
   @_noLocks
   func hasPassed(_ clock: UInt64) -> Bool {
     clock == 0 || clock >= end

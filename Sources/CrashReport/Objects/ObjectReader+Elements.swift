@@ -181,7 +181,7 @@ private struct StringValue {
     let bytes: [UInt8]
     switch second >> 60 {
     case 0xA, 0xE:
-      // Up to 15 bytes are in the two words.
+      // The two words of a small string contain up to 15 bytes of text.
       count = second >> 56 & 0xF
       var all: [UInt8] = []
       all.append(littleEndian: first)

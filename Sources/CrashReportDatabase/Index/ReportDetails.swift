@@ -14,7 +14,7 @@ package struct ReportDetails: Sendable, Equatable {
     case hang = 2
     /// A dump that was requested without a crash or a hang, of a process that continued.
     case dump = 3
-    /// The end of a run that left no dump: killed, out of memory, rebooted and other ends.
+    /// The end of a run that left no dump, for example because the process was killed or the machine rebooted.
     case end = 4
 
     /// The word for this kind in an export.

@@ -112,7 +112,7 @@ package struct TaskReader<Memory: TaskMemory> {
   /// True if the task's first slab or the first function's context is less than `allocationLimit` bytes after the start
   /// of the task object.
   ///
-  /// The runtime allocates them together with the object.
+  /// The runtime allocates the slab or the context together with the task object.
   private func isWhole(_ address: UInt64) -> Bool {
     func isBehind(_ place: UInt64) -> Bool {
       place > address && place &- address < Self.allocationLimit

@@ -234,7 +234,7 @@ final class DWARFAbbreviations {
     }
   }
 
-  /// The estimated memory of the table in bytes.
+  /// The number of bytes of memory that the table is estimated to take.
   var cost: Int { attributes.count * 24 + (dense.count + sparse.count) * 48 }
 
   func entry(_ code: UInt64) -> Entry? {

@@ -7,7 +7,8 @@
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
 extension Capture {
-  /// Writes the windows as memory regions into the dump's array that is currently open.
+  /// Writes the windows around the addresses in `registers` as memory regions, into the array that is currently open in
+  /// the dump.
   @_noLocks
   func writeMemory(aroundRegisters registers: Bytes) {
     let (regions, scratch) = (cachedRegions, session.scratch)
