@@ -171,7 +171,7 @@ struct PendingDirectory: ~Copyable {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
-      // The name of a dump whose claim was released contains 0 instead of a process ID.
+      // If the name contains 0 instead of a process ID, the previous converter released its claim.
       preceding =
         if processID == 0 {
           .failed

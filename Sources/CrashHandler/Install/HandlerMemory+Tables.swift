@@ -108,7 +108,7 @@ extension HandlerMemory {
     unsafe Bytes(try bytes(tokens ?? []), count: tokens?.count ?? 0)
   }
 
-  /// Reserves a session with separate memory, for a dump of a process that has not crashed.
+  /// Reserves separate memory for a session, for a dump of a process that has not crashed.
   mutating func session(
     beside handlers: Capture, names: DumpNames, files: SessionFiles, threads: ThreadTable
   ) throws(CrashHandlerError) -> Capture {
@@ -118,7 +118,7 @@ extension HandlerMemory {
       asksFile: handlers.writer.asksFile)
   }
 
-  /// Reserves a session that uses the handler's own stack, tables and buffer.
+  /// Reserves memory for a session that uses the handler's own stack, tables and buffer.
   ///
   /// Only the capturing thread may use this session (`Shared.capturingThread`).
   mutating func session(

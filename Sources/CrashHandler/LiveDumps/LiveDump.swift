@@ -63,7 +63,7 @@ struct LiveDump: ~Copyable {
     self.memory = memory
   }
 
-  /// Creates a separate session for the dump.
+  /// Creates a session for the dump in `memory`, separate from the handler's session for crashes.
   private static func session(
     for request: DumpRequest, of handlers: Capture, _ suffix: String,
     memory: inout HandlerMemory
@@ -171,7 +171,7 @@ struct LiveDump: ~Copyable {
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
       let turn = capture.shared.turn.value
-      // A thread that is waiting to capture its crash comes first.
+      // A thread that waits to capture its crash comes first, so this dump waits as long as there is such a thread.
       if capture.shared.waiting.isEmpty,
         capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
       {

@@ -117,7 +117,7 @@ struct Shared: ~Copyable {
     static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
   }
 
-  /// The state of stopping threads; only one thread at a time stops other threads.
+  /// State that the thread that stops other threads shares with them; only one thread at a time stops others.
   struct Stops {
     /// While threads must stay stopped, an even number that differs from that of the previous stop; otherwise 0.
     ///

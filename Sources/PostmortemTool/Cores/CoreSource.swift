@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 struct CoreSource {
   /// Directories that are searched for the modules' files.
   var symbolDirectories: [String] = []
-  /// False to use only the core file.
+  /// False to read only the core file, and no files of modules.
   var readsFiles = true
   /// The directory for temporary files; nil for the default.
   var spool: String?

@@ -191,7 +191,7 @@ extension ClientAnnotation {
       .optional(.annotationState, \.state),
     ])
 
-  /// The fields of an annotation with a type.
+  /// The fields of a typed annotation.
   package static let mapFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [
