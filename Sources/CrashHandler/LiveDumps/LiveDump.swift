@@ -130,8 +130,8 @@ struct LiveDump: ~Copyable {
     let open = capture.installed.signals.open
     let writing = OwnWriting(raisesLimit: false, blocking: ~open, opening: open)
     defer { writing.finish(hasFailed: capture.session.result.failure == EFBIG) }
-    // The context is captured before the thread is added to the table, because if another thread crashes during this
-    // dump, the crash's dump shows this thread with that context.
+    // The context is captured before the thread is added to the table. If another thread crashes during this dump, the
+    // crash's dump then shows this thread with that context.
     unsafe pm_capture_context(context)
     unsafe pm_context_set_signal_mask(context, writing.previousMask)
     enter()

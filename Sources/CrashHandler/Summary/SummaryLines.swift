@@ -125,7 +125,7 @@ struct SummaryLines {
 
   /// Adds the report ID, and the dump's path or the reason why there is no dump.
   ///
-  /// - Parameter isAlone: true to add one line instead of two, because Swift's backtracer prints the other facts.
+  /// - Parameter isAlone: true if Swift's backtracer prints the other facts; one line is then added instead of two.
   @_noLocks
   mutating func appendReport(isAlone: Bool) {
     let (outcome, names) = (capture.session.result, capture.session.names)

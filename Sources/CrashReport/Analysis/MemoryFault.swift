@@ -13,7 +13,7 @@ struct MemoryFault {
   /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack without further
   /// evidence.
   ///
-  /// Guard regions usually have sizes between one page and 1 MiB.
+  /// Guard regions usually have sizes between one page and 1 MiB, and this distance covers all of these sizes.
   private static let guardSize: UInt64 = 1 << 20
   /// The maximum number of bytes that a signal frame takes below the stack pointer.
   ///

@@ -190,7 +190,7 @@ private struct StringValue {
       bytes = Array(all[..<Int(truncatingIfNeeded: count)])
     case 0, 8:
       // Bit 60 of the first word means that the text is at a fixed offset from the address in the second word. Other
-      // strings, such as bridged ones, are not read.
+      // strings are not read.
       count = first & 0xFFFF_FFFF_FFFF
       guard first >> 60 & 1 == 1, count > 0, count < 1 << 40 else { return nil }
       let start = Address(second & 0x0FFF_FFFF_FFFF_FFFF) &+ Self.nativeBias
