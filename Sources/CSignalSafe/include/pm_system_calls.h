@@ -323,7 +323,7 @@ PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
 
-// Waits as long as *word == expected; without a time limit if `milliseconds` is negative.
+// Waits for a wake-up as long as *word == expected; without a time limit if `milliseconds` is negative.
 PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, int64_t milliseconds) {
   int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};  // struct timespec
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, milliseconds < 0 ? 0 : time, 0, 0);

@@ -11,7 +11,7 @@ struct ScanMethod: UnwindMethod {
   static let maximumWords: UInt64 = 2048
   /// The number of words below a return address in which the caller's frame pointer may be saved.
   ///
-  /// The words are six registers and one word of padding.
+  /// These words can hold six saved registers and one word of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
