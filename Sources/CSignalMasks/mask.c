@@ -10,7 +10,7 @@
 #include "CSignalMasks.h"
 #include "CSignalSafe.h"
 
-// The sanitizers' definition of pthread_sigmask, which checks the arguments.
+// The sanitizers' definition of pthread_sigmask, which checks the arguments; NULL in a program without a sanitizer.
 extern int __interceptor_pthread_sigmask(int, const sigset_t *, sigset_t *) __attribute__((weak));
 
 // Signals 32 and 33, which libc does not let programs block, and the signals that the kernel never blocks.

@@ -119,7 +119,7 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
   int signal = pm_siginfo_number(information);
   // When the handler for SIGABRT returns, abort() itself ends the process. It does so with system calls in libc, which
-  // syscall user dispatch may allow.
+  // syscall user dispatch may allow, so this function does nothing.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
   // The instruction pointer is already after the program's breakpoint, so another breakpoint is executed here.
   if (signal == SIGTRAP) __builtin_debugtrap();

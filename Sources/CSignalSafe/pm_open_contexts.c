@@ -26,7 +26,7 @@ char pm_open_contexts_storage[PM_OPEN_CONTEXTS_SIZE] __attribute__((aligned(4096
 
 static struct table *table(void) { return (struct table *)pm_open_contexts_storage; }
 
-// Notes that entries up to the end of a row have been used.
+// Notes that entries up to the end of a row have been used; readers copy only these rows.
 static void use(uint64_t row) {
   uint64_t end = sizeof(struct table) - sizeof(table()->entries) + (row + 1) * SHARDS * PM_OPEN_CONTEXT_SIZE;
   uint64_t used = __atomic_load_n(&table()->used, __ATOMIC_RELAXED);

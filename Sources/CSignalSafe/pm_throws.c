@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
   uint32_t count = ++thrower->count;
   for (int place = 0; error && place < PM_THROW_COUNT; place++)
     if (__atomic_load_n(&thrower->boxes[place], __ATOMIC_RELAXED) == error) {
-      // This error was caught and is thrown again.
+      // This error was caught and is thrown again, so the record of its first throw is kept.
       thrower->touched[place] = count;
       return;
     }

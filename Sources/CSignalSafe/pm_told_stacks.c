@@ -2,7 +2,7 @@
 
 #include "CSignalSafe.h"
 
-// The highest bit of a size marks a stack that the handler created.
+// In `told_stack`, the highest bit of `size` marks a stack that the handler created.
 #define IS_HANDLERS (UINT64_C(1) << 63)
 
 // The record of one thread. Only the thread itself writes the record; `size` is 0 while the record is being written.

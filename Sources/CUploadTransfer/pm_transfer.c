@@ -241,7 +241,8 @@ static size_t take_body(char *buffer, size_t one, size_t capacity, void *data) {
   return (size_t)count;
 }
 
-// libcurl calls this function when it repeats a request because the connection was closed or a proxy responded.
+// libcurl calls this function when it repeats a request because the connection was closed or a proxy responded; the
+// body is then sent again from `offset`.
 static int seek_body(void *data, int64_t offset, int whence) {
   pm_transfer *transfer = data;
   if (whence != SEEK_SET || lseek(transfer->body, offset, SEEK_SET) != offset) return 1;

@@ -184,8 +184,8 @@ struct Core {
       place.count <= Self.maximumStateSize, let state = image.bytes.slice(place)
     else { return nil }
     guard image.architecture == .arm64 else { return Array(state.prefix(Self.legacyStateSize)) }
-    // In `struct user_fpsimd_state`, the vectors come first, then fpsr and fpcr. In a signal frame, magic and size
-    // come first, and the vectors last.
+    // A core file contains `struct user_fpsimd_state`: the vectors come first, then fpsr and fpcr. In a signal frame,
+    // magic and size come first, and the vectors last.
     var bytes: [UInt8] = []
     for word in [0x4650_8001, 528] as [UInt32] { bytes.append(littleEndian: word) }
     return bytes + state.dropFirst(512).prefix(8) + state.prefix(512)

@@ -31,8 +31,8 @@ struct CoreImage {
   private(set) var notes: [Range<Int>] = []
   /// The number of bytes of notes that the headers announce but the file lacks.
   private(set) var missingNoteCount: UInt64 = 0
-  /// The number of headers that were not read, because there are more than `maximumHeaders` or the file ends before
-  /// them.
+  /// The number of program headers that were not read, because there are more than `maximumHeaders` or the file ends
+  /// before them.
   private(set) var missingHeaders = 0
 
   /// Returns true if a file begins like a little-endian ELF core file, for any processor.
@@ -124,7 +124,7 @@ struct CoreImage {
 }
 
 extension CoreImage {
-  /// All memory whose bytes are in the file.
+  /// The parts of the process's memory whose bytes are in the core file.
   var memory: [MemoryRegion] {
     segments.filter { !$0.contents.isEmpty }.map { segment in
       MemoryRegion(

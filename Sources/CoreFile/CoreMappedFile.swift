@@ -14,7 +14,7 @@ struct CoreMappedFile {
   /// The maximum size in bytes of an NT_FILE note that is read; by default, the kernel writes at most 4 MiB.
   private static let maximumSize = 64 << 20
 
-  /// Reads the note's contents; nil if they are not valid.
+  /// Reads the contents of the note NT_FILE at `place`; nil if they are not valid.
   static func list(
     in bytes: DumpBytes, _ place: Range<Int>
   ) -> (files: [CoreMappedFile], pageSize: UInt64)? {

@@ -34,7 +34,7 @@ struct CoreModule {
     readSegments(memory)
   }
 
-  /// True if the beginning of an ELF header is in memory at an address.
+  /// True if the memory at an address begins with the magic number of an ELF header.
   static func isImage(at address: Address, in memory: MemorySnapshot) -> Bool {
     memory.word(at: address).map { $0 & 0xFFFF_FFFF == 0x464C_457F } ?? false
   }

@@ -74,7 +74,7 @@ struct ThreadLocals {
         let field = memory.bytes(at: place, count: 12)?.littleEndian(at: 8, width: 4),
         let entry = linkEntry(of: module), let value = memory.word(at: entry &+ field)
       else { continue }
-      // 0 and the largest numbers mean that the module has no block with a fixed offset.
+      // The values 0, -1 and -2 mean that the module has no block with a fixed offset.
       return value > 0 && value < 1 << 32 ? value : nil
     }
     return nil

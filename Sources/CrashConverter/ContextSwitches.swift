@@ -20,7 +20,7 @@ package struct ContextSwitches {
 
   /// Counts the context switches of all threads of a process, with four system calls per thread.
   ///
-  /// If the process does not exist, there are no counts, and no thread is known to have run.
+  /// If the process does not exist, there are no counts, and `hasRun` returns false for every thread.
   package init(of processID: Int32) {
     self.processID = processID
     let directory = try? Directory(path: "/proc/\(processID)/task")

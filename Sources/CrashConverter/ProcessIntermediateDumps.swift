@@ -14,8 +14,8 @@ internal import PendingDumps
 /// third attempt does not convert the dump: it moves the dump to quarantine, or deletes the dump if its report already
 /// exists.
 ///
-/// If root calls this function for another user's database, a separate thread converts the dumps with that user's
-/// file permissions. This thread also calls `userStreams` and `progress`.
+/// If root calls this function for another user's database, a separate thread converts the dumps with that user's file
+/// permissions. This thread also calls `userStreams` and `progress`, with the same permissions.
 ///
 /// - Parameters:
 ///   - path: the database's directory; created if it is missing.

@@ -79,7 +79,7 @@ package func processIntermediateDump(
     if try !pending.put(bytes, as: target.description, by: pending, replacing: false),
       try pending.contents(of: target.description, limit: DumpConversion.maximumSize) != bytes
     {
-      // If another dump already has this name, a new name is used.
+      // If another dump already has this name, this dump gets a new name.
       target = target.other(for: DumpDigest.of(bytes))
       _ = try pending.put(bytes, as: target.description, by: pending, replacing: true)
     }

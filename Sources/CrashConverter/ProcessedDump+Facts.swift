@@ -17,7 +17,7 @@ extension ProcessedDump.Summary {
 }
 
 extension ReportFacts {
-  /// Reads the facts of a snapshot.
+  /// Creates a report's facts from its snapshot and from the results of the stack walk.
   ///
   /// - Parameter facts: the results of the stack walk; nil to leave out the facts that depend on it.
   package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {

@@ -28,6 +28,6 @@ final class SymbolBudget {
     return StoredSymbols.gather(for: snapshot, from: files)
   }
 
-  /// The monotonic clock in seconds.
+  /// The time in seconds by the monotonic clock, which stops while the machine is suspended.
   private static var now: Double { Double(SystemClock.awakeSinceBoot) / 1e9 }
 }

@@ -18,8 +18,8 @@ extension Handler {
   /// where the problem is detected, on the thread that detects it.
   ///
   /// - Parameters:
-  ///   - reason: the report's headline and signature, cut to 512 bytes. Reports with the same reason form one group,
-  ///     so pass data that varies as an annotation.
+  ///   - reason: the report's headline, which is also a part of its signature; cut to 512 bytes. Reports with the same
+  ///     reason form one group, so pass data that varies as an annotation.
   ///   - error: an error to show in the report: its type, cut to 256 bytes, and its `String(describing:)`, cut to
   ///     1024 bytes. Without a reason, that description is the headline, and the signature begins with the type.
   ///   - annotations: annotations only for this report, which replace annotations of `startHandler` with the same

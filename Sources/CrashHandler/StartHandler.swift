@@ -129,7 +129,8 @@ public func startHandler(
       var files = try PendingDumpFiles.make(
         database: database, identifier: identifier, record: record, host: host)
       pm_set_file_mode(files.fileMode)
-      // Only an existing thread can create a thread. So if this thread was the only one, it still is.
+      // `statistics` was read before. If this thread was the only one then, it still is, because only this thread can
+      // create another one.
       try HandlerInstaller.install(
         files: files, facts: facts, proc: proc, options: options, signals: signals,
         hasStandardError: standard.hasStandardError, isAlone: statistics?.threadCount == 1)

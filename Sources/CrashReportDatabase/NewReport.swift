@@ -12,7 +12,7 @@ package struct NewReport: ~Copyable, Sendable {
   /// The descriptor of the file for the minidump, which is empty at first, and open for reading and writing.
   package var descriptor: Int32 { file.descriptor }
 
-  /// The minidump's status: its size and time of last change, once it is written.
+  /// Returns the minidump's size and time of last change; call this once the minidump is written.
   package func status() throws(CrashReportDatabaseError) -> FileStatus { try file.status() }
 
   private let file: OpenFile

@@ -2,7 +2,7 @@ internal import Glibc
 package import IntermediateDump
 internal import Synchronization
 
-/// The reports of a database, and the reasons why some are missing.
+/// The reports of a database, and the errors of the reports that could not be read.
 ///
 /// If the file of one report cannot be read, the caller (for example, a command that lists, removes or uploads reports)
 /// prints the error and continues with the other reports.

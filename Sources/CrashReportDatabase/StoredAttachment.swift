@@ -28,8 +28,8 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 
   /// Returns a name for the copy of each file, in the order of `paths`.
   ///
-  /// Each name is the last part of the path, with unsafe characters replaced; a long name is cut at its beginning. A
-  /// number precedes the name if the name is already taken.
+  /// Each name is the last part of the path, with unsafe characters replaced; a long name is cut at its beginning. If
+  /// the name is already taken, because an earlier path has the same last part, a number precedes it.
   package static func names(for paths: [String]) -> [String] {
     var used: Set<String> = []
     return paths.map { path in

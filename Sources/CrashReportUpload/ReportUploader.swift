@@ -104,7 +104,7 @@ public final class ReportUploader: Sendable {
   private static func run(_ uploads: StandingUploads) async {
     var uploads = uploads
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    // Without a watcher, only the regular checks find changes.
+    // If no watcher can be created, only the regular checks find changes.
     let watcher = DirectoryWatcher { wake.yield() }
     let database = uploads.engine.database.path
     // Watching the directories is enough: a report and its metadata appear by a rename or as a hard link, and settings

@@ -11,7 +11,7 @@ package struct ReportFact: Sendable {
     case process, system, resources, thread, exception, capture, survival, request, end, client,
       annotation, breadcrumb,
       context, attachment, descriptor
-    /// The report itself, which has no separate definition.
+    /// The whole report, which the JSON schema describes at its root and not in a definition.
     case report = ""
   }
 

@@ -11,9 +11,9 @@ internal import IntermediateDump
 /// comes first or, if there is no such thread, the monitors' own thread. If the watched part answers, the dump is
 /// removed, unless `keepsRecovered` is set. The dump is also removed once the dump of a crash is complete.
 ///
-/// All monitors share one thread, which checks every half second or more often. Time during which the whole process
-/// was stopped (SIGSTOP, a paused container, a suspended machine) does not count. A monitor watches until `stop()` is
-/// called, even after its last reference is released. No monitor runs in a forked child.
+/// All monitors share one thread, which checks every half second or more often. Time during which the whole process was
+/// stopped (SIGSTOP, a paused container, a suspended machine) does not count as part of a hang. A monitor watches until
+/// `stop()` is called, even after its last reference is released. No monitor runs in a forked child.
 public final class HangMonitor: Sendable {
   let watch: Watch
 

@@ -31,7 +31,7 @@ struct MemoryPlan {
 
   /// The maximum size of captured memory in one file.
   ///
-  /// File offsets have 32 bits, so 1 GiB is left for everything else in the file.
+  /// File offsets have 32 bits, so a file has at most 4 GiB, of which 1 GiB is left for everything else.
   static let maximumSize: UInt64 = 3 << 30
 
   init(of snapshot: ProcessSnapshot, threads: [ThreadSnapshot]) {

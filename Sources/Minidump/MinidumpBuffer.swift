@@ -12,7 +12,8 @@ struct MinidumpLocation {
 /// All bytes of a minidump except the captured memory, which `MinidumpWriter` writes to the file after these bytes.
 struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
-  /// The fields that must hold the file offset of some captured memory.
+  /// The positions of the fields that must hold the file offset of captured memory, each with the offset of that memory
+  /// from the start of all captured memory.
   ///
   /// These fields are filled in last, because the position of captured memory in the file is not known until then.
   private var memoryReferences: [(position: Int, offset: UInt64)] = []

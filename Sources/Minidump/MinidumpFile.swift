@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The bytes of a minidump and its directory.
+/// The bytes of a minidump, and the directory of the streams in it.
 ///
 /// The methods of this type check the offsets and lengths that the file contains.
 struct MinidumpFile {
@@ -128,7 +128,8 @@ struct MinidumpFile {
     return (0..<count).map { start + $0 * size }
   }
 
-  /// Reads a MINIDUMP_STRING; nil if the string is damaged or too long, or exceeds the limit on copies.
+  /// Reads a MINIDUMP_STRING; nil if the string is damaged or too long, or if no more bytes may be copied from the
+  /// file.
   ///
   /// Invalid UTF-16 is replaced by U+FFFD.
   mutating func string(at rva: UInt64) -> String? {

@@ -83,7 +83,8 @@ struct MinidumpDecoder {
 
   /// Reads descriptions of the process and the system from the streams that other programs also write.
   ///
-  /// These streams contain times in whole seconds, and the kernel's name, release and version in one text.
+  /// These streams have less detail than this package's own stream: times in whole seconds, and the kernel's name,
+  /// release and version in one text.
   private mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()

@@ -4,7 +4,8 @@ internal import Synchronization
 /// Collects the results of a function for parts of `0..<count`; uses several processors if there are thousands of
 /// elements.
 ///
-/// Examining a report takes four system calls, which account for most of the time of listing reports.
+/// Examining a report takes four system calls, which account for most of the time of listing reports; several
+/// processors make these calls at the same time.
 ///
 /// - Parameter body: called on any thread, with parts that together cover `0..<count`.
 /// - Returns: all results; those of one part are in order, but the parts are not.

@@ -71,8 +71,8 @@ final class SymbolCacheDirectory: SymbolStore {
     guard bytes.count <= Self.maximumFileSize, let file = try? directory.createTemporary(name)
     else { return }
     do {
-      // The file is not synchronized to disk. If a power failure damages the file, its digest is wrong, and the file
-      // is made again.
+      // The file is not synchronized to disk. If a power failure damages the file, the next reader finds that the
+      // file's digest is wrong, and the file is made again.
       try file.write(bytes)
       _ = try directory.rename(file.name, to: directory, name, replacing: true)
       removeOldest()

@@ -43,7 +43,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var capture = CaptureQuality()
   /// Function names and source lines that were stored with the report; nil if none were.
   public var storedSymbols: StoredSymbols?
-  /// What happened after the dump, and earlier crashes; nil if this crash was the first and ended the process.
+  /// What happened after the dump, and the crashes that the process had survived before; nil if this crash was the
+  /// first and ended the process.
   public var survival: Survival?
 
   /// The last C++ exception that was caught before the process aborted; nil if there is none.

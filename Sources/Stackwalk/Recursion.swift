@@ -42,7 +42,7 @@ struct RecursionFinder {
 
   private struct Run {
     let period: Int
-    /// The number of frames in the run, including the first round.
+    /// The number of frames in the run, including its first `period` frames.
     var count: Int
     /// The stack pointer of the frame after the first round.
     let startPointer: Address

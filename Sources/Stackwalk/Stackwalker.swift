@@ -152,7 +152,7 @@ public struct Stackwalker {
     }
   }
 
-  /// Records the innermost asynchronous function.
+  /// Records the innermost asynchronous function on the stack in `callee`.
   ///
   /// At the next frame of the walk, records where the frame of this function ends.
   private func follow(_ callee: inout AsyncCallee?, _ state: UnwindState) {

@@ -205,7 +205,7 @@ struct X86Instruction {
     }
   }
 
-  /// The operands of an opcode that follows the byte 0F.
+  /// The operands of an x86 instruction whose opcode is the byte 0F followed by `opcode`.
   private static func secondMap(_ opcode: UInt8) -> Operands? {
     switch opcode {
     case 0x05...0x09, 0x0B, 0x0E, 0x30...0x37, 0x77, 0xA0...0xA2, 0xA8...0xAA, 0xC8...0xCF:

@@ -1,6 +1,6 @@
 // Includes all headers of this module. They declare every C function that crash code in Swift may call. The compiler
 // rejects other functions in crash code, because they lack the mark of pm_annotations.h. The functions in pm_program.h
-// have this mark, but crash code must not call them either.
+// have this mark too, but they are for code outside a crash, and crash code must not call them.
 #ifndef CSIGNALSAFE_H
 #define CSIGNALSAFE_H
 

@@ -141,7 +141,7 @@ int pm_queue_signal(int process, int thread, int signal, uint64_t value);
 // Returns whether libc's abort(3) unblocks SIGABRT before sending it, which glibc 2.41 and newer do not.
 int pm_abort_opens_its_signal(void);
 
-// Returns the version of the C library.
+// Returns the version of the C library, such as "2.36".
 const char *_Nonnull pm_library_version(void);
 
 #endif

@@ -213,7 +213,8 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
   return pm_copy_ranges(process, to, count, &remote, 1);
 }
 
-// Maps a page of the run record without access (see RecordMapping). Returns the page's address.
+// Maps a page of the run record, but without the right to read or write the page (see `RecordMapping`). Returns the
+// page's address.
 PM_INLINE long pm_map_unreadable(int fd) {
   return PM_SYSCALL(SYS_mmap, 0, 1, PROT_NONE, MAP_SHARED, fd, 0);
 }
@@ -297,9 +298,9 @@ PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
-// Waits for a signal, and removes it; `information` may be NULL. Returns the signal's number, -EAGAIN after the
-// timeout, -EINTR, or the result that a seccomp filter sets. During the wait, the kernel shows the signal as not
-// blocked by the thread. Source: Linux kernel/signal.c, do_sigtimedwait.
+// Waits until one of the signals in `set` is pending, and removes that signal; `information` may be NULL. Returns the
+// signal's number, -EAGAIN after the timeout, -EINTR, or the result that a seccomp filter sets. During the wait, the
+// kernel shows the signal as not blocked by the thread. Source: Linux kernel/signal.c, do_sigtimedwait.
 struct pm_signal_information {
   uint64_t words[16];
 };
@@ -323,7 +324,7 @@ PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
 
-// Waits as long as *word == expected; without a time limit if `milliseconds` is negative.
+// Waits for a wake-up as long as *word == expected; without a time limit if `milliseconds` is negative.
 PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, int64_t milliseconds) {
   int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};  // struct timespec
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, milliseconds < 0 ? 0 : time, 0, 0);

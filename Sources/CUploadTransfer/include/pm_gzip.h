@@ -10,8 +10,9 @@ typedef struct pm_gzip pm_gzip;
 // Begins a stream; returns NULL if there is no zlib or no memory.
 pm_gzip *_Nullable pm_gzip_make(void);
 
-// Compresses bytes, and stores how many bytes it has read from the input and written to the output. With `is_last`,
-// the stream ends after all of the input. Returns 0 if there may be more output, 1 at the stream's end, -1 on failure.
+// Compresses bytes, and stores how many bytes it has read from the input and written to the output. `is_last` is true
+// for the last part of the input, after which the stream ends. Returns 0 if there may be more output, 1 at the stream's
+// end, -1 on failure.
 int pm_gzip_step(
     pm_gzip *_Nonnull stream, const uint8_t *_Nullable input, size_t input_size, size_t *_Nonnull taken,
     uint8_t *_Nonnull output, size_t output_size, size_t *_Nonnull made, int is_last);

@@ -59,7 +59,7 @@ pm_transfer_answer pm_transfer_run(
 
 // Downloads a URL into an open file, and follows up to five redirects. `taken` is called with the number of bytes
 // written so far. A file of more than `capacity` bytes is an error. Only the body of a response with status 200 is
-// written; `body` has the start of any other body.
+// written; the answer's field `body` has the start of any other body.
 pm_transfer_answer pm_transfer_fetch(
     pm_transfer *_Nonnull transfer, const char *_Nonnull url, int file, int64_t capacity, int64_t idle, int64_t most,
     void (*_Nonnull taken)(void *_Nullable context, int64_t bytes), void *_Nullable context);

@@ -8,7 +8,7 @@ struct UserStreams {
 
   let sources: [any UserStreamDataSource]
 
-  /// Adds the sources' streams to a snapshot, and the reasons for streams that were not added.
+  /// Adds the sources' streams to a snapshot and, for each stream that is not added, the reason.
   func add(to snapshot: inout ProcessSnapshot) {
     let process = CrashedProcess(snapshot)
     var total = 0

@@ -72,8 +72,8 @@ private enum CrashHistory {
     return crashes
   }
 
-  /// Runs `read`; returns nil after an error that is not temporary, for example if the file was removed in the
-  /// meantime, or is not a dump or report.
+  /// Runs `read`, and throws its temporary errors; returns nil after any other error, for example if the file was
+  /// removed in the meantime, or is not a dump or report.
   private static func ifUsable<Value>(
     _ read: () throws(CrashReportDatabaseError) -> Value?
   ) throws(CrashReportDatabaseError) -> Value? {

@@ -24,7 +24,7 @@ extension PendingDirectory {
 
   /// Releases the claim, so that other processes, or this process later, can try again.
   ///
-  /// - Parameter countsAttempt: false if the dump did not cause the failure.
+  /// - Parameter countsAttempt: false to leave the attempt uncounted, because the dump did not cause the failure.
   func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {
     let attempts = countsAttempt ? claim.attempt : claim.attempt.clampedSubtracting(1)
     let free = claim.name.with(

@@ -21,7 +21,7 @@ struct PendingDirectory: ~Copyable {
   let root: Directory
   let host: HostIdentity
   let isLocalFileSystem: Bool
-  /// The program whose dumps come first; nil for no preference.
+  /// The identifier of the program whose dumps are converted first; nil for no preference.
   let identifier: String?
   /// The current time in nanoseconds since 1970.
   let now: Int64
@@ -172,7 +172,7 @@ struct PendingDirectory: ~Copyable {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
-      // The name of a dump whose claim was released contains 0 instead of a process ID.
+      // If the name contains 0 instead of a process ID, the previous converter released its claim.
       preceding =
         if processID == 0 {
           .failed

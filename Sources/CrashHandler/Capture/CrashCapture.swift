@@ -17,7 +17,7 @@ extension Capture {
     let limit = installed.timeLimit
     let wantsSummary = SignalMask.has(
       installed.summary.signals, session.exception.signal.number)
-    // The time for the summary is 250 ms, or a quarter of the time limit if that is less.
+    // The summary gets 250 ms of the time limit, or a quarter of the limit if that is less.
     let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
     session.time.division = CaptureTime(limit: limit &- summaryTime)
     aimTimer()

@@ -53,8 +53,8 @@ extension Capture {
     switch session.progress.file {
     case .lost: return false
     case .none:
-      // After the time limit, the file is not checked, because the check might repeat a call that hung. Without the
-      // check, nothing is written.
+      // After the time limit, the file is not checked, because the check might repeat a call that hung. Without this
+      // check, nothing may be written to the file.
       guard !session.time.isCut else { return false }
       let isReady = prepareDumpFile()
       // This call must follow `prepareDumpFile`, which opens /proc again if the program has closed the handler's
@@ -129,7 +129,7 @@ extension Capture {
       session.time.phase = .finish
       armTimer(milliseconds: session.time.division.finish)
     // In the phase `cut`, the watchdog has already ended the time for the sections, and started the time for the last
-    // part.
+    // part, so the timer is not armed again.
     case .cut: session.time.phase = .finish
     case .finish, .over: break
     }

@@ -26,7 +26,7 @@ extension DeliveredSignal {
 ///
 /// RUNS-DURING-CRASH. `LiveDump` does the same in ordinary code; see Docs/Decisions/19-dumps-without-a-crash.md.
 extension Capture {
-  /// Takes the requested dump as the capturing thread, and then ends the thread's turn to capture.
+  /// Makes this thread the capturing thread, takes the requested dump, and then lets other threads capture again.
   ///
   /// Call this on the handler's `Capture`, not on the dump's `Capture`.
   @_noLocks

@@ -10,7 +10,7 @@ internal import IntermediateDump
 enum CrashCode {
   /// The number of bytes that are loaded before and after functions and strings with known addresses.
   ///
-  /// Other code of the same modules is near these addresses.
+  /// Crash code whose addresses are not known here is in the same modules, usually within this distance.
   private static let slack: UInt = 256 << 10
 
   /// Makes the kernel load the pages of crash code and its constants; the kernel may drop them again when memory is

@@ -35,7 +35,7 @@ struct CrashSignals {
       | SignalMask.bit(stopSignal) | SignalMask.bit(watchdogSignal)
   }
 
-  /// Chooses the signals, without changing any action.
+  /// Chooses the crash signals, the stop signal and the watchdog's signal, without changing any signal's action.
   ///
   /// - Parameters:
   ///   - present: the signal dispositions of this process; nil if `/proc` does not show them.

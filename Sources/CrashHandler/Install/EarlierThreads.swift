@@ -74,7 +74,7 @@ struct EarlierThreads {
     }
   }
 
-  /// Examines each thread that no earlier call has examined, and offers the thread a stack.
+  /// Examines each thread that no earlier call has examined, and offers it an alternate stack by a signal.
   ///
   /// A thread that blocks signal 32 is only counted, and the next call examines it again. A program cannot block signal
   /// 32 through libc, but libc itself blocks it for a moment in pthread_create and similar functions.

@@ -120,7 +120,7 @@ enum HandlerInstaller {
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: faultStack,
         // No summary is written if descriptor 2 was closed, or if the program has more privileges than the user who
-        // started it. That user must not see the program's addresses and file names.
+        // started it. In the second case, the summary would show that user the program's addresses and file names.
         summary: CrashSummary(
           signals: options.writesSummary && hasStandardError && pm_is_secure() == 0
             ? signals.mask : 0,

@@ -85,7 +85,7 @@ extension HandlerMemory {
     return unsafe Bytes(try bytes(utf8), count: utf8.count)
   }
 
-  /// Reserves the names of a dump, its FIFO and its run record.
+  /// Reserves memory for the names of a dump, its FIFO and its run record.
   ///
   /// - Parameter areNew: true if the dump gets a report ID other than the one that was encoded at launch.
   mutating func names(
@@ -108,7 +108,7 @@ extension HandlerMemory {
     unsafe Bytes(try bytes(tokens ?? []), count: tokens?.count ?? 0)
   }
 
-  /// Reserves a session with separate memory, for a dump of a process that has not crashed.
+  /// Reserves separate memory for a session, for a dump of a process that has not crashed.
   mutating func session(
     beside handlers: Capture, names: DumpNames, files: SessionFiles, threads: ThreadTable
   ) throws(CrashHandlerError) -> Capture {
@@ -118,7 +118,7 @@ extension HandlerMemory {
       asksFile: handlers.writer.asksFile)
   }
 
-  /// Reserves a session that uses the handler's own stack, tables and buffer.
+  /// Reserves memory for a session that uses the handler's own stack, tables and buffer.
   ///
   /// Only the capturing thread may use this session (`Shared.capturingThread`).
   mutating func session(

@@ -32,7 +32,7 @@ enum ThreadStack {
   /// This function leaves errno unchanged, because a new thread must start with errno 0.
   ///
   /// - Parameters:
-  ///   - current: the size of the thread's current alternate stack in bytes.
+  ///   - current: the size of the thread's current alternate stack in bytes; 0 if it has none.
   ///   - thread: the thread's ID; nil to ask the kernel for the ID when it is needed.
   ///   - make: creates a stack; returns nil, with errno set, on failure.
   static func install(
@@ -70,8 +70,8 @@ enum ThreadStack {
     return 0
   }
 
-  /// Keeps the stack until the last round of destructors, so that a crash in another key's destructor can still use
-  /// it.
+  /// Keeps the alternate stack of an ending thread until the last round of destructors, so that a crash in another
+  /// key's destructor can still use the stack.
   private static func endOfThread(_ value: UInt) {
     if let key, value % destructorRounds + 1 < destructorRounds,
       unsafe pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: value + 1)) == 0

@@ -44,7 +44,8 @@ public struct HandledSignals: OptionSet, Sendable {
   public static let quit = HandledSignals(3)
   /// SIGPIPE: a write to a closed pipe or socket.
   ///
-  /// Most servers ignore this signal, and an ignored signal stays ignored.
+  /// This signal is captured only if the program chooses it; if the program ignores the signal, as most servers do, it
+  /// stays ignored.
   public static let brokenPipe = HandledSignals(13)
   /// SIGSTKFLT: the kernel never sends this signal, but a program may use it for its own purposes.
   public static let stackFault = HandledSignals(16)

@@ -38,7 +38,8 @@ extension HangDumps {
   private func copyName(
     _ name: UnsafePointer<CChar>, to place: UnsafeMutablePointer<CChar>
   ) {
-    // The name fits, because an identifier has at most 128 bytes, a report ID 36 and a suffix 7.
+    // The name fits into the 256 bytes at `place`, because an identifier has at most 128 bytes, a report ID 36 and a
+    // suffix 7.
     var index = 0
     while index < 255, unsafe name[index] != 0 {
       unsafe place[index] = name[index]

@@ -63,7 +63,7 @@ struct LiveDump: ~Copyable {
     self.memory = memory
   }
 
-  /// Creates a separate session for the dump.
+  /// Creates a session for the dump in `memory`, separate from the handler's session for crashes.
   private static func session(
     for request: DumpRequest, of handlers: Capture, _ suffix: String,
     memory: inout HandlerMemory
@@ -131,8 +131,8 @@ struct LiveDump: ~Copyable {
     let open = capture.installed.signals.open
     let writing = OwnWriting(raisesLimit: false, blocking: ~open, opening: open)
     defer { writing.finish(hasFailed: capture.session.result.failure == EFBIG) }
-    // The context is captured before the thread is added to the table, because if another thread crashes during this
-    // dump, the crash's dump shows this thread with that context.
+    // The context is captured before the thread is added to the table. If another thread crashes during this dump, the
+    // crash's dump then shows this thread with that context.
     unsafe pm_capture_context(context)
     unsafe pm_context_set_signal_mask(context, writing.previousMask)
     enter()
@@ -172,7 +172,7 @@ struct LiveDump: ~Copyable {
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
       let turn = capture.shared.turn.value
-      // A thread that is waiting to capture its crash comes first.
+      // A thread that waits to capture its crash comes first, so this dump waits as long as there is such a thread.
       if capture.shared.waiting.isEmpty,
         capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
       {

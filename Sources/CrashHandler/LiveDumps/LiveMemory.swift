@@ -2,7 +2,8 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// Reads the memory of a running process with process_vm_readv, and only pages that the page map marks as present.
+/// Reads the memory of a running process with process_vm_readv, but only pages that are in memory according to the page
+/// map.
 ///
 /// Not crash code. Source: process_vm_readv(2), Linux Documentation/admin-guide/mm/pagemap.rst.
 @safe

@@ -11,7 +11,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
 extension Capture {
-  /// Lets the next thread capture.
+  /// Ends this thread's turn to capture, so that the next crashed thread can capture its crash.
   ///
   /// Then, depending on the crash's outcome, calls the previous handler (`handled`), restores the default action
   /// (`delegated`), or returns (`discarded`).

@@ -24,7 +24,8 @@ extension Capture {
     session.exception.outcome = isEnd ? .ends : outcome(of: call, isForced: isForced)
   }
 
-  /// - Parameter isForced: the result of `forcesDefaultAction`.
+  /// - Parameter isForced: true if the default action must be taken without running a previous handler
+  ///   (`forcesDefaultAction`).
   private func outcome(of call: HandlerCall, isForced: Bool) -> CrashOutcome {
     let signal = call.signal
     if !isForced, shared.previousActions[signal.number].handler > SIG_IGN { return .handled }

@@ -20,8 +20,8 @@ extension Capture {
     SignalMask.set(context.signalMask | ~installed.signals.open)
     let isTaken = unsafe pm_call_first_chance_handler(
       signal.number, signal.information?.address, context.address)
-    // If the kernel called this handler, the kernel restores the thread's mask. A handler that called this handler gets
-    // its mask back here.
+    // If the kernel called the crash handler, the kernel restores the thread's mask when the crash handler returns. If
+    // a handler that was installed later called the crash handler, that handler's mask is restored here.
     if isTaken, !call.isFromKernel { SignalMask.set(call.mask) }
     return isTaken
   }

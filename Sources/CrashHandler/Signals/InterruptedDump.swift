@@ -73,9 +73,9 @@ extension Capture {
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
     SignalMask.unblock(installed.signals.faultsAndWatchdog)
     if session.recoveryPoints.recover(signal) { return }
-    // If no recovery point is armed, a fault occurred before or after `writeDump`, or the crash has occurred again.
-    // Nothing more can be written. A fault with another signal number is only a consequence of the crash, so the
-    // crash's signal must end the process.
+    // If no recovery point is armed, a fault occurred before or after `writeDump`, or the crash has occurred again. In
+    // both cases, nothing more can be written. A fault with another signal number is only a consequence of the crash,
+    // so the crash's signal must end the process.
     let crash = session.exception.signal.number
     if session.exception.outcome.isEnd, crash != 0, signal.number != crash, !signal.isAsynchronous {
       forceEnd()

@@ -71,7 +71,8 @@ extension Capture {
     shared.process.isForkedChild = true
     session.files.isMissing = true
     shared.process.run.isOfThisProcess = false
-    // Another thread of the parent may have been capturing; that thread does not exist in the child.
+    // Another thread of the parent may have been capturing. That thread does not exist in the child, so the state of
+    // its capture is reset.
     session.reset()
     releaseThreads()
     shared.waiting.removeAll()

@@ -55,7 +55,7 @@ extension Capture {
   /// - Parameter context: the registers that the backtracer should record for this thread.
   @_noLocks
   func standIn(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // These signals may be unblocked, for example if another handler called this handler.
+    // These signals may be unblocked, for example if another handler called this handler, so they are blocked here.
     let mask = SignalMask.block(
       SignalMask.bit(SIGPROF) | SignalMask.bit(installed.signals.stop)
         | SignalMask.bit(installed.signals.watchdog))

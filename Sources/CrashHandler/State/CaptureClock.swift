@@ -8,7 +8,8 @@ struct CaptureClock {
     case sections
     /// The time for the sections is over, so sections that have not begun are left out.
     case cut
-    /// The last part of the dump, which has a separate time limit, is being written.
+    /// The last part of the dump is being written: the section `capture` and the end mark, which have a separate time
+    /// limit.
     case finish
     /// The time for the last part is also over.
     case over

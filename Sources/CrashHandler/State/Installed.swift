@@ -41,7 +41,7 @@ struct Installed: ~Copyable {
   /// The user and group that become the owners of files created in a crash; 0 unless root uses another user's
   /// database.
   let filesOwner: (UInt32, UInt32)
-  /// Whether run records that are created after launch are also mapped; see `RecordMapping`.
+  /// Whether the handler maps the run records that it creates after launch; see `RecordMapping`.
   let mapsRecords: Bool
 
   /// The absolute paths of the database and of its directory for pending dumps, NUL-terminated.

@@ -44,8 +44,9 @@ struct InstalledSignals {
   ///
   /// The handler's own system calls may raise SIGSYS after the handler has left the alternate stack. If the SIGSYS
   /// handler used the alternate stack, the kernel would put the new frame at the top of that stack, over the crash's
-  /// frame. The SIGSYS handler blocks all signals, because under syscall user dispatch, `pm_leave_dispatched` runs a
-  /// faulting instruction again with the fault's signal blocked, which ends the process.
+  /// frame. The SIGSYS handler blocks all signals, for the following reason. Under syscall user dispatch,
+  /// `pm_leave_dispatched` runs a faulting instruction again, and the kernel ends the process because the fault's
+  /// signal is blocked.
   @_noLocks
   func crashAction(of signal: Int32) -> pm_signal_action {
     var action = crashAction

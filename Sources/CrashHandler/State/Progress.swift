@@ -1,4 +1,4 @@
-/// The progress of a dump.
+/// The parts of the dump that have been written, and the state of the dump's file.
 ///
 /// RUNS-DURING-CRASH.
 struct Progress {

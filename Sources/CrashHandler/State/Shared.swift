@@ -95,7 +95,7 @@ struct Shared: ~Copyable {
     wakeWaiting()
   }
 
-  /// Wakes the threads that wait for the capturing thread.
+  /// Wakes the threads that wait until the capturing thread is done.
   @_noLocks
   func wakeWaiting() {
     turn.add(1)
@@ -118,7 +118,7 @@ struct Shared: ~Copyable {
     static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
   }
 
-  /// The state of stopping threads; only one thread at a time stops other threads.
+  /// State that the thread that stops other threads shares with them; only one thread at a time stops others.
   struct Stops {
     /// While threads must stay stopped, an even number that differs from that of the previous stop; otherwise 0.
     ///
@@ -197,7 +197,8 @@ struct Shared: ~Copyable {
     let codeSize: UInt64
   }
 
-  /// The last crash that left a dump and that the process survived or may have survived; the number of such crashes.
+  /// Facts about the last crash that left a dump and that the process survived or may have survived, and the number of
+  /// such crashes.
   @safe
   struct SurvivedCrashes {
     var count: UInt32 = 0

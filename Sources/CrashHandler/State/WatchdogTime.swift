@@ -38,8 +38,8 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The signal of `armTimerOnce` arrives when the time is over; a signal before `end` is ignored. The clock may be
-    // slightly behind the timer, so `end` is a tenth of the time earlier.
+    // The signal of `armTimerOnce` arrives when the time is over; a signal before `end` is a late tick for the dump's
+    // time limit, and is ignored. The clock may be slightly behind the timer, so `end` is a tenth of the time earlier.
     end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 
@@ -57,7 +57,7 @@ struct WatchdogTime {
     return ticksLeft == 0
   }
 
-  /// True if the time limit can be over according to the clock.
+  /// True if the time limit may be over, because the clock has reached the end or could not be read.
   @_noLocks
   func hasPassed(_ clock: UInt64) -> Bool {
     clock == 0 || clock >= end

@@ -24,7 +24,7 @@ struct WrittenStack {
     return result
   }
 
-  /// The number of bytes in a given range that are already written.
+  /// The number of bytes of a given range that are already in the dump.
   @_noLocks
   func count(from start: UInt64, to end: UInt64) -> Int {
     var result = 0

@@ -28,7 +28,7 @@ struct ThreadRoom {
   @_noLocks
   static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
 
-  /// True if the stack on which the kernel would put the frame is known, or can be assumed, to have room.
+  /// True if the stack on which the kernel would put a signal frame is known, or can be assumed, to have room for it.
   ///
   /// False if the thread's stack pointer is unknown and the thread's alternate stack is small.
   ///

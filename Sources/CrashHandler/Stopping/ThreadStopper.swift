@@ -159,9 +159,9 @@ struct ThreadStopper {
     guard signal != 0 else {
       // Through libc, a program cannot block signal 32. A thread that blocks it is therefore most likely in libc, for
       // example in pthread_create, or in one of this package's handlers. Usually, both block all signals only for a
-      // moment, so the thread is tried again later. Waiting would not help with other threads: a thread that does not
-      // block signal 32 may block the other signals permanently, and kernel workers of io_uring block all signals
-      // permanently.
+      // moment, so the thread is tried again later. For a thread that does not block signal 32, waiting would not help,
+      // because the thread may block the other signals permanently. It would not help for kernel workers of io_uring
+      // either, which block all signals permanently.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running, insteadOf: before)

@@ -222,7 +222,9 @@ private struct FoldedRecursion {
   var count = 0
   /// The number of functions that call each other in turn; 0 if there is no recursion.
   private(set) var period = 0
-  /// True after one recursion was folded; readers of the summary support only one.
+  /// True after the summary's line about a recursion was written.
+  ///
+  /// Readers of the summary support only one such line, so later recursions are not folded.
   var isOver = false
   private var matches = 0
   /// The addresses of the four previous frames, newest first.

@@ -125,8 +125,8 @@ struct SummaryLines {
 
   /// Adds the report ID, and the dump's path or the reason why there is no dump.
   ///
-  /// - Parameter isAlone: true to add one line, which begins with `crash-report`, instead of a `report` line and a
-  ///   `dump` line.
+  /// - Parameter isAlone: true if Swift's backtracer prints the other facts; one line, which begins with `crash-report`,
+  ///   is then added instead of a `report` line and a `dump` line.
   @_noLocks
   mutating func appendReport(isAlone: Bool) {
     let (outcome, names) = (capture.session.result, capture.session.names)

@@ -37,8 +37,9 @@ extension Capture {
     mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 
-  /// The descriptor together with the identity of its current file; without the identity if `forgoing` excludes
-  /// checking files.
+  /// Returns the descriptor together with its file's identity, by which `isSame` later recognizes the file.
+  ///
+  /// There is no identity if `forgoing` excludes checking files.
   @_noLocks
   func hold(_ descriptor: Int32) -> HeldFile {
     HeldFile(

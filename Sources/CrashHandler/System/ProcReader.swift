@@ -43,7 +43,7 @@ struct ProcReader {
     unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reads a list to its end, until the memory is full, or until four reads in a row fail.
+  /// Reads a list such as `maps` until the list ends, the memory is full, or four reads in a row fail.
   ///
   /// Returns the number of bytes, or nil if the list cannot be opened.
   @_noLocks

@@ -17,7 +17,7 @@ enum WatchdogTimer {
     return timer
   }
 
-  /// Makes the timer send the signal after the given time and then at intervals; a time of 0 disarms the timer.
+  /// Makes the timer send its signal after the given time and then at intervals; a time of 0 disarms the timer.
   ///
   /// - Returns: false if there is no timer, or if the kernel refuses the call.
   @_noLocks

@@ -161,7 +161,8 @@ struct TextBuffer {
     }
   }
 
-  /// The number of bytes of the first character, if it can be written without an escape; 0 if it must be escaped.
+  /// The number of bytes of the first character in `bytes`, if it can be written without an escape; 0 if it must be
+  /// escaped.
   ///
   /// Source: RFC 3629, section 4, for valid UTF-8.
   private static func plainLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {

@@ -13,7 +13,7 @@ struct TextScanner {
   /// The byte at the position; 0 at the end.
   var current: UInt8 { @_noLocks get { text[position] } }
 
-  /// The text from the position on.
+  /// The text from the position to the end.
   var rest: Bytes { @_noLocks get { text.dropFirst(position) } }
 
   /// The rest of the line, from the position on.

@@ -114,7 +114,8 @@ extension ExceptionSnapshot {
   /// The message of the Swift runtime; nil if there is none, or if it consists only of white space.
   var swiftMessage: String? { fatalMessage?.trimmed }
 
-  /// The message of the C library; nil if there is none, or if it consists only of white space.
+  /// The message that libc stores when it aborts the process, such as that of a failed `assert`; nil if there is none,
+  /// or if it consists only of white space.
   var libraryMessage: String? { abortMessage?.trimmed }
 }
 

@@ -13,7 +13,7 @@ struct MemoryFault {
   /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack without further
   /// evidence.
   ///
-  /// Guard regions usually have sizes between one page and 1 MiB.
+  /// Guard regions usually have sizes between one page and 1 MiB, and this distance covers all of these sizes.
   private static let guardSize: UInt64 = 1 << 20
   /// The maximum number of bytes that a signal frame takes below the stack pointer.
   ///
@@ -27,7 +27,7 @@ struct MemoryFault {
   /// Measured with glibc 2.43: the mapping begins 72 KiB below the stack that pthread_getattr_np returns, so this
   /// region is inside the mapping.
   private static let hiddenGuardSize: UInt64 = 64 << 10
-  /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1.
+  /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1, because distances are compared with `<`.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16
@@ -238,8 +238,8 @@ struct MemoryFault {
   ///
   /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
   private func overflowBySignal(_ fact: [Evidence]) -> Finding? {
-    // On arm64, no fault of an instruction has the code SI_KERNEL. On x86_64, a general protection fault has it too;
-    // core files have no trap number that would tell the two apart.
+    // On arm64, no fault of an instruction has the code SI_KERNEL. On x86_64, a general protection fault has this code
+    // too, and only the trap number tells the two apart; core files have no trap number.
     guard exception.trapNumber != Self.generalProtectionTrap || snapshot.architecture != .x86_64,
       let stackPointer = exception.context?.stackPointer,
       let stack = snapshot.crashedThread?.stackRange, !stack.ends(atOrBelow: stackPointer),

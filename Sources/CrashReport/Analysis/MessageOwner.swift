@@ -71,7 +71,7 @@ struct MessageOwner {
         }
         continue
       }
-      // The frame is the trap of a check that writes no message.
+      // The frame is the trap of a check that writes no message, so the crashing thread did not write this message.
       if function.hasPrefix(SwiftFailure.trapPrefix) { return .other }
       let isRuntime =
         isInLibrary(frame) || RuntimeCode.isFunction(function, isCNameOwn: false)

@@ -117,7 +117,7 @@ package struct Signature: Sendable {
     var depth = 0
     var names: Set<String> = []
     for frame in frames {
-      // An inlined call precedes the frame into which it was inlined, and has the same number.
+      // An inlined call precedes the frame into which it was inlined, and both have the same number.
       let isInside = depth >= recursion.first && depth - recursion.first < recursion.count
       if isInside, frame.trust != .tailCall, ownCode.contains(frame), let function = frame.function
       {

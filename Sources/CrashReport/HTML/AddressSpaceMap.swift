@@ -42,7 +42,7 @@ struct AddressSpaceMap {
 
   private(set) var rows: [Row] = []
 
-  /// Makes the rows; there are none if the mappings are not known.
+  /// Makes the rows of the map; there are none if the mappings are not known.
   init(_ report: CrashReport) {
     let mappings = report.snapshot.listedMappings.mappings.filter { !$0.range.isEmpty }
     guard !mappings.isEmpty else { return }

@@ -166,7 +166,6 @@ package struct CrashReport: Sendable {
     self.log = log
   }
 
-  /// - Parameter threads: the threads, each with its stack.
   init(
     snapshot: ProcessSnapshot, threads: [Thread], symbols: SymbolSource, walker: Stackwalker
   ) {

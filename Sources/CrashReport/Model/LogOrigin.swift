@@ -4,7 +4,7 @@
 struct LogOrigin: Equatable {
   let processID: Int32
   private let source: String
-  /// The words before the process ID, except dates and times.
+  /// The words of the line before the process ID, except dates and times.
   private let words: [String]
 
   init(processID: Int32, source: String, front: ArraySlice<UInt8>) {

@@ -47,7 +47,7 @@ extension CrashReport {
     return line.prefix(Self.shownWidth - 3) + "..."
   }
 
-  /// The work in flight, for JSON.
+  /// The value of the JSON key `inFlight`.
   func inFlightJSON(_ open: OpenContexts) -> JSONObject {
     [
       "count": open.count,

@@ -181,7 +181,7 @@ private struct StringValue {
     let bytes: [UInt8]
     switch second >> 60 {
     case 0xA, 0xE:
-      // Up to 15 bytes are in the two words.
+      // The two words of a small string contain up to 15 bytes of text.
       count = second >> 56 & 0xF
       var all: [UInt8] = []
       all.append(littleEndian: first)
@@ -189,7 +189,8 @@ private struct StringValue {
       guard all[Int(truncatingIfNeeded: count)..<15].allSatisfy({ $0 == 0 }) else { return nil }
       bytes = Array(all[..<Int(truncatingIfNeeded: count)])
     case 0, 8:
-      // Bit 60 of the first word means that the text is at a fixed offset from the address in the second word.
+      // Bit 60 of the first word means that the text is at a fixed offset from the address in the second word. Other
+      // strings are not read.
       count = first & 0xFFFF_FFFF_FFFF
       guard first >> 60 & 1 == 1, count > 0, count < 1 << 40 else { return nil }
       let start = Address(second & 0x0FFF_FFFF_FFFF_FFFF) &+ Self.nativeBias

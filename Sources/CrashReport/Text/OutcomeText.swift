@@ -84,7 +84,7 @@ extension RunEnd {
     let doubt: String? =
       switch certainty {
       case .likely: "This is likely, not certain."
-      // For an unexplained end, the other sentences already list the possible explanations.
+      // For an unexplained end, nothing is added, because the other sentences already list the possible explanations.
       case .possible where kind == .unexplained: nil
       case .possible: "This is possible; the evidence allows other explanations."
       case .certain, nil: nil

@@ -50,7 +50,8 @@ package struct TextReport: Sendable {
 
   /// Makes a report from the crash summary in a log.
   ///
-  /// The summary contains facts for the head of the report, and the crashed thread's stack as offsets in modules.
+  /// The summary contains facts for the head of the report, and the crashed thread's stack, in which each address is an
+  /// offset in a module.
   ///
   /// - Parameters:
   ///   - report: the report to print.

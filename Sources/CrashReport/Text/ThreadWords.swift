@@ -39,7 +39,8 @@ extension CrashReport {
         + facts
     }
     // A thread's state is shown only if it does not follow from other facts. A crashed thread was running, and a thread
-    // in a system call waits. In a dump without a crash, the state of a running thread (R) is not shown either.
+    // in a system call waits, so their states are not shown. In a dump without a crash, the state of a running thread
+    // (R) is not shown either.
     let isInterrupted = snapshot.request != nil && known.state == "R"
     let isKnown = thread.crashed && snapshot.request == nil || call != nil || isInterrupted
     let state = isKnown ? nil : known.state.map(Self.word(forState:))

@@ -22,8 +22,8 @@ struct WaitDecoder {
 
   /// The maximum number of frames that are examined.
   ///
-  /// So many frames are enough, because the innermost frame whose function is in `functions`, which determines the kind
-  /// of object, is usually among them.
+  /// More frames are not needed: the innermost frame whose function is in `functions` determines the kind of object,
+  /// and is usually among these frames.
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.

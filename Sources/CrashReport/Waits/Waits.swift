@@ -74,7 +74,7 @@ package struct Waits: Sendable, Equatable {
 
   /// The deadlock that a dump without a crash is about.
   ///
-  /// If no deadlock contains the hanging thread, the first deadlock is used.
+  /// If no deadlock contains the hanging thread, or no hanging thread is known, the first deadlock is used.
   func deadlock(of snapshot: ProcessSnapshot, _ hang: HangSubject?) -> Deadlock? {
     guard snapshot.request != nil else { return nil }
     return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first

@@ -3,9 +3,9 @@ package import IntermediateDump
 
 /// The facts of a report that are in an export but not in a list.
 ///
-/// In a record of the index, these facts follow the facts of the list, as fields. A field has a key (1 byte), the
-/// size of the contents (2 bytes) and the contents, little-endian. A reader skips keys that it does not know.
-/// Versions of the package without details stop reading a record where the details begin.
+/// In a record of the index, these facts follow the facts that a list shows; each of them is a field. A field has a key
+/// (1 byte), the size of the contents (2 bytes) and the contents, little-endian. A reader skips keys that it does not
+/// know. Versions of the package without details stop reading a record where the details begin.
 package struct ReportDetails: Sendable, Equatable {
   /// What a report is about.
   package enum Kind: UInt64, Sendable, CaseIterable {
@@ -14,7 +14,7 @@ package struct ReportDetails: Sendable, Equatable {
     case hang = 2
     /// A dump that was requested without a crash or a hang, of a process that continued.
     case dump = 3
-    /// The end of a run that left no dump: killed, out of memory, rebooted and other ends.
+    /// The end of a run that left no dump, for example because the process was killed or the machine rebooted.
     case end = 4
 
     /// The word for this kind in an export.

@@ -15,7 +15,7 @@ package final class DirectoryWatcher {
     self.events = events
     source = DispatchSource.makeReadSource(fileDescriptor: events)
     source.setEventHandler {
-      // The contents of the events are ignored, because the caller reads the directory.
+      // The contents of the events are not needed, because the creator of this watcher lists the directories itself.
       var buffer = [UInt8](repeating: 0, count: 4096)
       while unsafe read(events, &buffer, buffer.count) > 0 {}
       changed()

@@ -79,7 +79,7 @@ package struct StandingUploads: Sendable {
     return true
   }
 
-  /// Stores the delay with every pending report that would be tried earlier, so that the delay still applies after a
+  /// Stores in every pending report that it must not be sent before `time`, so that the delay still applies after a
   /// restart.
   private mutating func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
     for report in try pending() where (report.upload.nextAttemptTime?.seconds ?? 0) < time {

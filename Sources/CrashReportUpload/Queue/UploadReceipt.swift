@@ -86,7 +86,7 @@ enum UploadReceipt: Sendable, Equatable {
       }
   }
 
-  /// Words that servers send with status 200 instead of an ID.
+  /// Words that servers send with status 200 instead of an ID; such an answer is not a receipt.
   private static let refusals: Set = [
     "error", "fail", "failed", "failure", "false", "true", "null", "none", "nil", "undefined",
     "invalid",

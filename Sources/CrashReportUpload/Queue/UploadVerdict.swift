@@ -25,7 +25,7 @@ enum UploadVerdict: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - size: the number of bytes that were sent.
-  ///   - now: the current time in seconds since 1970, for a Retry-After that is a date.
+  ///   - now: the current time in seconds since 1970, which is needed if the header Retry-After contains a date.
   ///
   /// Source: RFC 9110, 15 and 10.2.3; RFC 6585, 4.
   static func judge(

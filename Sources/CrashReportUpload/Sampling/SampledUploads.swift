@@ -24,9 +24,9 @@ struct SampledUploads: UploadGrouping {
     let index = ReportIndex(in: try database.open())
     let signature = index.facts(of: report)?.signature
     let reports = try database.listing().knownReports
-    // The reports that an earlier attempt to upload this report, possibly with other options, has decided to count with
-    // it. If that attempt succeeded, these reports are completed. If this report is then uploaded again, the upload
-    // counts them again.
+    // `decided` contains the reports that are not sent themselves, but are counted in this report's upload. An earlier
+    // attempt to upload this report, possibly with other options, has chosen them. If that attempt succeeded, these
+    // reports are completed, and if this report is uploaded again, the upload contains their number again.
     let decided = reports.filter { $0.id != report.id && $0.upload.countedWith == report.id }
     if report.upload.countedWith == report.id {
       return UploadGroup(

@@ -31,7 +31,7 @@ struct SentryServer: UploadServer {
 }
 
 extension UploadVerdict {
-  /// Judges the answer to an envelope.
+  /// Determines the result of an upload from the server's answer to an envelope.
   ///
   /// - Parameter limits: the rate limits of this and earlier answers.
   ///

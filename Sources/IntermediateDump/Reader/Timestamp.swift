@@ -49,8 +49,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// A rank by which dates are sorted before the dates themselves are compared; impossible dates count as newer than
   /// possible dates.
   ///
-  /// Impossible dates before the current time have the highest rank. While the clock is not set, the dates since the
-  /// machine started are such dates.
+  /// Impossible dates before the current time have the highest rank, so they count as the newest. While the clock is
+  /// not set, the dates since the machine started are such dates.
   package func newness(at now: Timestamp) -> Int {
     isPossible(at: now) ? 0 : self > now ? 1 : 2
   }
@@ -125,7 +125,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// year.
   private static func days(year: Int, month: Int, day: Int) -> Int {
     let shiftedYear = month <= 2 ? year - 1 : year
-    // The year has four digits, so the shifted year is negative only for January and February of the year 0.
+    // The year has four digits, so the shifted year is negative only for January and February of the year 0. Adding 400
+    // makes the dividend positive, because `/` rounds toward 0.
     let era = (shiftedYear + 400) / 400 - 1
     let yearOfEra = shiftedYear - era * 400
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

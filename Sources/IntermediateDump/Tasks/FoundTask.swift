@@ -88,7 +88,7 @@ package struct TaskGroup: Sendable, Equatable {
   /// Tasks that wait for each other in a cycle are included even then, as long as all included cycles have at most 256
   /// tasks together.
   package var records: [TaskRecord]
-  /// The oldest tasks that belong to a unit of work, with the numbers of these units.
+  /// The oldest tasks of the group that belong to a unit of work, each with the number of its unit.
   package var works: [TaskWork] = []
 
   package init(

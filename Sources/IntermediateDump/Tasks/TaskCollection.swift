@@ -13,7 +13,8 @@ package struct TaskCollection {
   private var known: Set<UInt64> = []
   /// The number of timers of `Task.sleep`.
   package private(set) var timerCount: UInt64 = 0
-  /// The number of bytes that the search has read, and the number of bytes that it has not read.
+  /// The number of bytes that the search has read, and the number of bytes that it has not read, in which there may be
+  /// more tasks.
   package var (bytesSeen, bytesUnseen): (UInt64, UInt64) = (0, 0)
 
   package init() {}

@@ -51,7 +51,7 @@ package struct TaskReader<Memory: TaskMemory> {
     guard flags & 0xFFFF_FFFF & ~Self.knownFlags == 0, flags >> 32 != 0 || high & 0xFFFF_FFFF != 0,
       high & 0xFFF0_0000 == 0, flags & Self.childFlags == 0 || flags & Self.childFlag != 0
     else { return nil }
-    // The current priority is never lower than the base priority, which the task got when it was created.
+    // In a task, the current priority is never lower than the base priority, which the task got when it was created.
     guard status & ~Self.knownStatus == 0, status & Self.isComplete == 0,
       base <= 0xFF, status & 0xFF >= base, hasRecordsAndSlabs(address)
     else { return nil }
@@ -112,7 +112,7 @@ package struct TaskReader<Memory: TaskMemory> {
   /// True if the task's first slab or the first function's context is less than `allocationLimit` bytes after the start
   /// of the task object.
   ///
-  /// The runtime allocates them together with the object.
+  /// The runtime allocates the slab or the context together with the task object.
   private func isWhole(_ address: UInt64) -> Bool {
     func isBehind(_ place: UInt64) -> Bool {
       place > address && place &- address < Self.allocationLimit

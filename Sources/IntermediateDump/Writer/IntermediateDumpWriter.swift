@@ -312,7 +312,8 @@ public struct IntermediateDumpWriter: ~Copyable {
     return true
   }
 
-  /// Makes room for `count` bytes in the buffer; returns false if that is not possible.
+  /// Makes room for `count` bytes in the buffer, by writing its contents to the file if necessary; returns false if
+  /// that is not possible.
   private mutating func reserve(_ count: Int) -> Bool {
     if failure != 0 { return false }
     if capacity &- used >= count { return true }

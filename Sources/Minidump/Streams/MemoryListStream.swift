@@ -50,7 +50,7 @@ extension MinidumpDecoder {
   }
 
   /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil if the region is empty, is not inside the file, reaches past the end of
-  /// the address space, or exceeds the limit on copies.
+  /// the address space, or if no more bytes may be copied from the file.
   mutating func region(at entry: Int, in list: String) -> MemoryRegion? {
     guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
       Self.fits(range.count, at: Address(address))

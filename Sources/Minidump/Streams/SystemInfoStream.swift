@@ -23,7 +23,7 @@ extension MinidumpEncoder {
     buffer.append(number("cpu family"))
     buffer.append(number("model") << 8 | number("stepping") & 0xFF)
     buffer.append(UInt8(clamping: system.processorCount ?? 0))
-    // ProductType is for Windows.
+    // ProductType has a meaning only on Windows, so it is 0.
     buffer.append(UInt8(0))
     for number in Self.versionNumbers(of: system.kernelRelease) { buffer.append(number) }
     buffer.append(MinidumpFormat.linux)

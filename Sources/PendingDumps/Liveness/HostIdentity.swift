@@ -80,7 +80,7 @@ package struct HostIdentity: Sendable, Equatable {
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")
   }
 
-  /// A digest of the boot alone; 0 if the boot is not known.
+  /// A digest of the boot ID alone, without the namespaces that `place` includes; 0 if the boot is not known.
   package var boot: UInt32 { bootID.map(Self.digest) ?? 0 }
 
   /// Returns the digest of a boot ID or a place; never 0.

@@ -141,8 +141,8 @@ package struct LivenessEvidence: Sendable {
 
 /// Whether a process is alive, with the reason.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// The process is, or may be, alive; it will count as dead after `still` nanoseconds. If `still` is nil, the age
-  /// does not matter.
+  /// The process is, or may be, alive; it will count as dead after `still` nanoseconds. If `still` is nil, the process
+  /// does not count as dead at any age.
   case alive(String, still: Int64? = nil)
   case dead(String)
 

@@ -27,7 +27,7 @@ package struct SignalDispositions: Sendable, Equatable {
     else { return nil }
     (self.ignored, self.caught) = (ignored, caught)
     blocked = Self.last("SigBlk:", in: text)
-    // The last number of the line is the ID in the innermost namespace.
+    // The line has one ID for each nested PID namespace; the last one is the ID in the innermost namespace.
     processID = Self.last("NStgid:", in: text, radix: 10).flatMap { UInt32(exactly: $0) }
   }
 

@@ -59,7 +59,7 @@ package struct RunEvidence: Sendable {
 
   package init(time: Int64) { self.time = time }
 
-  /// Reads the current state of the calling process.
+  /// Reads the current state of the calling process, as evidence for a later report on how the process ended.
   ///
   /// The paths of locked files are left out, because only heartbeats contain them.
   ///

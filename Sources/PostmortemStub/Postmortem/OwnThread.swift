@@ -2,7 +2,7 @@ internal import CrashConverter
 
 /// Runs work on the calling thread.
 ///
-/// On this system, no work blocks: all work throws an error immediately.
+/// On this system, all work throws an error immediately, so it needs no separate thread.
 enum OwnThread {
   static func run<Value: Sendable>(
     _ work: @Sendable () throws(CrashConverterError) -> Value

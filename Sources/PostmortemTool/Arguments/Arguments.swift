@@ -4,7 +4,8 @@ internal import IntermediateDump
 
 /// The words of a command line, sorted into operands, flags and options with a value.
 ///
-/// Source: POSIX.1-2024, 12.2 (Utility Syntax Guidelines). Long names such as `--json` are an extension.
+/// Source: POSIX.1-2024, 12.2 (Utility Syntax Guidelines). Long names such as `--json` are an extension of these
+/// guidelines.
 struct Arguments {
   private(set) var operands: [String] = []
   private var flags: Set<String> = []

@@ -3,7 +3,7 @@ internal import CrashReport
 /// Formats help for a terminal of 80 columns.
 enum HelpText {
   static let width = 80
-  /// The column at which the texts of options begin.
+  /// The column at which the descriptions of options begin.
   private static let indent = 22
 
   /// Breaks each paragraph into lines of at most 80 columns; a paragraph that begins with a space keeps its lines.

@@ -33,7 +33,7 @@ extension Arguments {
   /// The database that `--database` or the environment names; nil if neither does.
   var namedDatabase: String? { self["--database"] ?? ReportDatabase.ofEnvironment }
 
-  /// The database of a command that takes no other operands.
+  /// The path of the database, for a command that takes no operand other than the database.
   func database() throws(ToolError) -> String {
     guard let path = operands.first else { return try requiredDatabase() }
     if self["--database"] != nil { throw twice(path) }

@@ -71,7 +71,7 @@ enum ReportDatabase {
   /// Finds the database for a command that can create a missing directory, and checks that the directory is a
   /// database.
   ///
-  /// A mistyped path must not become a database.
+  /// Without this check, a mistyped path would be accepted as a new database.
   ///
   /// - Parameter creating: true if the user asked for a new database. The last directory of the path is then created,
   ///   accessible only by this user.

@@ -113,7 +113,7 @@ enum RunCommand: Subcommand {
 
 /// Uploads pending reports after the program's end; errors are printed, but do not change the exit status.
 private struct UploadAfterRun {
-  /// The time limit in seconds for the whole upload, which delays the end of a container.
+  /// The time limit in seconds for the whole upload; the upload delays the end of a container by up to this time.
   private static let patience = 30
 
   private let target: UploadTarget

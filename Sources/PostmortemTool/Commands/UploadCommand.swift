@@ -103,7 +103,7 @@ enum UploadCommand: Subcommand {
     try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
   }
 
-  /// Allows or forbids uploads from a database.
+  /// Enables or disables uploads from a database.
   private static func set(
     _ path: String, _ words: ArraySlice<String>, _ arguments: Arguments
   ) throws {

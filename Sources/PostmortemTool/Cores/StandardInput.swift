@@ -42,8 +42,8 @@ extension InputFile {
 
   /// True for a regular file that is a core file, or that may contain one, such as a compressed file.
   ///
-  /// - Throws: `ToolError` if the file's status or, for a regular file, its contents cannot be read. It is not an error
-  ///   if the file is of another kind, or was removed in the meantime.
+  /// - Throws: `ToolError` if the file's status or, for a regular file, its contents cannot be read. For a file of
+  ///   another kind, or one that was removed in the meantime, the result is false.
   static func mayBeCore(_ path: String) throws(ToolError) -> Bool {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else {

@@ -26,7 +26,7 @@ struct DebugFileServers {
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
     urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
-    // A program with more privileges than its user must not use the environment.
+    // A program with more privileges than its user must not use the environment, which the user controls.
     guard !urls.isEmpty, geteuid() == getuid(), getegid() == getgid() else { return nil }
     if let path = environment["DEBUGINFOD_CACHE_PATH"], path.hasPrefix("/") {
       directory = path

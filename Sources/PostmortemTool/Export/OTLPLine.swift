@@ -36,7 +36,7 @@ enum OTLPLine {
 
   private typealias Attribute = (key: String, value: ExportValue)
 
-  /// The attribute for a fact of a dump, from the fact's row in the schema.
+  /// The OpenTelemetry attribute for a fact of a dump, with the name from the fact's row in the schema.
   private static func attribute(
     _ key: IntermediateDumpKey, of details: ReportDetails
   ) -> Attribute {
@@ -68,7 +68,8 @@ enum OTLPLine {
     ]
   }
 
-  /// The attributes of the crash.
+  /// The attributes of the log record, which describe the event; the resource's attributes describe the process and its
+  /// host.
   private static func attributes(of report: ExportedReport) -> [Attribute] {
     let facts = report.facts
     let details = report.details

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A walk through the reports of some databases.
+/// Visits the reports of one or more databases.
 ///
 /// The walk visits each ID once, in arbitrary order, and does not keep all reports in memory.
 ///

@@ -141,7 +141,7 @@ struct ListedReport {
           facts: try reader.facts(of: reports[position].stored.path))
         if let record = reports[position].record { batch.append(record) }
       } catch {
-        // If names could not be found, they stay missing, and the report keeps the facts from the index.
+        // If the report already has facts from the index, it was read only to find names. It then keeps these facts.
         if reports[position].facts == nil {
           if let refusal = database.refusal(of: reports[position].stored) {
             unreadable.append(refusal)

@@ -6,7 +6,7 @@ internal import PendingDumps
 /// its path.
 struct ShownFile {
   let path: String
-  /// The database and the waiting dump, if the file is not a report yet.
+  /// The database's path and the dump, if the file is a dump that waits for its conversion; nil for any other file.
   private var waiting: (database: String, dump: WaitingDump)?
 
   private init(path: String) { self.path = path }

@@ -28,7 +28,7 @@ final class LoggedSummarySymbolicator {
     source.begin(stored: nil)
     let report = summary.report(source)
     guard let directory = download(report) else { return report }
-    // The new symbol source searches again for the files that were not found before.
+    // A new symbol source is needed, because it searches again for the files that the old one did not find.
     if !directories.contains(directory) { directories.append(directory) }
     source = SymbolSource(directories: directories, readsFiles: readsFiles)
     return summary.report(source)

@@ -19,7 +19,7 @@ enum HandlerSearch {
     }
   }
 
-  /// The processes that have their own locked file open.
+  /// The processes that have a handler, because they have their own locked file open.
   ///
   /// - Parameter database: the path of the database to which the processes must belong; nil for any database.
   static func handled(in database: String?) -> [Found] {

@@ -135,7 +135,7 @@ struct ProcessExamination {
     problems.append(line)
   }
 
-  /// Finds the threads that block signals of faults.
+  /// Reports the threads that block signals of faults as problems.
   private mutating func findBlocked(_ processID: Int32) {
     for finding in HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "\(processID)")) {
       find(finding.description)

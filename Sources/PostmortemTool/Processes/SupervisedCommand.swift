@@ -132,7 +132,7 @@ struct CommandEnd {
     }
   }
 
-  /// Ends this process in the same way as the command.
+  /// Ends this process as the command ended: by the same signal, or with the same exit status.
   func repeatForThisProcess() -> Never {
     guard let signal else { exit(status >> 8 & 0xFF) }
     // The kernel discards a signal with the default action if the first process of a PID namespace sends it to itself,

@@ -141,7 +141,7 @@ extension ModuleSnapshot {
 
   /// The name that the maps file uses for the vDSO, which is an image that the kernel provides.
   ///
-  /// `kernelImageName` is the name that Breakpad, Crashpad and symbol servers use.
+  /// `kernelImageName` is the name that Breakpad, Crashpad and symbol servers use for the vDSO.
   static var kernelImagePath: String { "[vdso]" }
   static var kernelImageName: String { "linux-gate.so" }
 

@@ -11,7 +11,7 @@ internal import IntermediateDump
 struct KeptObjects {
   /// The first words of each object outside the memory that the report keeps anyway.
   private(set) var heads: [MemoryRegion] = []
-  /// The metadata; the caller must still sanitize it.
+  /// The memory ranges of the objects' metadata; the caller must still sanitize their contents.
   private(set) var metadata: [AddressRange] = []
   /// The addresses of the objects.
   private(set) var addresses: Set<UInt64> = []

@@ -6,7 +6,7 @@ public import IntermediateDump
 public struct ClientInformation: Sendable, Equatable {
   /// The annotations set through `SimpleAnnotations`, without those passed to `startHandler`.
   public var simpleAnnotations: [ClientAnnotation] = []
-  /// The typed annotations in the order of the dump.
+  /// The typed annotations (`Annotation`), in the order in which the dump contains them.
   public var annotations: [ClientAnnotation] = []
   /// The program's breadcrumbs, the oldest first.
   public var breadcrumbs: [Breadcrumb] = []
@@ -191,7 +191,7 @@ extension ClientAnnotation {
       .optional(.annotationState, \.state),
     ])
 
-  /// The fields of an annotation with a type.
+  /// The fields of a typed annotation.
   package static let mapFields = MapFields(
     ClientAnnotation(name: nil, value: nil),
     [

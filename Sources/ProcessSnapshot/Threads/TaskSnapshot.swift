@@ -50,7 +50,7 @@ extension TaskSnapshot {
   ///   the memory is not that of a task.
   public func fields(in memory: MemorySnapshot) -> Fields? {
     guard layoutVersion == Self.knownLayout, let flags = memory.word(at: address &+ 0x20),
-      // A job of kind 0 is a task.
+      // Only a job of kind 0 is a task.
       flags & 0xFF == 0
     else { return nil }
     let status = memory.word(at: address &+ 0x60)

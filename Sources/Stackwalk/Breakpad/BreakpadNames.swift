@@ -5,7 +5,7 @@ struct BreakpadNames {
   /// The maximum number of bytes of a name; more text would not make the name clearer.
   private static let maximumLength = 1 << 14
 
-  /// A list of names, with the number of each name.
+  /// A list of names without duplicates; the text refers to each name by its number.
   private struct List {
     var names: [String] = []
     private var numbers: [String: Int] = [:]

@@ -14,7 +14,7 @@ final class DWARFUnitContent {
     self.abbreviations = abbreviations
   }
 
-  /// The number of bytes that the ranges of functions take from the memory limit.
+  /// The number of bytes that the list of functions' address ranges takes; these bytes count toward the memory limit.
   private(set) var functionCost = 0
   /// The maximum depth of inlined calls that are shown; compilers produce a few dozen levels at most.
   static let maximumCalls = 256
@@ -234,7 +234,7 @@ final class DWARFAbbreviations {
     }
   }
 
-  /// The estimated memory of the table in bytes.
+  /// The number of bytes of memory that the table is estimated to take.
   var cost: Int { attributes.count * 24 + (dense.count + sparse.count) * 48 }
 
   func entry(_ code: UInt64) -> Entry? {

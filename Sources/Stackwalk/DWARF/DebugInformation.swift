@@ -26,7 +26,7 @@ package final class DebugInformation: MemoryHolder {
   private var lines: [UInt64: LineTable] = [:]
   /// The names of functions, by the offset of the abstract entry or declaration to which a function's entry refers.
   private var names: [UInt64: String] = [:]
-  /// The number of bytes that `contents`, `lines` and `names` take from `limit`.
+  /// The number of bytes that `contents`, `lines` and `names` take; these bytes count toward `limit`.
   private(set) var cost = 0
 
   /// Returns nil for a file without debug information.

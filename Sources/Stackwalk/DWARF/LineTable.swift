@@ -214,7 +214,7 @@ struct LineProgram {
     case 9: address = address &+ UInt64(cursor.u16())  // DW_LNS_fixed_advance_pc
     case 12: _ = cursor.uleb()  // DW_LNS_set_isa
     default:
-      // An opcode of a later DWARF version; the header has the number of its operands.
+      // An opcode of a later DWARF version; the header has the number of its operands, so they can be skipped.
       for _ in 0..<header.operandCounts[Int(opcode) - 1] { _ = cursor.uleb() }
     }
   }

@@ -21,7 +21,7 @@ package protocol SymbolStore: AnyObject {
 /// and a column (4 bytes).
 final class SymbolCache {
   private static let magic: UInt32 = 0x3153_4D50  // "PMS1"
-  /// The approximate maximum size in bytes of the results that are kept for one build.
+  /// The approximate maximum size in bytes of a cache file; beyond this size, no more results are stored.
   private static let maximumSize = 2 << 20
 
   private struct Flags: OptionSet {

@@ -76,7 +76,7 @@ struct SymbolFiles {
     return other
   }
 
-  /// True if no other file needs to be searched for.
+  /// True if the module's code and debug information were found, so that no other file is needed.
   ///
   /// A debug file alone is not enough, because it has no code and no unwind tables.
   private var isComplete: Bool {

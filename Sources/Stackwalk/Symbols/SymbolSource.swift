@@ -38,7 +38,7 @@ public final class SymbolSource {
   private let store: (any SymbolStore)?
   let limit: WorkLimit
   private var loaded: [Key: Result<ModuleSymbols, StackwalkError>] = [:]
-  /// The opened modules by their files, because a dump can contain any number of paths for the same file.
+  /// The opened modules, by file and not by path, because a dump can contain any number of paths for the same file.
   private var byFile: [FileKey: ModuleSymbols] = [:]
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]

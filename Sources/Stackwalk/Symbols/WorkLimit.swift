@@ -93,7 +93,7 @@ package final class WorkLimit {
     return old >> 10 == stepsLeft >> 10 ? stepsLeft > 0 && !wasLate : !isReached
   }
 
-  /// Counts one step without checking the clock.
+  /// Counts one step without checking the clock; returns false if no steps are left.
   func step() -> Bool {
     guard stepsLeft > 0 else { return false }
     stepsLeft -= 1

@@ -164,7 +164,7 @@ struct CFIProgram {
     return true
   }
 
-  /// Runs an instruction whose first operand is a register.
+  /// Runs an instruction that changes the rule of a register, which is the instruction's first operand.
   private mutating func setRule(
     _ instruction: UInt8, _ register: UInt64, _ cursor: inout DWARFCursor
   ) -> Bool {

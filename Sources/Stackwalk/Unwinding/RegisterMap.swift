@@ -68,7 +68,7 @@ extension RegisterMap {
     count: 33, framePointer: 29, stackPointer: 31, programCounter: 32, linkRegister: 30,
     asyncContext: 22,
     // The preserved registers are x19 to x30; x30 is included because a leaf function keeps its return address there.
-    // x18 is reserved for the platform.
+    // x18 is not included, because it is reserved for the platform.
     preserved: 0x7FF8_0000,
     // A signal frame begins with the siginfo, which has 128 bytes. The ucontext follows. At its byte 176 is the
     // sigcontext: the fault address, x0 to x30, sp, pc.

@@ -11,7 +11,7 @@ struct ScanMethod: UnwindMethod {
   static let maximumWords: UInt64 = 2048
   /// The number of words below a return address in which the caller's frame pointer may be saved.
   ///
-  /// A function saves at most six registers there, with one word of padding.
+  /// These words can hold six saved registers and one word of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -87,8 +87,9 @@ struct GapMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Checks with the frame pointer and with call frame information whether the frame's return address is stored in
-  /// the gap.
+  /// Checks whether the frame's return address is stored in the gap.
+  ///
+  /// The frame pointer and call frame information each give an address at which it may be stored.
   private func leadsIntoGap(
     _ state: UnwindState, below end: Address, in process: UnwindProcess
   ) -> Bool {

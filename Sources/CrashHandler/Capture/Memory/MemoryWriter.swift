@@ -16,7 +16,7 @@ struct MemoryWriter {
 
   // MARK: - Regions
 
-  /// Writes a range of any length; returns the number of bytes that could be read.
+  /// Writes a range of memory, of any length, to the dump; returns the number of bytes that could be read.
   @_noLocks @discardableResult
   func write(_ address: UInt64, count: Int) -> Int {
     var done = 0

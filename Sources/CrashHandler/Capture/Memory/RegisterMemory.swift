@@ -7,7 +7,8 @@
 /// RUNS-DURING-CRASH. Source: Crashpad
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
 extension Capture {
-  /// Writes the windows as memory regions into the dump's array that is currently open.
+  /// Writes the windows around the addresses in `registers` as memory regions, into the array that is currently open in
+  /// the dump.
   @_noLocks
   func writeMemory(aroundRegisters registers: Bytes) {
     let (regions, scratch) = (cachedRegions, session.scratch)
@@ -48,9 +49,9 @@ extension Capture {
     return pages.bytes(count: total &* 16)
   }
 
-  /// Puts the values of the registers that can be pointers into scratch memory, in ascending order.
+  /// Stores those register values that can be pointers in scratch memory, in ascending order.
   ///
-  /// - Returns: the number of these registers.
+  /// - Returns: the number of stored values.
   private func sort(_ registers: Bytes, in scratch: Scratch) -> Int {
     var count = 0
     for index in Indices(RegisterMemory.count) {

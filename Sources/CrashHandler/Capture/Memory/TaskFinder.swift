@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Finds the tasks that threads run.
+/// Finds the Swift task that each thread runs.
 ///
 /// RUNS-DURING-CRASH. Source: swift stdlib/public/Concurrency/Actor.cpp, class ActiveTask, a
 /// thread-local variable.

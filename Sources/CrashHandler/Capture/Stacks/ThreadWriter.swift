@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the data of one thread.
+/// Writes the data of one thread into the dump, such as its state, registers and stack.
 ///
 /// RUNS-DURING-CRASH.
 @safe

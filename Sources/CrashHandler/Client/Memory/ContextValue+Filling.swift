@@ -99,7 +99,7 @@ extension ContextValue {
     return nameCount <= ContextValue.nameCapacity && room >= 0 ? room : nil
   }
 
-  /// Counts a context for which there was no room.
+  /// Counts a context for which there was no room, unless the count is at its maximum.
   @_noLocks
   func omit() {
     if omittedCount < 0xFFFF { set(word(16) &+ 0x1_0000, at: 16) }

@@ -33,7 +33,8 @@ extension WorkRings {
       let oldest = oldest(from: first)
       let owner = unsafe word(0, oldest)
       let old = unsafe pm_atomic_load_64(owner)
-      // Before the ring is taken, it is marked as used, so that another thread takes a different ring.
+      // Before the ring is taken, its time of last use is set to the current time, so that another thread takes a
+      // different ring.
       unsafe pm_atomic_store_64(word(WorkRings.usesOffset, oldest), uptime)
       if unsafe pm_atomic_compare_exchange_64(owner, old, work) == old { return ring(oldest) }
       attempts &+= 1

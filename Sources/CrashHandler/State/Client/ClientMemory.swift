@@ -35,7 +35,7 @@ struct ClientMemory {
     }
   }
 
-  /// - Parameter base: memory that contains zeros, at a multiple of 8.
+  /// - Parameter base: memory that contains only zeros; its address is a multiple of 8.
   @_noLocks
   init(_ base: UnsafeMutableRawPointer, byteCount: Int) {
     unsafe self.base = base

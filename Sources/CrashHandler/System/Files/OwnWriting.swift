@@ -29,7 +29,8 @@ struct OwnWriting {
     limit = FileSizeLimit(isRaised: raisesLimit)
   }
 
-  /// - Parameter hasFailed: true if a write may have failed because of the limit on file sizes.
+  /// - Parameter hasFailed: true if a write may have failed because of the limit on file sizes; the SIGXFSZ that the
+  ///   write raised is then removed.
   @_noLocks
   func finish(hasFailed: Bool) {
     limit.restore()

@@ -34,7 +34,7 @@ struct ModuleImage {
     fileprivate let offset: UInt64
   }
 
-  /// The segments of one type, for `for` loops.
+  /// A sequence of the segments of one type.
   @safe
   struct Segments: Sequence, IteratorProtocol {
     private var rest: Bytes

@@ -64,7 +64,7 @@ extension PageCache {
     }
   }
 
-  /// Reads consecutive pages; returns the index of the first page's entry.
+  /// Reads consecutive pages into the cache; returns the index of the first page's entry.
   private func read(_ page: UInt64, count: Int, from memory: SafeMemory) -> Int {
     let first = take(count)
     let copied = unsafe memory.copyDirectly(
