@@ -15,7 +15,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
 extension Capture {
-  /// True if the backtracer is the previous handler of this signal.
+  /// True if Swift's backtracer is the previous handler of this signal.
   @_noLocks
   func hasBacktracer(for signal: DeliveredSignal) -> Bool {
     SignalMask.has(shared.backtracer.signals, signal.number)

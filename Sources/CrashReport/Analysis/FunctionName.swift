@@ -141,7 +141,8 @@ package enum FunctionName {
     return nil
   }
 
-  /// The change of the nesting depth: 1 for an opening bracket, -1 for a closing one.
+  /// How the character at `index` changes the nesting depth: 1 for an opening bracket, -1 for a closing one, otherwise
+  /// 0.
   ///
   /// The end of an arrow (`->`) is not a bracket.
   private static func nesting(at index: Int, in text: ArraySlice<Character>) -> Int {

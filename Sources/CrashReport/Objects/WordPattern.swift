@@ -63,7 +63,8 @@ package enum WordPattern: Sendable, Equatable {
   /// Finds a fill pattern that equals an address or is slightly below it, or the text that the bytes of the address
   /// spell.
   ///
-  /// - Returns: the pattern and the offset in bytes; nil if neither a fill pattern nor text was found.
+  /// - Returns: the pattern, and how many bytes below the address it is; nil if neither a fill pattern nor text was
+  ///   found.
   package static func below(_ address: Address) -> (pattern: WordPattern, offset: UInt64)? {
     let word = address.value
     let top = UInt8(truncatingIfNeeded: word >> 56)

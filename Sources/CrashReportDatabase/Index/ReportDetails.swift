@@ -182,7 +182,7 @@ extension ReportDetails {
   private static let maximumValueSize = 1 << 10
   /// The maximum number of bytes of all fields.
   ///
-  /// Together with the facts of a list, the fields stay below the maximum size of a record.
+  /// So a record with these fields and the facts that `ListedFact` defines stays below the maximum size of a record.
   private static let maximumSize = 6 << 10
   private static let headSize = 3
   private static let numberSize = 8

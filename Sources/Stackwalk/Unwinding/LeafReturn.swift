@@ -76,8 +76,8 @@ enum LeafReturn {
     if isAddition { return word & 31 == 31 && word & 0x2000_0000 == 0 }
     guard word & 0x0A00_0000 == 0x0800_0000, word >> 5 & 31 == 31 else { return false }
     let isPair = word & 0x3A00_0000 == 0x2800_0000
-    // An access to a pair changes the stack pointer if it writes the address back. An access to a single register
-    // does so if it is pre-indexed or post-indexed.
+    // A load or store of a register pair changes the stack pointer if it writes the address back. A load or store of a
+    // single register does so if it is pre-indexed or post-indexed.
     return isPair ? word >> 23 & 1 == 1 : word & 0x3B20_0400 == 0x3800_0400
   }
 }

@@ -20,7 +20,8 @@ extension Capture {
     // The upper half of byte 6 is the version, 4, and the upper two bits of byte 8 are the variant, 2.
     id.setWord(0, id.word(0) & ~(0xF0 &<< 48) | 0x40 &<< 48)
     id.setWord(8, id.word(8) & ~0xC0 | 0x80)
-    // All names have the form "<identifier>@<uuid>…" and are in the handler's own memory.
+    // All names have the form "<identifier>@<uuid>…", so the UUID is at the same offset in each. The names are in the
+    // handler's own memory, so they can be changed.
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.locked))
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.finished))
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.runRecord))
