@@ -65,7 +65,8 @@ extension Capture {
 
   /// Records that the previous handler has returned after the last recorded crash.
   ///
-  /// This function is called while the calling thread is still the capturing thread.
+  /// This function is called while the calling thread is still the capturing thread, so no other thread changes
+  /// `shared.survived` at the same time.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,

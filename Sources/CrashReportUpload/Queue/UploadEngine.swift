@@ -127,7 +127,7 @@ struct UploadEngine: Sendable {
       }
       body = try UploadBody(content, of: report.id, in: database, at: clock.now())
     } catch {
-      // A report that cannot be read must not block the others.
+      // A report that cannot be read must not block the others, so it is tried again later.
       attempt.number += 1
       return .answered(.retry(after: nil, reason: error.description, holdsAll: false))
     }

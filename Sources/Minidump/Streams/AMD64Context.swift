@@ -18,7 +18,8 @@ extension MinidumpEncoder {
     buffer.appendZeros(48)
     buffer.append(MinidumpFormat.amd64Context | flags)
     buffer.append(UInt32(truncatingIfNeeded: area[...].littleEndian(at: 24, width: 4) ?? 0))
-    // The segment registers are cs, ds, es, fs, gs and ss; the kernel does not save ds and es in a signal frame.
+    // The segment registers are cs, ds, es, fs, gs and ss; the kernel does not save ds and es in a signal frame, so 0
+    // is written for these two.
     for segment in [context.cs, 0, 0, context.fs, context.gs, context.ss] { buffer.append(segment) }
     buffer.append(UInt32(truncatingIfNeeded: context.rflags))
     // Debug registers.

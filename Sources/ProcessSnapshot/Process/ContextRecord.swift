@@ -32,7 +32,7 @@ package struct ContextRecord: Sendable, Equatable {
   /// - Parameters:
   ///   - bytes: bytes that begin with the record.
   ///   - textCapacity: the maximum size of the text.
-  ///   - addend: a number that the handler added to the checksum.
+  ///   - addend: a number that the program added to the checksum when it stored the record; 0 for none.
   /// - Returns: nil if the record was overwritten or not completely written.
   package init?(
     _ bytes: ArraySlice<UInt8>, textCapacity: Int = 232, addingToSeal addend: UInt64 = 0
