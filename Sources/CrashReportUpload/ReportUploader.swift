@@ -117,8 +117,8 @@ public final class ReportUploader: Sendable {
       let seconds = await uploads.pass()
       let timer = Task {
         await clock.sleep(seconds)
-        // A sleep that an event has ended early must not wake the next iteration, because then every iteration would
-        // end immediately.
+        // If an event ends the wait early, this timer is canceled, and its sleep ends. The timer must then not wake the
+        // next iteration, because every iteration would end immediately.
         if !Task.isCancelled { wake.yield() }
       }
       await iterator.next()

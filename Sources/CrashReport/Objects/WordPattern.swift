@@ -9,7 +9,7 @@ package import ProcessSnapshot
 package enum WordPattern: Sendable, Equatable {
   /// The word that replaces values in a sanitized report, `ProcessSnapshot.replacedWord`.
   case leftOut
-  /// The value that a debug build of the runtime writes over freed objects.
+  /// The value that a debug build of the Swift runtime writes over freed objects.
   case swiftFreedObject
   /// The values that jemalloc's `opt.junk` writes into memory that was freed, or that was allocated and never
   /// written.

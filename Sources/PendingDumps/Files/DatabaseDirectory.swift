@@ -338,7 +338,8 @@ package enum DatabaseDirectory {
       && hasGroups.load(ordering: .acquiring) && groups.withLock { $0.contains(status.st_gid) }
   }
 
-  /// Gives a directory to the shared group, if this process owns the directory and shares databases.
+  /// Gives a directory to the group with which this process shares databases, if there is one and this process owns the
+  /// directory.
   ///
   /// - Parameter status: the status of the directory, updated by this call.
   private static func share(_ descriptor: Int32, _ status: inout stat) {
