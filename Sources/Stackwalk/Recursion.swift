@@ -24,9 +24,9 @@ public struct Recursion: Sendable, Equatable {
 
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
 ///
-/// The finder follows one period at a time. If a frame does not continue the current recursion, the finder looks for
-/// a new period. Each distance of at most `longestPeriod` to an earlier frame of the same function is tried as a
-/// period.
+/// The finder follows one period (number of functions that call each other in turn) at a time. If a frame does not
+/// continue the current recursion, the finder looks for a new period. Each distance of at most `longestPeriod` to an
+/// earlier frame of the same function is tried as a period.
 struct RecursionFinder {
   static let longestPeriod = 32
   /// The minimum number of rounds (passes through the functions that call each other) that count as a recursion.

@@ -44,7 +44,7 @@ struct SummaryLines {
     text.append(decimal: Int64(number))
   }
 
-  /// Ends a line; if it does not fit, removes it and returns false.
+  /// Ends the line that `begin` began; if the line does not fit, removes it and returns false.
   @_noLocks @discardableResult
   mutating func end() -> Bool {
     text.append(byte: 0x0A)

@@ -18,7 +18,8 @@ struct UploadEngine: Sendable {
   enum Outcome: Sendable, Equatable {
     case uploaded
     case skipped
-    /// The report waits until a time; `holdsAll` is true if no other report may be tried before that time either.
+    /// The report waits until a time (seconds since 1970); `holdsAll` is true if no other report may be tried before
+    /// that time either.
     case delayed(until: Int64, holdsAll: Bool)
     /// The review, and not the server, decided that the report is not sent.
     case heldBack
