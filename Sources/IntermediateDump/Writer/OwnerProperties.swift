@@ -12,7 +12,7 @@ package struct OwnerProperties {
   package var stackStart: UInt64 = 0
   package var processNamespace: UInt64 = 0
   package var timeNamespace: UInt64 = 0
-  /// The time of the launch; nil to write no launch time.
+  /// The time of the launch in nanoseconds since 1970; nil to write no launch time.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?

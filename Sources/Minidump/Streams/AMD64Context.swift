@@ -2,7 +2,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Flags for the parts of CONTEXT_AMD64 that a complete set of registers fills.
+  /// Returns the flags for the parts of CONTEXT_AMD64 that `context` fills: all, but floating point only if it was
+  /// captured.
   static func flags(of context: X86_64Context) -> UInt32 {
     let all =
       MinidumpFormat.amd64Control | MinidumpFormat.amd64Integer | MinidumpFormat.amd64Segments

@@ -19,7 +19,7 @@ enum LeafReturn {
     var size: UInt64 = 0
     for index in stride(from: 0, to: code.count - 3, by: 4) {
       let word = code.littleEndian(at: index, as: UInt32.self) ?? 0
-      // The instruction is RET, RETAA or RETAB.
+      // At RET, RETAA or RETAB, `size` is the number of bytes that the function still had on the stack.
       if word == 0xD65F_03C0 || word == 0xD65F_0BFF || word == 0xD65F_0FFF { return size }
       if isBranch(word) {
         if leavesLine(word) { return nil }

@@ -11,7 +11,7 @@ struct ThreadWriter {
   private let memory: SafeMemory
   private let status: ThreadStatus
   private let stage: MemoryStage
-  /// Replaces secrets in registers; nil if registers and names are written unchanged.
+  /// Replaces secrets in registers; nil if registers are written unchanged. Names are written only if this is nil.
   private let sanitizer: WordSanitizer?
 
   @_noLocks
