@@ -36,7 +36,7 @@ struct ReportWalk {
     }
   }
 
-  /// Opens a database; returns nil if only a handler has used it so far.
+  /// Opens a database; returns nil if it has no reports, because only a handler has used it so far.
   private static func open(_ path: String) throws -> CrashReportDatabase? {
     let place = try ReportDatabase.place(path)
     if InputFile.isDirectory(place + "/pending") { return try ReportDatabase.open(place) }

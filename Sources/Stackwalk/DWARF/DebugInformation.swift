@@ -86,7 +86,8 @@ package final class DebugInformation: MemoryHolder {
     ).first?.start
   }
 
-  /// Finds the source line of an instruction.
+  /// Finds the source line of an instruction; for line 0, takes the last line before it in the function at
+  /// `functionStart`.
   private func sourceLocation(
     at address: Address, in unit: DWARFUnit, functionStart: Address?
   ) -> SourceLocation? {

@@ -138,7 +138,7 @@ package struct ELFFile: ~Copyable {
     }
   }
 
-  /// Reads the section headers, which a stripped file may lack.
+  /// Reads the section headers; the result is empty for a file without them, such as some stripped files.
   private static func sections(_ file: borrowing ModuleFile, _ header: [UInt8]) -> [Section] {
     guard let offset = header.littleEndian(at: 40, as: UInt64.self),
       header.littleEndian(at: 58, as: UInt16.self) == 64,

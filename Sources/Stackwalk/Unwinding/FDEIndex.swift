@@ -41,7 +41,7 @@ struct EHFrameHeader {
     var cursor = DWARFCursor(head)
     let tableEncoding = PointerEncoding(rawValue: head[3])
     guard cursor.skip(4) else { return }
-    // The first pointer is the address of `.eh_frame`.
+    // Two encoded values follow: the address of `.eh_frame`, and the number of entries in the table.
     func pointer(_ encoding: UInt8) -> UInt64? {
       cursor.readPointer(PointerEncoding(rawValue: encoding), section: address, data: address)
     }

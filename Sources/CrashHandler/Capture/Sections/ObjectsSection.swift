@@ -194,7 +194,7 @@ private struct ObjectWriter {
     if !isSanitized, isOnStack { write(object, head) }
     guard isSanitized else { return }
     // The first two words cannot be secrets if the reference count is small, because the first word points to metadata.
-    // An error's third word has not been checked, so the words of an error are not plain.
+    // An error's third word has not been checked, so `isPlain` is false for an error.
     let isPlain = kind != 0x501 && head.word(8) & ~ObjectWriter.smallCounts == 0
     write(object, head.prefix(kind == 0x501 ? ObjectWriter.headSize : 16), isPlain: isPlain)
   }
