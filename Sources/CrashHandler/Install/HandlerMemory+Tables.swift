@@ -87,7 +87,8 @@ extension HandlerMemory {
 
   /// Reserves the names of a dump, its FIFO and its run record.
   ///
-  /// - Parameter areNew: true if the dump gets a report ID other than the one that was encoded at launch.
+  /// - Parameter areNew: true if the dump gets a report ID other than the one that was encoded at launch; the bytes of
+  ///   the ID then stay 0 for now.
   mutating func names(
     of locked: PendingDumpName, areNew: Bool = false
   ) throws(CrashHandlerError) -> DumpNames {
