@@ -102,7 +102,8 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
     hold(thrower, place, 0);
     thrower->touched[place] = 0;
   }
-  // The checksums include the thread's ID, so those of the previous thread's throws no longer match.
+  // The checksums include the thread's ID, so those of the previous thread's throws no longer match, and its records
+  // count as invalid.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
   return thrower;
