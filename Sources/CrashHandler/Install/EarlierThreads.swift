@@ -258,7 +258,7 @@ extension StackOffers {
 }
 
 extension ProcReader {
-  /// Reads `self/task/<thread>/<name>` from its start; returns 0 if the file cannot be read.
+  /// Reads the start of `/proc/self/task/<thread>/<name>`; returns the number of bytes, 0 if the file cannot be read.
   fileprivate func readTask(
     _ threadID: Int32, _ name: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
   ) -> Int {
