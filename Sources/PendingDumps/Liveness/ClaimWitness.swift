@@ -49,7 +49,7 @@ package final class ClaimWitness {
       let name = Self.name(candidate)
       guard unsafe mkfifoat(directory, name, 0o600) == 0 else {
         if errno == EEXIST { continue }
-        // A file system without FIFOs may have created a file of another kind.
+        // A file system without FIFOs may have created a file of another kind, which is removed here.
         unsafe unlinkat(directory, name, 0)
         return
       }

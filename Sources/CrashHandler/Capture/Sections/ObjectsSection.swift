@@ -258,7 +258,7 @@ private struct ObjectWriter {
   private mutating func write(_ address: UInt64, _ bytes: Bytes, isPlain: Bool = false) {
     let size = UInt64(truncatingIfNeeded: bytes.count)
     guard size <= bytesLeft, written < ObjectWriter.regionLimit else { return }
-    // In scratch memory, the list of the addresses of written regions follows the copy of the stack.
+    // The addresses of regions that were already written are listed in scratch memory, after the copy of the stack.
     for index in Indices(written) {
       if scratch.word(ObjectWriter.stackSize &+ index &* 8) == address { return }
     }
