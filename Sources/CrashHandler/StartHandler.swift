@@ -177,7 +177,7 @@ private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardD
   return (opened(), standard)
 }
 
-/// True if the environment disables the handler.
+/// True if the environment variable `POSTMORTEM_DISABLE` disables the handler.
 private func isDisabled() -> Bool {
   guard pm_is_secure() == 0, let value = unsafe getenv("POSTMORTEM_DISABLE") else { return false }
   let text = unsafe String(cString: value)

@@ -127,7 +127,7 @@ public final class ReportUploader: Sendable {
   }
 }
 
-/// The sequences of events that callers have requested.
+/// The sequences of events that callers have requested through `ReportUploader.events`.
 private final class EventListeners: Sendable {
   private struct State {
     var continuations: [Int: AsyncStream<UploadEvent>.Continuation] = [:]

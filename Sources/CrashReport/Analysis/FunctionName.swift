@@ -154,7 +154,7 @@ package enum FunctionName {
     }
   }
 
-  /// The name before the type, such as "closure #1" or "helper #2".
+  /// The name of a local declaration without its type, such as "closure #1" or "helper #2".
   private static func localName(_ text: ArraySlice<Character>) -> String {
     guard let mark = text.firstIndex(of: "#") else { return String(text) }
     let end = text[mark...].firstIndex(of: " ") ?? text.endIndex

@@ -4,7 +4,7 @@ package import ProcessSnapshot
 
 /// The program headers, the sections and the build ID of a 64-bit little-endian ELF file.
 ///
-/// Every offset is checked against the size of the file.
+/// Every offset is checked against the size of the file, so a damaged file causes no read outside of it.
 ///
 /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`); elf(5).
 package struct ELFFile: ~Copyable {

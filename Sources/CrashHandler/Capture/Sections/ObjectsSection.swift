@@ -102,7 +102,7 @@ private struct ObjectWriter {
     }
   }
 
-  /// Reads the metadata of the objects.
+  /// Reads the metadata of all collected objects with one system call.
   private func readTypes() {
     types.removeAll()
     for index in Indices(objects.count) {
