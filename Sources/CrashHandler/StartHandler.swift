@@ -206,7 +206,7 @@ private struct DirectoryIdentity: Equatable {
 }
 
 extension StandardDescriptors {
-  /// A value without placeholders, for a process that has all three descriptors open.
+  /// The value for a process that has all three standard descriptors open, and so needs no placeholders.
   fileprivate static var none: StandardDescriptors { StandardDescriptors(taken: 0) }
 
   private init(taken: UInt32) { self.taken = taken }

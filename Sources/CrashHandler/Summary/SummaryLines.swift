@@ -165,7 +165,7 @@ struct SummaryLines {
     }
   }
 
-  /// Adds a line with the signal that had asked the process to end.
+  /// Adds a line with the signal that had asked the process to end before the crash.
   @_noLocks
   mutating func append(termination signal: Int32) {
     begin("termination ", decimal: Int(signal))

@@ -21,7 +21,7 @@ enum SignalMask {
     }
   }
 
-  /// Replaces the mask; false if the kernel refuses.
+  /// Replaces the calling thread's signal mask; false if the kernel refuses.
   @_noLocks @discardableResult
   static func set(_ mask: UInt64) -> Bool { change(SIG_SETMASK, mask) }
 

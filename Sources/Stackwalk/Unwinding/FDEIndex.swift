@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// The contents of `.eh_frame_hdr`, a table with the start and the FDE of each function.
 ///
-/// Stripped images have this table too.
+/// Stripped images have this table too, so their stacks can be walked.
 ///
 /// Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 struct EHFrameHeader {
