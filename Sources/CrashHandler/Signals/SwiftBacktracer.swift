@@ -65,8 +65,8 @@ extension Capture {
 
   /// Records that the previous handler has returned after the last recorded crash.
   ///
-  /// This function is called while the calling thread is still the capturing thread, so no other thread changes
-  /// `shared.survived` at the same time.
+  /// This function is called while the calling thread is still the capturing thread, so `shared.survived` is still
+  /// about this crash.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,

@@ -73,7 +73,7 @@ package struct TextReport: Sendable {
   /// The width up to which the first line is not wrapped, even on a narrower terminal.
   private static let headlineWidth = 120
 
-  /// The facts in the report's head that the report of a crash summary in a log shows; the log shows the others.
+  /// The facts in the report's head that are shown if the report was made from a crash summary in a log.
   private static let loggedFacts: Set = ["Cause", "Shutdown", "Signature"]
 
   private var whole: String { lines.map { $0 + "\n" }.joined() }

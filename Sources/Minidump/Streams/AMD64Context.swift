@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Returns the flags for the parts of CONTEXT_AMD64 that `context` fills: all, but floating point only if it was
+  /// Returns the flags for the parts of CONTEXT_AMD64 that `context` fills; floating point counts only if it was
   /// captured.
   static func flags(of context: X86_64Context) -> UInt32 {
     let all =

@@ -74,8 +74,8 @@ struct ReportWalk {
           facts = found
           batch.append((key, found))
         } catch {
-          // A report that no longer exists was removed or moved after the walk began; if it was moved, it is found in
-          // the next directory.
+          // A report whose file no longer exists was removed or moved after the walk began; if it was moved, it is
+          // found in the next directory.
           guard InputFile.exists(file.path) else { return true }
           // Without details, the report still has the facts about its crash from the index, so it does not count as
           // unread.

@@ -3,7 +3,7 @@
 /// Lists, chains of frames and headers are read word by word, and these words are close together. With the cache, one
 /// system call reads a page instead of a word, or several pages whose addresses are known. A cached page is not
 /// updated, so the cache is used only if the threads are stopped or outdated contents do no harm. The entries are
-/// reused in turn, so a new page replaces the one that was read first.
+/// reused in turn, whether or not their pages were needed again.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe
