@@ -37,8 +37,8 @@ __attribute__((constructor)) static void find_next(void) {
 }
 
 // This definition is weak, because a static executable may also contain libc's definition, in an object file that the
-// executable needs for other functions. The function jumps to the next definition, so that its own frame does not
-// remain on the stack.
+// executable needs for other functions. The function jumps to the next definition of `abort`, so that its own frame
+// does not remain on the stack.
 __attribute__((visibility("default"), weak)) void pm_abort(void) __asm__("abort");
 void pm_abort(void) {
   uint64_t signal = 1ull << (SIGABRT - 1);

@@ -125,7 +125,7 @@ static void adopt_mask(void) {
   set_mask(asked_mask(kernel));
 }
 
-// Runs in a forked child, before fork returns there.
+// Makes a forked child keep the same signals unblocked as its parent. Runs in the child, before fork returns there.
 static void follow_fork(void) {
   if (pm_kept_open() != 0) pm_keep_open(pm_kept_open(), (int32_t)pm_getpid());
 }

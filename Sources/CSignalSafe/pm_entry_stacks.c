@@ -1,4 +1,5 @@
-// See pm_entry_stacks.h. In debug builds, the frames before the switch to an entry stack take about 600 bytes.
+// See pm_entry_stacks.h. Before these functions switch to an entry stack, they use the stack on which the signal
+// arrived: about 600 bytes in debug builds.
 #include "pm_entry_stacks.h"
 
 #include "CSignalSafe.h"

@@ -147,7 +147,7 @@ void pm_find_exception_facts(struct pm_exception_facts *facts) {
   memset(facts, 0, sizeof *facts);
   if (!__cxa_get_globals) return;
   facts->globals_offset = (int64_t)((uint64_t)__cxa_get_globals() - (uint64_t)__builtin_thread_pointer());
-  // An object's first word points past the first two words of its virtual table.
+  // The 2 is added because an object's first word points past the first two words of its class's virtual table.
   if (&_ZTVN10__cxxabiv120__si_class_type_infoE)
     facts->single_base_class = (uint64_t)(_ZTVN10__cxxabiv120__si_class_type_infoE + 2);
   if (&_ZTVN10__cxxabiv121__vmi_class_type_infoE)

@@ -14,8 +14,8 @@ typedef void (*value_hook)(void *value, const void *type, const void *conformanc
 extern error_hook _swift_willThrow __attribute__((weak));
 extern value_hook _swift_willThrowTypedImpl __attribute__((weak));
 
-// An unowned reference keeps an object's memory allocated, but does not keep the object alive. Source: swift
-// stdlib/public/SwiftShims/swift/shims/RefCount.h.
+// An unowned reference keeps an object's memory allocated, so that no other object gets its address, but does not keep
+// the object alive. Source: swift stdlib/public/SwiftShims/swift/shims/RefCount.h.
 extern void *swift_unownedRetain(void *object) __attribute__((weak));
 extern void swift_unownedRelease(void *object) __attribute__((weak));
 extern _Bool swift_isDeallocating(void *object) __attribute__((weak));
@@ -102,7 +102,8 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
     hold(thrower, place, 0);
     thrower->touched[place] = 0;
   }
-  // The checksums include the thread's ID, so those of the previous thread's throws no longer match.
+  // The checksums include the thread's ID, so those of the previous thread's throws no longer match, and its records
+  // count as invalid.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
   return thrower;

@@ -3,8 +3,8 @@
 
 #define SWIFT_CALL __attribute__((swiftcall, weak))
 
-// Functions of the Swift runtime that are part of its ABI, because code that is inlined into programs calls them.
-// Source: swift stdlib/public/Concurrency/TaskLocal.swift.
+// Functions of the Swift runtime. Code that is inlined into programs calls them, so they are part of the runtime's ABI
+// and keep their meaning. Source: swift stdlib/public/Concurrency/TaskLocal.swift.
 extern SWIFT_CALL void swift_task_localValuePush(const void *key, void *value, const void *type);
 extern SWIFT_CALL void swift_task_localValuePop(void);
 extern SWIFT_CALL void *swift_task_localValueGet(const void *key);

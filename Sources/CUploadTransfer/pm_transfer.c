@@ -262,7 +262,7 @@ static size_t take_header(char *bytes, size_t one, size_t count, void *data) {
   pm_transfer *transfer = data;
   count *= one;
   transfer->last = milliseconds();
-  // This line begins a response, which may follow an interim response, a redirect or the response of a proxy.
+  // This line begins a response. Headers of earlier responses (interim, redirects, a proxy's) are discarded.
   if (count > 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->headers_size = 0;
   transfer->headers_seen += count;
   if (transfer->headers_seen > PM_TRANSFER_MOST_HEADERS) return 0;
@@ -430,7 +430,7 @@ static pm_transfer_result transfer_all(
     int64_t left = least(start + most - now, transfer->last + idle - now);
     if (start + most <= now) return PM_TRANSFER_LATE;
     if (left <= 0) return PM_TRANSFER_IDLE;
-    // libcurl returns earlier if one of its own timeouts is shorter.
+    // The call returns earlier if one of libcurl's own timeouts is shorter.
     curl.multi_poll(transfer->multi, NULL, 0, (int)least(left, 60000), NULL);
   }
   int left, result = -1;

@@ -23,7 +23,7 @@ struct CoreTasks {
     (self.snapshot, self.symbols) = (snapshot, symbols)
   }
 
-  /// The tasks, in the order of the threads.
+  /// The tasks that the threads ran, in the order of the threads.
   var all: [TaskSnapshot] {
     let libraries = snapshot.modules.filter { $0.name.hasPrefix("libswift_Concurrency.so") }
     let program = snapshot.modules.filter { $0.source == .program }

@@ -94,7 +94,7 @@ struct CoreThread {
   ///
   /// The arguments are left out, because the kernel may have changed the registers that held them.
   func waitingCall(_ architecture: ProcessSnapshot.Architecture) -> Int32? {
-    // The register with the result: rax in `gregset_t`, or x0.
+    // The index of the register with the call's result: rax (index 13 in `gregset_t`) or x0.
     let index = architecture == .x86_64 ? 13 : 0
     guard let systemCall, systemCall >= 0,
       let result = registers.littleEndian(at: index * 8, as: Int64.self),

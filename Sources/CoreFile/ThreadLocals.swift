@@ -12,7 +12,8 @@ internal import Stackwalk
 ///
 /// The variables whose names begin with `_thread_db_` give debuggers the offsets of fields in glibc's structures.
 struct ThreadLocals {
-  /// The thread-local variables of a module: their offset from the thread pointer, and their size in bytes.
+  /// The place of a module's thread-local variables in each thread: the offset from the thread pointer, and the size in
+  /// bytes.
   struct Block {
     let offset: UInt64
     let size: UInt64

@@ -51,7 +51,7 @@ public func processIntermediateDumps(
     progress: progress)
 }
 
-/// Makes reports from a database's dumps, and uses the wait status of a process that the caller has waited for.
+/// Makes reports from a database's dumps, and reports how an observed process ended, using its wait status.
 ///
 /// In all other respects, the function acts like `processIntermediateDumps(database:)`.
 package func processIntermediateDumps(

@@ -12,7 +12,7 @@ final class SymbolBudget {
   private static let limitOfReport = 2.0
   private var rest = 4.0
   private let files = SymbolSource(timeLimit: 0)
-  /// The files of the last dump's modules; nil if no time was left for this dump.
+  /// The symbol files for the dump that was last passed to `gather`; nil if no time was left for this dump.
   private(set) var source: SymbolSource?
 
   /// Finds the function names and lines that a report stores, until the time is used up; nil if no time was left or

@@ -178,7 +178,7 @@ private func openProc(isWanted: Bool) -> (descriptor: Int32, standard: StandardD
   return (opened(), standard)
 }
 
-/// True if the environment disables the handler.
+/// True if the environment variable `POSTMORTEM_DISABLE` disables the handler.
 private func isDisabled() -> Bool {
   guard pm_is_secure() == 0, let value = unsafe getenv("POSTMORTEM_DISABLE") else { return false }
   let text = unsafe String(cString: value)
@@ -207,7 +207,7 @@ private struct DirectoryIdentity: Equatable {
 }
 
 extension StandardDescriptors {
-  /// A value without placeholders, for a process that has all three descriptors open.
+  /// The value for a process that has all three standard descriptors open, and so needs no placeholders.
   fileprivate static var none: StandardDescriptors { StandardDescriptors(taken: 0) }
 
   private init(taken: UInt32) { self.taken = taken }

@@ -11,7 +11,7 @@ public import IntermediateDump
 package struct DatabaseSettings: Sendable, Equatable {
   static let fileName = "settings.dat"
   static let size = 40
-  /// The character constant 'CPds', which is stored backward in a little-endian file.
+  /// The character constant 'CPds'; the file is little-endian, so its first bytes are "sdPC".
   static let magic: UInt32 = 0x4350_6473
 
   /// The offset in the file of the time of the last upload attempt.

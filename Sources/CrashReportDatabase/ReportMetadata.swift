@@ -3,10 +3,10 @@ internal import IntermediateDump
 /// The contents of a report's `.meta` file, for uploads and pruning.
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8), creation (8), attributes
-/// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If the
-/// report is counted with an upload that contains no minidump, a NUL and the ID of the uploaded report follow too.
-/// Crashpad's layout has padding in place of the next attempt. Crashpad reads the server's ID to the end of the file,
-/// and prints it as a text that ends at the NUL.
+/// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If the report
+/// is counted with another report's upload, a NUL and that report's ID follow too. Crashpad's layout has padding in
+/// place of the next attempt. Crashpad reads the server's ID to the end of the file, and prints it as a text that ends
+/// at the NUL, so what follows does no harm.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 package struct ReportMetadata: Sendable, Equatable {

@@ -34,7 +34,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     if try root.status(of: directoryName) == nil { try makeDirectory(in: root) }
     let directory = try root.subdirectory(directoryName)
     guard let (current, status) = try find(in: directory) else {
-      // If another program has emptied the directory, the file is created again.
+      // If another program has emptied the directory, the file is created again, for the next attempt.
       try makeDirectory(in: root)
       return nil
     }

@@ -117,8 +117,8 @@ public final class ReportUploader: Sendable {
       let seconds = await uploads.pass()
       let timer = Task {
         await clock.sleep(seconds)
-        // A sleep that an event has ended early must not wake the next iteration, because then every iteration would
-        // end immediately.
+        // If an event ends the wait early, this timer is canceled, and its sleep ends. The timer must then not wake the
+        // next iteration, because every iteration would end immediately.
         if !Task.isCancelled { wake.yield() }
       }
       await iterator.next()
@@ -127,7 +127,7 @@ public final class ReportUploader: Sendable {
   }
 }
 
-/// The sequences of events that callers have requested.
+/// The sequences of events that callers have requested through `ReportUploader.events`.
 private final class EventListeners: Sendable {
   private struct State {
     var continuations: [Int: AsyncStream<UploadEvent>.Continuation] = [:]

@@ -79,7 +79,7 @@ public final class HangMonitor: Sendable {
   /// closure also counts as hung.
   ///
   /// - Parameters:
-  ///   - name: the name in the report.
+  ///   - name: the monitor's name, which the report of a hang shows.
   ///   - options: the threshold, and whether hangs that have ended are reported.
   ///   - probe: the closure; it is called again only after it has returned.
   @discardableResult

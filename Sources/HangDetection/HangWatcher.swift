@@ -91,7 +91,8 @@ struct HangClock {
   /// - Parameters:
   ///   - now: the time from CLOCK_BOOTTIME, in nanoseconds.
   ///   - turn: the intended duration of the interval in nanoseconds.
-  /// - Returns: the number of nanoseconds of the interval that count.
+  /// - Returns: the number of nanoseconds since the last call; 0 if this is more than twice `turn`, and so does not
+  ///   count.
   mutating func advance(to now: UInt64, after turn: UInt64) -> UInt64 {
     let elapsed = now >= last ? now - last : 0
     last = now

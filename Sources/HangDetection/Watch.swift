@@ -18,7 +18,7 @@ final class Watch: Sendable {
     func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
   }
 
-  /// Requests an answer from the watched part.
+  /// Requests an answer: makes the watched part call the `Answer`.
   typealias Probe = @Sendable (Answer) -> Void
 
   private struct State {

@@ -109,7 +109,7 @@ struct MinidumpEncoder {
     buffer.append(MinidumpFormat.version)
     buffer.append(UInt32(truncatingIfNeeded: streamCount))
     buffer.append(UInt32(truncatingIfNeeded: MinidumpFormat.headerSize))
-    // The checksum, which may be 0.
+    // The checksum, which writers may leave at 0.
     buffer.append(UInt32(0))
     let seconds = (snapshot.process.crashTime ?? 0) / 1_000_000_000
     buffer.append(UInt32(exactly: seconds) ?? 0)

@@ -24,8 +24,8 @@ struct MinidumpFile {
 
   /// Reads the header and the directory.
   ///
-  /// - Parameter limit: the maximum number of bytes that may be copied from the file, if it is below the default of
-  ///   four times the file's size plus 1 MiB.
+  /// - Parameter limit: the maximum number of bytes that may be copied from the file. A limit above four times the
+  ///   file's size plus 1 MiB has no effect.
   init(_ bytes: DumpBytes, copying limit: Int = .max) throws(MinidumpError) {
     self.bytes = bytes
     copyBudget = min(limit, 4 * bytes.count + 1 << 20)

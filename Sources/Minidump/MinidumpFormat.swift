@@ -94,7 +94,7 @@ enum MinidumpFormat {
   static let arm64OldContextSize = 796
 }
 
-/// The type of a stream in the directory.
+/// The type of a stream, as the minidump's directory of streams contains it.
 struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   let rawValue: UInt32
 

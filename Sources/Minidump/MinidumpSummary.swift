@@ -5,10 +5,11 @@ package enum MinidumpSummary {
   /// The maximum number of bytes of the stream that are read, which is enough because the stream begins with the
   /// process and the exception.
   static let prefixSize = 256 << 10
-  /// The maximum number of directory entries that are examined.
+  /// The maximum number of entries of the minidump's directory of streams that are examined.
   private static let maximumCount: UInt64 = 4096
 
-  /// Finds the stream with three reads: the header, the directory, and the start of the stream.
+  /// Finds this package's own stream (0x504D0003) with three reads: the header, the directory, and the start of the
+  /// stream.
   ///
   /// - Parameter read: reads a number of bytes at an offset, or fewer at the end of the file.
   /// - Returns: the part of the stream that was read, which is a truncated document if the stream is longer than

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension OutcomeCounters {
-  /// The current values of the counters.
+  /// The counts of this process so far, such as the number of reports that it has created.
   package static var current: OutcomeCounters { counters.withLock { $0 } }
 
   /// Adds one to the counter of an outcome.

@@ -38,7 +38,7 @@ package struct PendingDumpBound {
     /// clock, which counts as newer (`Timestamp.newness` in `IntermediateDump`).
     let newness: Int
 
-    /// True if the left file is newer than the right file.
+    /// The order for sorting, the newest file first: true if the left file is newer than the right file.
     static func isBefore(_ left: File, _ right: File) -> Bool {
       (left.newness, left.date) > (right.newness, right.date)
     }

@@ -8,7 +8,7 @@ extension Handler {
   /// For structured concurrency, use `ReportUploader.run()` instead.
   ///
   /// - Parameters:
-  ///   - url: the collector's URL, http or https.
+  ///   - url: the http or https URL of the server that collects the reports.
   ///   - options: additional contents of each upload, and the pace of uploads.
   ///   - review: runs before each upload; nil to send all reports.
   /// - Returns: the uploader, which stops when it is released.

@@ -30,7 +30,7 @@ public struct Recursion: Sendable, Equatable {
 /// same function is tried as a period.
 struct RecursionFinder {
   static let longestPeriod = 32
-  /// The minimum number of rounds that count as a recursion.
+  /// The minimum number of rounds (passes through the functions that call each other) that count as a recursion.
   private static let fewestRounds = 3
   /// The number of frames that are remembered, enough for `fewestRounds` rounds of `longestPeriod` frames.
   private static let capacity = 128

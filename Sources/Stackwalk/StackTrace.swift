@@ -10,7 +10,7 @@ public struct StackTrace: Sendable, Equatable {
     case lost
     /// The walk reached a limit, for example on the number of frames.
     case limit
-    /// The thread has no instruction pointer.
+    /// The dump contains no instruction pointer for the thread, so the walk could not begin.
     case noContext
   }
 

@@ -47,7 +47,7 @@ PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull rig
   return 1;
 }
 
-// Call this function before pm_enter_crash is installed.
+// Sets the function that pm_enter_crash calls; must be called before pm_enter_crash is installed as a signal handler.
 static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
   __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
 }
@@ -97,9 +97,9 @@ int pm_thread_id(void);
 // Discards the cached thread ID; called in a forked child.
 void pm_forget_thread_id(void);
 
-// Makes the runtime call this package's hook, and then the previous one, for each throw from now on. On the main
-// thread, the hook walks the stack up to `main_stack_end`, which is the end of that stack, or 0 if the end is not
-// known. Does nothing if the runtime has no such hook.
+// Makes the runtime call this package's hook, and then the previous one, for each throw from now on. `main_stack_end`
+// is the end of the main thread's stack, up to which the hook walks that stack; 0 if the end is not known. Does nothing
+// if the runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the Swift runtime has the hook for throws.

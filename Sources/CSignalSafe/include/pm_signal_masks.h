@@ -30,7 +30,8 @@ extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden"
 // The process in which these signals stay unblocked. They do not stay unblocked in a vfork child, which runs in its
 // parent's memory, because the child sets its mask for the program that it will execute.
 extern _Atomic(int32_t) pm_masks_process_storage __attribute__((visibility("hidden")));
-// The offset of a thread's struct pm_thread_mask from its thread pointer; 0 without CSignalMasks.
+// The offset of a thread's struct pm_thread_mask (a thread-local variable) from its thread pointer; 0 without
+// CSignalMasks.
 extern int64_t pm_thread_mask_offset_storage __attribute__((visibility("hidden")));
 // A function that unblocks the crash signals that the calling thread blocks; NULL without CSignalMasks.
 extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("hidden")));

@@ -37,8 +37,8 @@ struct pm_thrower {
 };
 
 extern struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT] __attribute__((visibility("hidden")));
-// How many times a thread has been assigned a table entry since the program started. After PM_THROWER_COUNT
-// assignments, entries are reused.
+// How many times a thread has been assigned a table entry since the program started. Once all PM_THROWER_COUNT entries
+// have been assigned, entries are reused for other threads.
 extern uint32_t pm_throwers_taken __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32_t thread) {

@@ -10,7 +10,7 @@ struct BreadcrumbRingReader {
 
   let memory: MemorySnapshot
   let base: Address
-  /// The number of slots.
+  /// The number of slots in the ring; a slot holds one breadcrumb.
   let count: UInt64
   /// The address of the word that contains the number of the next breadcrumb.
   let next: Address

@@ -58,7 +58,7 @@ struct CoreContexts {
     client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }
   }
 
-  /// The number of the unit of work for breadcrumbs that were written outside all contexts.
+  /// The number under which the handler stores a thread's breadcrumbs that were written outside all contexts.
   ///
   /// This number consists of the lower 62 bits of the task's ID, with the highest bit set. If the thread ran no task,
   /// or the task's ID cannot be read, the number is the thread's ID.

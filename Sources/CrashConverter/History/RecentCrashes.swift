@@ -11,7 +11,7 @@ internal import ProcessSnapshot
 /// millisecond or two for each file. The call changes no dump and no report, and any thread can make it.
 ///
 /// - Parameters:
-///   - path: the database's directory. If the database does not exist, there are no crashes.
+///   - path: the database's directory. If the database does not exist, the result is empty.
 ///   - identifier: the program whose crashes are returned, as passed to `startHandler`.
 ///   - limit: the maximum number of crashes to return.
 /// - Returns: each crash once, even while its dump is being processed. Dumps that were taken without a crash, reports

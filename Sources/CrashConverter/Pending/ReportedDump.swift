@@ -17,7 +17,7 @@ enum ReportedDump {
   /// Compares the dump with the report that has its ID.
   ///
   /// - Parameters:
-  ///   - identity: the identity of the dump.
+  ///   - identity: the dump's digest, which is compared with the digest that the report contains.
   ///   - dump: the dump's contents, for a comparison with a report that a version without digests wrote. If nil,
   ///     such a report counts as the report of another dump.
   static func look(

@@ -20,8 +20,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // These sections run before the threads are stopped, because stopping may take 250 ms or more, and the process may
   // be killed during that time. The exception includes the last messages of the Swift runtime and glibc.
   case writeException, writeCrashingThreadTop
-  // These two sections write nothing. The mappings, which many later sections need, are read after the threads are
-  // stopped, because running threads could change them.
+  // `stopThreads` and `readMappings` write nothing. The mappings, which many later sections need, are read after the
+  // threads are stopped, because running threads could change them.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
   // The sections in the next line are small. Tasks and threads can reach the dump's size limit, so they come later,

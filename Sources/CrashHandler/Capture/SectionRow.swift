@@ -12,8 +12,8 @@ package struct SectionRow {
   package let section: DumpSection
   /// The section's function.
   ///
-  /// The function is marked `@c`, because `pm_run_section` calls it by its address. The call-graph audit and the
-  /// proofs find the function by its symbol: `pm_` and the case's name in snake case.
+  /// The function is marked `@c`, because `pm_run_section` calls it by its address. The call-graph audit and the proofs
+  /// find the function by its symbol: `pm_` and the name of the case of `Section` in snake case.
   let body: @convention(c) (UnsafeMutableRawPointer) -> Void
 
   @_noLocks

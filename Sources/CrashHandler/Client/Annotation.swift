@@ -72,8 +72,8 @@ extension Annotation where Value == String {
   /// - Parameters:
   ///   - name: at most 255 bytes.
   ///   - capacity: the maximum number of UTF-8 bytes of a value that are kept, up to 20,480. A longer value is cut
-  ///     before the first character that does not fit. The annotation takes a little more than four times its
-  ///     capacity in memory.
+  ///     before the first character that does not fit. The annotation takes a little more than four times its capacity
+  ///     in memory, because it has four buffers.
   public init(_ name: StaticString, capacity: Int = 255) {
     self.init(name: name, type: .text, capacity: capacity)
   }

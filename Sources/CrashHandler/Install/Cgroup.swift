@@ -51,7 +51,8 @@ struct Cgroup {
     }
   }
 
-  /// The descriptor of an open usage file (-1 if there is none), and the file's directory.
+  /// An open file that shows a cgroup's usage, such as `memory.current`: its descriptor (-1 if there is none), its
+  /// directory, and whether it is of cgroup version 2 (`isUnified`).
   private struct Usage {
     var descriptor: Int32 = -1
     var directory: String?

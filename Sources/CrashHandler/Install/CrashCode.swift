@@ -35,7 +35,7 @@ enum CrashCode {
     // The program's C and assembly code is usually close to its Swift code, so one range usually covers both.
     if code.isClose(entry, 2 * slack) { code.add(entry) } else { pm_bring_in_control(slack) }
     // The code that writes the dump format is in a separate module. In a debug build, that module can be anywhere in
-    // the program.
+    // the program, so its pages may need a separate call.
     let format = UInt(bitPattern: unsafe unsafeBitCast(ModuleCode.place, to: UnsafeRawPointer.self))
     if code.isClose(format, 2 * slack) {
       code.add(format)

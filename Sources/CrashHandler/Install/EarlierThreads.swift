@@ -6,9 +6,9 @@ internal import Synchronization
 /// Gives alternate stacks to the threads that exist when the handler starts.
 ///
 /// A thread can set only its own alternate stack. So each thread is sent the stop signal or SIGPROF, and the handler
-/// for that signal sets the stack. The worker threads of libdispatch and Swift concurrency do not block SIGPROF. A
-/// thread that blocks both signals gets no stack. System calls that the kernel never restarts after a signal, such as
-/// `nanosleep` and `poll`, end with EINTR.
+/// for that signal sets the stack. SIGPROF is for the worker threads of libdispatch and Swift concurrency, which block
+/// the stop signal but not SIGPROF. A thread that blocks both signals gets no stack. System calls that the kernel never
+/// restarts after a signal, such as `nanosleep` and `poll`, end with EINTR.
 ///
 /// Not crash code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
@@ -259,7 +259,7 @@ extension StackOffers {
 }
 
 extension ProcReader {
-  /// Reads `self/task/<thread>/<name>` from its start; returns 0 if the file cannot be read.
+  /// Reads the start of `/proc/self/task/<thread>/<name>`; returns the number of bytes, 0 if the file cannot be read.
   fileprivate func readTask(
     _ threadID: Int32, _ name: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
   ) -> Int {

@@ -63,8 +63,8 @@ enum HandlerInstaller {
       installed.pointee.signals.stopAction)
     if files.followsRun { ExitNotes.follow(signals) }
     ExitNotes.cleanUpAtExit()
-    // If the C library has no memory to register `pm_handle_fork`, crashes in forked children leave no report on
-    // kernels before 4.14.
+    // The results are ignored. If the C library has no memory to register `pm_handle_fork`, crashes in forked children
+    // leave no report on kernels before 4.14.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)

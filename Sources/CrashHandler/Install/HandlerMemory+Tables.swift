@@ -56,7 +56,7 @@ extension HandlerMemory {
 
   /// Creates a writer with a buffer of 256 KiB.
   ///
-  /// - Parameter asksFile: see `IntermediateDumpWriter`.
+  /// - Parameter asksFile: false if the writer must not read the offset of the dump's file.
   mutating func writer(
     to descriptor: Int32, limits: CaptureLimits, asksFile: Bool
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<IntermediateDumpWriter> {
@@ -87,7 +87,8 @@ extension HandlerMemory {
 
   /// Reserves memory for the names of a dump, its FIFO and its run record.
   ///
-  /// - Parameter areNew: true if the dump gets a report ID other than the one that was encoded at launch.
+  /// - Parameter areNew: true if the dump gets a report ID other than the one that was encoded at launch; the bytes of
+  ///   the ID then stay 0 for now.
   mutating func names(
     of locked: PendingDumpName, areNew: Bool = false
   ) throws(CrashHandlerError) -> DumpNames {
@@ -142,7 +143,7 @@ extension HandlerMemory {
 
   /// Reserves a session with separate memory.
   ///
-  /// - Parameter asksFile: see `IntermediateDumpWriter`.
+  /// - Parameter asksFile: false if the writer must not read the offset of the dump's file.
   mutating func session(
     _ installed: UnsafeMutablePointer<Installed>, _ shared: UnsafeMutablePointer<Shared>,
     names: DumpNames, files: SessionFiles, threads: ThreadTable, limits: CaptureLimits,

@@ -73,7 +73,9 @@ struct HandlerMemory: ~Copyable {
 
   /// Makes the kernel allocate the pages of a range in advance, because every crash needs them.
   ///
-  /// Source: madvise(2), MADV_POPULATE_WRITE; has no effect before Linux 5.14.
+  /// Before Linux 5.14, this function has no effect.
+  ///
+  /// Source: madvise(2), MADV_POPULATE_WRITE.
   func hold(_ place: UnsafeMutableRawPointer, _ count: Int) {
     guard holdsPages else { return }
     let populateWrite: Int32 = 23

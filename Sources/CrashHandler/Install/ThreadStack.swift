@@ -48,8 +48,8 @@ enum ThreadStack {
       return 0
     }
     guard let key else { return EAGAIN }
-    // The thread had an alternate stack from this package, but has disabled it, or replaced it with one that is too
-    // small.
+    // A thread with a value for the key got an alternate stack from this package before, but has disabled it, or
+    // replaced it with one that is too small. It gets the same stack again.
     if let own = unsafe pthread_getspecific(key) {
       return stack(UInt(bitPattern: own)).use(isFirst: current == 0) ? 0 : errno
     }

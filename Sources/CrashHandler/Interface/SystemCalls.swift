@@ -6,7 +6,7 @@
 ///
 /// Source: seccomp(2).
 public struct SystemCalls: OptionSet, Sendable {
-  /// Each group has one bit, except `files`, which has two.
+  /// The bits of the groups: one for each group, and for `files` also the bit of `proc`.
   public let rawValue: UInt32
 
   /// Creates a set from any bits; unknown bits have no effect.

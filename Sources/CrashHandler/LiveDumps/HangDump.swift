@@ -87,9 +87,9 @@ package struct HangDump: Sendable {
       dumps.close(index)
       throw error
     }
-    // `rename` may have replaced the file and its names.
+    // `rename` may have replaced the session's file and names, so they are read only now.
     dumps.fill(index, dump.capture.session.files, dump.capture.session.names)
-    // From now on, the descriptors belong to the entry in the list of hang dumps.
+    // From now on, the descriptors belong to the entry in the list of hang dumps, so this dump's session gives them up.
     dump.capture.session.files.dump.descriptor = -1
     dump.capture.session.files.fifo.descriptor = -1
     recordMapping = dump.capture.session.runRecord.mapping

@@ -89,7 +89,7 @@ private func writeEvidence(of capture: Capture, _ hangReport: ReportID?, _ locke
 }
 
 extension BreadcrumbRing {
-  /// Returns the last complete breadcrumbs, oldest first; not for crash code.
+  /// Returns the complete ones among the last `count` breadcrumbs, oldest first; not for crash code.
   fileprivate func last(_ count: UInt64) -> [RunEvidence.Breadcrumb] {
     let slot = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stride, alignment: 8)
     defer { unsafe slot.deallocate() }

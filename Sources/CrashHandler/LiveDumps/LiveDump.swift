@@ -23,7 +23,7 @@ struct LiveDump: ~Copyable {
   ///
   /// - Parameters:
   ///   - request: what the dump is for, and which threads are stopped.
-  ///   - details: the program's description of the dump.
+  ///   - details: the reason, the error and the annotations that the program gave for the dump; nil for none.
   ///   - subject: the thread that comes first in the report; nil for the calling thread.
   ///   - name: the name of the hung part of the program; empty if the dump is not about a hang.
   ///   - suffix: the suffix of the finished file's name, such as `.hang`.

@@ -88,7 +88,7 @@ extension Capture {
     // The table of alternate stacks is indexed by thread ID. The child's thread has a new ID, so its stack is recorded
     // again.
     pm_tell_own_stack()
-    // A forked child does not inherit timers.
+    // A forked child does not inherit timers, so it needs a new one.
     if mayMake(CallBit.threads) {
       session.time.timer = WatchdogTimer.make(signal: installed.signals.watchdog)
     }

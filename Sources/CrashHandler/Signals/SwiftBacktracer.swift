@@ -15,7 +15,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
 extension Capture {
-  /// True if the backtracer is the previous handler of this signal.
+  /// True if Swift's backtracer is the previous handler of this signal.
   @_noLocks
   func hasBacktracer(for signal: DeliveredSignal) -> Bool {
     SignalMask.has(shared.backtracer.signals, signal.number)
@@ -65,7 +65,8 @@ extension Capture {
 
   /// Records that the previous handler has returned after the last recorded crash.
   ///
-  /// This function is called while the calling thread is still the capturing thread.
+  /// This function is called while the calling thread is still the capturing thread, so `shared.survived` is still
+  /// about this crash.
   private func markReturned(_ signal: DeliveredSignal) {
     shared.survived.handlerHasReturned = true
     guard signal.isAsynchronous, let information = signal.information,

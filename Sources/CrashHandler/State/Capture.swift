@@ -26,7 +26,7 @@ struct Capture {
     }
   }
 
-  /// The argument that a section's function gets.
+  /// The address of the `Session`, which is the argument of each function that writes a section.
   var argument: UnsafeMutableRawPointer {
     @_noLocks get { unsafe UnsafeMutableRawPointer(address) }
   }

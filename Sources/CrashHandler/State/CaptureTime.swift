@@ -2,7 +2,7 @@
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {
-  /// The time for the sections, in milliseconds.
+  /// The time for writing all sections of the dump, such as the threads and the modules, in milliseconds.
   let sections: Int
   let finish: Int
 

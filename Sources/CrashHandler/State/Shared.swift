@@ -42,7 +42,7 @@ struct Shared: ~Copyable {
   /// The handler finds the section's recovery point through this table. A thread looks up only its own entry, so no
   /// state is used after it was freed.
   let dumpingThreads: ThreadEntries
-  /// A signal that was sent to the capturing thread, and is stored until that thread has finished.
+  /// A signal that was sent to the capturing thread during its dump, and is stored until the dump is finished.
   let postponed: PostponedSignal
   /// The dumps of hangs in progress.
   let hangDumps: HangDumps

@@ -20,7 +20,7 @@ package struct ThreadSignals: Sendable, Equatable {
   package let innermostID: Int32
   /// The thread's ID in the innermost PID namespace that contains it.
   package let innermostThreadID: Int32
-  /// The signals that are pending for this thread.
+  /// The signals that are pending for this thread alone (SigPnd), without those that are pending for the whole process.
   package let pending: SignalSet
   /// True if the thread has ended; `/proc` still lists the first thread of a process after its end.
   let hasEnded: Bool

@@ -44,7 +44,7 @@ struct SummaryLines {
     text.append(decimal: Int64(number))
   }
 
-  /// Ends a line; if it does not fit, removes it and returns false.
+  /// Ends the line that `begin` began; if the line does not fit, removes it and returns false.
   @_noLocks @discardableResult
   mutating func end() -> Bool {
     text.append(byte: 0x0A)
@@ -166,7 +166,7 @@ struct SummaryLines {
     }
   }
 
-  /// Adds a line with the signal that had asked the process to end.
+  /// Adds a line with the signal that had asked the process to end before the crash.
   @_noLocks
   mutating func append(termination signal: Int32) {
     begin("termination ", decimal: Int(signal))

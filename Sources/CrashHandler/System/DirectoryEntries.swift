@@ -23,7 +23,7 @@ struct DirectoryEntries {
   /// Returns the next name, which may be "." or ".."; nil at the end, or after an error (`isBroken`).
   @_noLocks
   mutating func next() -> TextScanner? {
-    // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
+    // struct linux_dirent64 has d_ino (8 bytes), d_off (8), d_reclen (2), d_type (1) and, from byte 19 on, d_name.
     if offset &+ 19 >= filled {
       for _ in Indices(3) {
         filled = unsafe pm_getdents64(descriptor, scratch.address, scratch.size)

@@ -46,8 +46,8 @@ extension Capture {
       && context.instructionPointer == survived.instructionPointer
   }
 
-  /// Overwrites the byte in the last survived crash's dump; a report that was already created from the dump does not
-  /// change.
+  /// Overwrites the byte for the outcome in the last survived crash's dump; a report that was already created from the
+  /// dump does not change.
   @_noLocks
   func markOutcome(_ outcome: UInt64) {
     let offset = shared.survived.outcomeOffset

@@ -135,7 +135,8 @@ struct SignalContext {
       threadID, pm_told_stack(base: stack.base, size: stack.size, is_handlers: isHandlers))
   }
 
-  /// Installs the context's alternate stack now, because the handler may never return.
+  /// Installs the alternate stack that the kernel would set when the handler returns, because the handler may never
+  /// return.
   @_noLocks
   func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }
 }

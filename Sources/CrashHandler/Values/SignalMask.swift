@@ -21,7 +21,7 @@ enum SignalMask {
     }
   }
 
-  /// Replaces the mask; false if the kernel refuses.
+  /// Replaces the calling thread's signal mask; false if the kernel refuses.
   @_noLocks @discardableResult
   static func set(_ mask: UInt64) -> Bool { change(SIG_SETMASK, mask) }
 
@@ -49,7 +49,7 @@ enum SignalMask {
     return false
   }
 
-  /// The pending signals; nil if the kernel refuses the call.
+  /// The signals that are pending for the calling thread or the process; nil if the kernel refuses the call.
   static var pending: UInt64? {
     @_noLocks get {
       var signals: UInt64 = 0

@@ -33,7 +33,8 @@ package enum Cause: Sendable, Equatable {
   /// Nothing was mapped at the address when the fault occurred; the mapping that is there now is newer.
   case mappedSince(MemoryAccess?, Address, MemoryMapping)
   case unmappedMemory(MemoryAccess?, Address, below: MemoryMapping?, above: MemoryMapping?)
-  /// A general protection fault, with the general registers whose values cannot be addresses.
+  /// A general protection fault, with the general registers whose values cannot be addresses, and so may explain the
+  /// fault.
   case generalProtection([Register])
   /// The program executed an instruction that only the kernel may execute.
   case privilegedInstruction(Address)

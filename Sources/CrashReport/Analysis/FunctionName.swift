@@ -141,7 +141,8 @@ package enum FunctionName {
     return nil
   }
 
-  /// The change of the nesting depth: 1 for an opening bracket, -1 for a closing one.
+  /// How the character at `index` changes the nesting depth: 1 for an opening bracket, -1 for a closing one, otherwise
+  /// 0.
   ///
   /// The end of an arrow (`->`) is not a bracket.
   private static func nesting(at index: Int, in text: ArraySlice<Character>) -> Int {
@@ -153,7 +154,7 @@ package enum FunctionName {
     }
   }
 
-  /// The name before the type, such as "closure #1" or "helper #2".
+  /// The name of a local declaration without its type, such as "closure #1" or "helper #2".
   private static func localName(_ text: ArraySlice<Character>) -> String {
     guard let mark = text.firstIndex(of: "#") else { return String(text) }
     let end = text[mark...].firstIndex(of: " ") ?? text.endIndex

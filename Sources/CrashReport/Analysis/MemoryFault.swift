@@ -243,7 +243,8 @@ struct MemoryFault {
     guard exception.trapNumber != Self.generalProtectionTrap || snapshot.architecture != .x86_64,
       let stackPointer = exception.context?.stackPointer,
       let stack = snapshot.crashedThread?.stackRange, !stack.ends(atOrBelow: stackPointer),
-      // If the stack pointer is in other writable memory, there is room for the frame.
+      // If the stack pointer is in other writable memory, there is room for the frame, so a lack of room is not the
+      // cause.
       stack.contains(stackPointer)
         || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
     else { return nil }

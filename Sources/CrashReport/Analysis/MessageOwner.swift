@@ -159,7 +159,8 @@ struct MessageOwner {
     for (words, writer) in Self.libraryPairs {
       let isOnStack = inLibrary.contains { $0.function?.contains(writer) ?? false }
       if message.contains(words) == isOnStack { continue }
-      // `__assert_perror_fail` and the assertions of the allocator write messages in other forms.
+      // `__assert_perror_fail` and the assertions of the allocator write messages in other forms, which may also be
+      // from the crashing thread.
       let isOtherText = isOnStack && writer == "assert" && Self.isOtherAssertion(message)
       if !isOtherText { return .other }
     }

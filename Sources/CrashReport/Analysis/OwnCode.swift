@@ -144,7 +144,7 @@ package struct OwnCode: Sendable {
     return functions.areOwn(function, isCNameOwn: isFileOwn || isRuntimeShared)
   }
 
-  /// True if a frame is in one of the program's own modules, with or without a name.
+  /// True if a frame is in one of the program's own modules, whether or not its function's name is known.
   func isInOwnModule(_ frame: StackFrame) -> Bool {
     frame.moduleIndex.map { areOwn.indices.contains($0) && areOwn[$0] } ?? false
   }

@@ -49,7 +49,8 @@ struct SignatureName: Sendable, Equatable {
 
   /// Removes suffixes such as ".cold" and ".part.0", with which optimizers mark parts of a C function.
   private static func withoutCompilerSuffix(_ name: String) -> String {
-    // In demangled Swift and C++ names, words mark such parts, and these words have already been removed.
+    // Only C names are examined: in demangled Swift and C++ names, words mark such parts, and these words have already
+    // been removed.
     guard !name.contains("("), !name.contains(" ") else { return name }
     let suffixes = [".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv."]
     let starts = suffixes.compactMap { name.firstRange(of: $0)?.lowerBound }

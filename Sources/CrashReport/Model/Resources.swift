@@ -18,7 +18,8 @@ package struct Resources: Sendable, Equatable {
   package var addressSpace: Usage
   /// The number of threads of the process.
   ///
-  /// The limit is the soft limit of RLIMIT_NPROC, which counts the threads of all processes of the user.
+  /// The limit is the soft limit of RLIMIT_NPROC. It applies to the threads of all processes of the user together, so
+  /// it can be reached although this process has fewer threads.
   package var threads: Usage
   /// The number of bytes of memory that the cgroup uses, and the cgroup's limit.
   package var cgroupMemory: Usage

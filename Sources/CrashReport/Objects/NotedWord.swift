@@ -41,7 +41,7 @@ package struct NotedWord: Sendable, Equatable {
 }
 
 extension NotedWord {
-  /// The number of bytes above the stack pointer that are searched for pointers to objects.
+  /// The number of bytes of the stack, from the stack pointer up, that are searched for pointers to objects.
   package static let stackSize: UInt64 = 4096
 
   /// The aligned words in the `stackSize` bytes above the stack pointer, as far as the dump contains them, innermost

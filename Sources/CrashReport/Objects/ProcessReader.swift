@@ -71,7 +71,7 @@ package final class ProcessReader {
         continue
       }
       let part = bytes.prefix { $0 != 0 }
-      // Names are UTF-8 without control characters.
+      // Names are UTF-8 without control characters, so bytes with control characters are not a name.
       guard !part.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
       name += part
       if part.count < bytes.count { break }

@@ -60,7 +60,7 @@ extension TypeReader {
         text += name
         place = place &+ 4
       case UInt8(ascii: "1")...UInt8(ascii: "9"):
-        // In a mangled name, each identifier follows its length.
+        // In a mangled name, the length of each identifier precedes it, as in "3Foo".
         var length = Int(byte &- UInt8(ascii: "0"))
         var character = next()
         while let digit = character, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) {

@@ -37,8 +37,8 @@ extension TypeReader {
     return parameters.count == bytes.count ? parameters : []
   }
 
-  /// The address of the counts of generic parameters and requirements; nil if the descriptor is not generic, is of
-  /// another kind than those below, or cannot be read.
+  /// The address of the counts of generic parameters and requirements; nil if the descriptor is not generic, is of a
+  /// kind that the `switch` does not list, or cannot be read.
   private func genericHeader(of descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil

@@ -9,7 +9,7 @@ package import ProcessSnapshot
 package enum WordPattern: Sendable, Equatable {
   /// The word that replaces values in a sanitized report, `ProcessSnapshot.replacedWord`.
   case leftOut
-  /// The value that a debug build of the runtime writes over freed objects.
+  /// The value that a debug build of the Swift runtime writes over freed objects.
   case swiftFreedObject
   /// The values that jemalloc's `opt.junk` writes into memory that was freed, or that was allocated and never
   /// written.
@@ -63,7 +63,8 @@ package enum WordPattern: Sendable, Equatable {
   /// Finds a fill pattern that equals an address or is slightly below it, or the text that the bytes of the address
   /// spell.
   ///
-  /// - Returns: the pattern and the offset in bytes; nil if neither a fill pattern nor text was found.
+  /// - Returns: the pattern, and how many bytes below the address it is; nil if neither a fill pattern nor text was
+  ///   found.
   package static func below(_ address: Address) -> (pattern: WordPattern, offset: UInt64)? {
     let word = address.value
     let top = UInt8(truncatingIfNeeded: word >> 56)

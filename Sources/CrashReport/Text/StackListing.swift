@@ -23,7 +23,7 @@ struct StackListing {
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
     if trace.frames.isEmpty { items.append(.elision("no stack")) }
     let folded = FoldedRecursion(trace)
-    // The numbers of frames after a gap are not known.
+    // Frames after a gap are listed without numbers, because it is not known how many frames the gap contains.
     var isCounted = true
     var isFolding = false
     var depth = 0

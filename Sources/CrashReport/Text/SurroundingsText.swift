@@ -43,7 +43,8 @@ extension CrashReport {
     }.joined(separator: ", ")
     let left = descriptorsOmitted
     if left > 0 { return "\(text), and \(left) more" + handlersShare }
-    // The count includes the descriptor that the handler opened for counting, and other threads may have opened more.
+    // The count may be larger than the list: it includes the descriptor that the handler opened for counting, and other
+    // threads may have opened more.
     let more = snapshot.process.descriptorCount.map { Int(clamping: $0) &- descriptors.count } ?? 0
     return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
   }

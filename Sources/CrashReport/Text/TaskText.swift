@@ -11,7 +11,7 @@ extension CrashReport {
 
   /// A section about all tasks, in groups of tasks that wait in the same place; nil if no tasks are known.
   ///
-  /// - Parameter isFull: true to list all groups whose functions were looked up.
+  /// - Parameter isFull: true to list all groups whose functions were looked up; false to list at most `fewGroups`.
   func taskSection(isFull: Bool) -> ReportSection? {
     guard let allTasks, allTasks.found.count > 0 else { return nil }
     let lines = taskLines(of: allTasks)

@@ -74,7 +74,7 @@ package struct TextReport: Sendable {
   /// The width up to which the first line is not wrapped, even on a narrower terminal.
   private static let headlineWidth = 120
 
-  /// The fields of the head that are shown for a crash summary in a log.
+  /// The facts in the report's head that are shown if the report was made from a crash summary in a log.
   private static let loggedFacts: Set = ["Cause", "Shutdown", "Signature"]
 
   private var whole: String { lines.map { $0 + "\n" }.joined() }

@@ -8,8 +8,8 @@ struct FutexCall: Sendable, Equatable {
   /// For these operations, the kernel requires that the futex word contains the owner's thread ID.
   let isOwnedWord: Bool
 
-  /// Finds the call; nil for a thread that is not in futex(2), or if the arguments of the call are not known or cannot
-  /// be right.
+  /// Finds the thread's call of futex(2); nil if the thread is not in futex(2), or if the arguments of the call are not
+  /// known or cannot be right.
   init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
     let arguments: (word: UInt64, operation: UInt64)?
     if let text = thread.systemCall {

@@ -197,7 +197,7 @@ extension ReportDetails {
       bytes += contents
     }
     func add(_ key: UInt8, _ contents: [UInt8]) {
-      // The flags come last, and there is always room for them.
+      // Room is reserved here for the flags, which come last.
       let room = Self.maximumSize - 2 * Self.headSize - Self.numberSize
       guard bytes.count + contents.count <= room else {
         isCut = true

@@ -146,7 +146,7 @@ package final class ReportIndex: Sendable {
     return record.dropFirst(head)
   }
 
-  /// True if the file is damaged, or if its records exceed twice the number of reports by more than 1,000.
+  /// True if the file must be written again: if it is damaged, or has more than two records for each report plus 1,000.
   ///
   /// - Parameter count: the number of the database's reports.
   package func isWorn(reports count: Int) -> Bool {

@@ -56,7 +56,8 @@ struct ReportContents: Sendable {
     self.attachments = attachments
   }
 
-  /// A report's minidump with parts left out, in a file whose name has already been removed.
+  /// A report's minidump with parts left out, in a file whose name has already been removed, so that the file
+  /// disappears when it is closed.
   private static func rewritten(
     _ report: StoredReport, in database: CrashReportDatabase, _ privacy: ReportPrivacy,
     _ leavesOutMemory: Bool

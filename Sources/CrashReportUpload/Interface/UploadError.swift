@@ -14,7 +14,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let invalidDSN = Code(description: "invalid DSN")
     /// The name or value of a header cannot be sent, or the uploader itself sets this header.
     public static let invalidHeader = Code(description: "invalid header")
-    /// The database cannot be used.
+    /// The database cannot be used, for example because its directory cannot be opened.
     public static let databaseUnusable = Code(description: "the database cannot be used")
     /// The database has no such report, or the server already has it.
     public static let noSuchReport = Code(description: "no such report to upload")

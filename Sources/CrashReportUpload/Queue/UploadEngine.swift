@@ -18,7 +18,8 @@ struct UploadEngine: Sendable {
   enum Outcome: Sendable, Equatable {
     case uploaded
     case skipped
-    /// The report waits until a time; `holdsAll` is true if no other report may be tried before that time either.
+    /// The report waits until a time (seconds since 1970); `holdsAll` is true if no other report may be tried before
+    /// that time either.
     case delayed(until: Int64, holdsAll: Bool)
     /// The review, and not the server, decided that the report is not sent.
     case heldBack
@@ -128,7 +129,7 @@ struct UploadEngine: Sendable {
       }
       body = try UploadBody(content, of: report.id, in: database, at: clock.now())
     } catch {
-      // A report that cannot be read must not block the others.
+      // A report that cannot be read must not block the others, so it is tried again later.
       attempt.number += 1
       return .answered(.retry(after: nil, reason: error.description, holdsAll: false))
     }

@@ -11,7 +11,7 @@ package import IntermediateDump
 ///   - emit: receives each event. If the metadata or the minidump of a pending report cannot be read, the report is
 ///     skipped, and the event is a failure.
 /// - Returns: the number of reports that the server still does not have. Reports that were skipped before the first
-///   upload are not counted.
+///   upload, because they could not be read, are not counted.
 /// - Throws: `UploadError` if the database cannot be used, if one of `ids` cannot be uploaded, or if another uploader
 ///   is running.
 package func uploadReports(

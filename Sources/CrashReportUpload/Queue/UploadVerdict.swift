@@ -87,7 +87,7 @@ enum UploadVerdict: Sendable, Equatable {
     guard let date = format.date(from: text) else { return nil }
     let time = Int64(exactly: date.timeIntervalSince1970.rounded()) ?? now
     let delay = max(0, time.clampedSubtracting(now))
-    // A date more than a year ahead means that the clock of the server or of this machine is wrong.
+    // A date more than a year ahead is ignored, because the clock of the server or of this machine must be wrong.
     return delay > longestDate ? nil : min(delay, longestDelay)
   }
 }

@@ -17,7 +17,7 @@ struct SentryEvent: Sendable {
   let reportID: ReportID
   /// The annotations, including `prod`, `ver` and `guid`, and the fields of `UploadOptions`.
   ///
-  /// The event has them as tags, except those for which an event has separate members, such as `environment`.
+  /// They become tags of the event, except those for which an event has separate members, such as `environment`.
   var fields: [String: String]
   /// The group of reports that the event represents; nil if it represents only `report`.
   var group: UploadGroup?

@@ -26,7 +26,7 @@ struct SentryKind {
     }
   }
 
-  /// The type of the exception, which servers show as the first word of the event's title.
+  /// The type of the event's exception, which Sentry shows as the first word of the event's title.
   private var type: String {
     if let end = snapshot.end { return "RunEnd.\(end.kind?.word ?? "unknown")" }
     if let request = snapshot.request {

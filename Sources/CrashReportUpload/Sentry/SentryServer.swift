@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// Sentry, or a server with the same protocol.
 struct SentryServer: UploadServer {
   let dsn: SentryDSN
-  /// The limits that the server's answers have set so far.
+  /// The rate limits that the server's answers have set so far.
   let rateLimits = SentryRateLimits()
 
   var leftOutOfSmallest: String { "attachments, minidump" }

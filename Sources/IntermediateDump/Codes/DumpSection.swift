@@ -14,8 +14,8 @@ package enum DumpSection: UInt8, CaseIterable, Sendable {
   case threads = 9
   /// The section that lists the other sections that failed.
   ///
-  /// The handler never sets this section's bit in the list. A reader sets the bit if the dump lacks this section's
-  /// data.
+  /// The handler never sets this section's bit in `sectionsAbandoned`. A reader sets the bit if the dump lacks this
+  /// section's data.
   case capture = 10
   case resources = 11
   case linkMap = 12

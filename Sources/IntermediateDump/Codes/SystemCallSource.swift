@@ -1,4 +1,4 @@
-/// How it was determined in which system call a thread was blocked; the values of the key `systemCallSource`.
+/// What showed the handler in which system call a thread was blocked; the values of the key `systemCallSource`.
 ///
 /// Only the handler of version 1.0.0 wrote this key, with the value `registers` or `code`.
 public enum SystemCallSource: UInt8, DumpCode {

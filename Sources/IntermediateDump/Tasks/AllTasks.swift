@@ -4,7 +4,7 @@ package struct AllTasks: Sendable, Equatable {
   package var count: UInt64
   /// The number of timers of `Task.sleep`, for which the runtime creates tasks too.
   package var timerCount: UInt64 = 0
-  /// The number of bytes of writable private memory that were searched, and of those that were not.
+  /// The number of bytes of writable private memory that were searched for tasks; `bytesUnseen` counts the rest.
   package var bytesSeen: UInt64 = 0
   package var bytesUnseen: UInt64 = 0
   /// The tasks in groups, the largest group first.

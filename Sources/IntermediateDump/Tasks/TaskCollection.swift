@@ -105,7 +105,8 @@ package struct TaskCollection {
     }
     var places: [Key: Int] = [:]
     var groups: [TaskGroup] = []
-    // The groups' `works` contain at most one task of each unit of work, usually the oldest.
+    // The units of work that a group's `works` already lists; each unit is listed only once, usually with its oldest
+    // task.
     var works: Set<UInt64> = []
     let ids = Dictionary(tasks.map { ($0.address, $0.id) }, uniquingKeysWith: { first, _ in first })
     let awaited = awaited

@@ -60,7 +60,7 @@ package struct TaskRuntime: Sendable, Equatable {
     self.adapters = adapters
   }
 
-  /// Passes to a closure each address in some bytes at which a task object may begin.
+  /// Passes to `body` each address in `bytes` at which a task object may begin.
   ///
   /// - Parameter start: the address of the first byte.
   package func forEachCandidate(

@@ -11,7 +11,7 @@ internal import CSignalSafe
 public struct IntermediateDumpWriter: ~Copyable {
   /// Properties up to this size in bytes are written even beyond the dump's size limit.
   ///
-  /// So this limit never leaves out the general registers of a thread, which have 272 bytes on arm64.
+  /// So the dump's size limit never leaves out the general registers of a thread, which have 272 bytes on arm64.
   private static var smallSize: Int { 272 }
 
   let buffer: UnsafeMutableRawPointer

@@ -5,14 +5,14 @@
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads the properties.
 package struct OwnerProperties {
   package var processID: UInt32 = 0
-  /// The start time; 0 if it is not known.
+  /// The start time in clock ticks after boot; 0 if it is not known.
   ///
-  /// In `stackStart`, `processNamespace` and `timeNamespace`, 0 also means that the value is not known.
+  /// The value 0 has the same meaning in `stackStart`, `processNamespace` and `timeNamespace`.
   package var startTime: UInt64 = 0
   package var stackStart: UInt64 = 0
   package var processNamespace: UInt64 = 0
   package var timeNamespace: UInt64 = 0
-  /// The time of the launch; nil to write no launch time.
+  /// The time of the launch in nanoseconds since 1970; nil to write no launch time.
   package var launchTime: Int64?
   package var toldStacks: UInt64?
   package var signals: OwnerSignals?

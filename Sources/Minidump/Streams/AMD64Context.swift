@@ -2,7 +2,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Flags for the parts of CONTEXT_AMD64 that a complete set of registers fills.
+  /// Returns the flags for the parts of CONTEXT_AMD64 that `context` fills; floating point counts only if it was
+  /// captured.
   static func flags(of context: X86_64Context) -> UInt32 {
     let all =
       MinidumpFormat.amd64Control | MinidumpFormat.amd64Integer | MinidumpFormat.amd64Segments
@@ -18,7 +19,8 @@ extension MinidumpEncoder {
     buffer.appendZeros(48)
     buffer.append(MinidumpFormat.amd64Context | flags)
     buffer.append(UInt32(truncatingIfNeeded: area[...].littleEndian(at: 24, width: 4) ?? 0))
-    // The segment registers are cs, ds, es, fs, gs and ss; the kernel does not save ds and es in a signal frame.
+    // The segment registers are cs, ds, es, fs, gs and ss; the kernel does not save ds and es in a signal frame, so 0
+    // is written for these two.
     for segment in [context.cs, 0, 0, context.fs, context.gs, context.ss] { buffer.append(segment) }
     buffer.append(UInt32(truncatingIfNeeded: context.rflags))
     // Debug registers.

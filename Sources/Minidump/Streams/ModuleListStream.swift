@@ -60,7 +60,8 @@ extension MinidumpEncoder {
         .sorted()
       func rank(_ module: ModuleSnapshot) -> Int {
         if module.address == main { return 0 }
-        // The index of the lowest instruction pointer that is inside the module or above it.
+        // The index of the lowest instruction pointer that is not below the module; if it is above the module, no
+        // pointer is inside.
         let index = pointers.partitioningIndex { $0 >= module.address }
         return index < pointers.count && module.contains(pointers[index]) ? 1 : 2
       }

@@ -354,7 +354,7 @@ package enum DatabaseDirectory {
     _ = unsafe fstat(descriptor, &status)
   }
 
-  /// The mode of new files in a directory.
+  /// The permission bits of new files in a directory: group members get access only if the directory is shared.
   static func fileMode(in status: stat) -> UInt32 {
     isShared(status) ? 0o660 : 0o600
   }

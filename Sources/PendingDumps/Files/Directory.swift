@@ -278,7 +278,8 @@ extension Directory {
         try? remove(name)
         return .done
       }
-      // File systems without hard links return EPERM, ENOTSUP, ENOSYS or, between directories, EXDEV.
+      // After other errors, the file is renamed instead: file systems without hard links return EPERM, ENOTSUP, ENOSYS
+      // or, between directories, EXDEV.
       guard errno != ENOENT, errno != EEXIST else {
         return try result(errno, name, directory, newName)
       }

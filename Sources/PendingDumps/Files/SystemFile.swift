@@ -11,7 +11,8 @@ internal import IntermediateDump
 /// pointer would copy them twice.
 package enum SystemFile {
   private static let pieceSize = 16384
-  /// The sizes, in bytes, of the buffers for the first read of one record, and for the first readlink(2).
+  /// The sizes, in bytes, of the buffers for the first read of a file with `isOneRecord`, and for the first
+  /// readlink(2).
   ///
   /// The buffers are small, so that a launch touches fewer pages.
   private static let recordSize = 4000

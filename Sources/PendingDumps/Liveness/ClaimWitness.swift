@@ -49,7 +49,7 @@ package final class ClaimWitness {
       let name = Self.name(candidate)
       guard unsafe mkfifoat(directory, name, 0o600) == 0 else {
         if errno == EEXIST { continue }
-        // A file system without FIFOs may have created a file of another kind.
+        // A file system without FIFOs may have created a file of another kind, which is removed here.
         unsafe unlinkat(directory, name, 0)
         return
       }
@@ -89,7 +89,8 @@ package final class ClaimWitness {
 
   /// The last eight bytes of the UUID in the name of each converter's FIFO.
   ///
-  /// The probability that a random report ID ends with these bytes is 1 in 2^62.
+  /// These bytes distinguish such a FIFO from other files: a random report ID ends with them with a probability of 1 in
+  /// 2^62.
   private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
 
   private static func name(_ number: UInt64) -> String {

@@ -93,7 +93,7 @@ package struct LivenessEvidence: Sendable {
     }
   }
 
-  /// Rule 2: alive if a process on this kernel holds the FIFO open or maps the record.
+  /// Rule 2: the owner is alive if a process on this kernel holds its FIFO open or maps its run record.
   ///
   /// This rule applies on any file system, whatever the boot ID is.
   private var witness: OwnerVerdict? {

@@ -104,7 +104,8 @@ package struct ProcessStatistics: Sendable, Equatable {
   /// True for a process that has ended and exists only until its parent waits for it.
   ///
   /// The kernel shows the same state letter for a process whose main thread has called `pthread_exit`, as
-  /// `dispatchMain` does, while other threads continue. So the thread count decides.
+  /// `dispatchMain` does, while other threads continue. So a process in this state has ended only if it has at most one
+  /// thread.
   package var hasEnded: Bool {
     switch state {
     case UInt8(ascii: "Z"): threadCount <= 1

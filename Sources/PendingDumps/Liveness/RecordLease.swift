@@ -33,6 +33,7 @@ package enum RecordLease: Sendable, Equatable {
     guard descriptor >= 0 else { return .unknown }
     // Closing the descriptor also releases the lease.
     defer { close(descriptor) }
+    // No check of the file's kind is needed: the kernel refuses a lease on a file that is not regular with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }
     // If another process opens the file for writing while this process holds the lease, the kernel sends this process
     // a signal. The signal is set to SIGURG, which is ignored by default; the kernel's default, SIGIO, would end the

@@ -70,7 +70,7 @@ package struct MemoryCgroupFiles {
 
   /// Reads the limit from a file; nil if there is no limit or the file cannot be read.
   ///
-  /// Version 1 represents the absence of a limit as a huge number, so 2^62 bytes or more count as no limit.
+  /// Cgroup version 1 represents the absence of a limit as a huge number, so 2^62 bytes or more count as no limit.
   fileprivate static func limit(in file: Int32) -> UInt64? {
     SystemFile.integer(file).flatMap { $0 >= 1 << 62 ? nil : $0 }
   }

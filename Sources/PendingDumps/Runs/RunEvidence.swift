@@ -43,7 +43,7 @@ package struct RunEvidence: Sendable {
 
   /// A breadcrumb: a note that the program left.
   package struct Breadcrumb: Sendable, Equatable {
-    /// The time from CLOCK_BOOTTIME, in nanoseconds.
+    /// The time at which the program left the breadcrumb, from CLOCK_BOOTTIME, in nanoseconds.
     package var uptime: UInt64
     package var threadID: UInt32
     package var text: String

@@ -20,7 +20,7 @@ extension CommandOption {
 extension UploadTarget {
   /// The server that the arguments name by a URL or a DSN; nil if they name none.
   ///
-  /// An option that the subcommand does not have keeps its default.
+  /// If the subcommand does not have one of the upload options, that option has its default value.
   ///
   /// - Parameter timeout: the timeout in seconds if the option `--timeout` is not given.
   init?(_ arguments: Arguments, urlOption: String, timeout: Int = 60) throws {

@@ -141,7 +141,7 @@ enum DemoVictim {
   }
 }
 
-/// A private directory that is removed with this object, unless it is kept.
+/// A private directory that is removed when this object is released, unless `isKept` is true.
 private final class TemporaryDirectory {
   let path: String
   private let isKept: Bool

@@ -35,7 +35,7 @@ enum Completer {
 
   /// Removes the word "=" that is left when bash splits "--color=auto" into three words.
   ///
-  /// Bash replaces only the last of these words, so only the value is completed.
+  /// Bash replaces only the last of the three words, so the candidates contain the value without the option.
   private static func joined(_ words: [String]) -> [String] {
     var words = words
     while let index = words.firstIndex(of: "="), index > 0 {

@@ -12,7 +12,7 @@ struct WatchedCores {
   static let quietTime = 2
 
   private let directories: [String]
-  /// The files with the status that they had when they were last checked.
+  /// The checked files with the status that they had then; a file with the same status is not examined again.
   private var known: Set<FileState> = []
   /// True if one of the files may have been incomplete at the last check.
   private(set) var isWaiting = false

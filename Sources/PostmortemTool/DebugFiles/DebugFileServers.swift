@@ -68,7 +68,8 @@ struct DebugFileServers {
     if let known = try? FileManager.default.attributesOfItem(atPath: path) {
       let age = -((known[.modificationDate] as? Date)?.timeIntervalSinceNow ?? 0)
       if (known[.size] as? Int ?? 0) > 0 { return true }
-      // An empty file in the cache means that no server has the debug file.
+      // An empty file in the cache means that no server had the debug file; after `believed` seconds, the servers are
+      // asked again.
       if age < Double(Self.believed) { return false }
     }
     do {

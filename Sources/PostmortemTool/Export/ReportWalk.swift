@@ -36,7 +36,7 @@ struct ReportWalk {
     }
   }
 
-  /// Opens a database; returns nil if only a handler has used it so far.
+  /// Opens a database; returns nil if it has no reports, because only a handler has used it so far.
   private static func open(_ path: String) throws -> CrashReportDatabase? {
     let place = try ReportDatabase.place(path)
     if InputFile.isDirectory(place + "/pending") { return try ReportDatabase.open(place) }
@@ -74,7 +74,8 @@ struct ReportWalk {
           facts = found
           batch.append((key, found))
         } catch {
-          // The report was removed or moved after the walk began; if it was moved, it is found in the next directory.
+          // A report whose file no longer exists was removed or moved after the walk began; if it was moved, it is
+          // found in the next directory.
           guard InputFile.exists(file.path) else { return true }
           // Without details, the report still has the facts about its crash from the index, so it does not count as
           // unread.

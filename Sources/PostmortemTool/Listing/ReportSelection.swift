@@ -76,7 +76,7 @@ struct ReportSelection {
   private var program: String? { arguments["--program"] }
   private var processID: UInt64? { arguments["--pid"].flatMap { UInt64($0) } }
 
-  /// True for a word that can only be the beginning of an ID.
+  /// True for a word that is too long for a process ID, and so can only be the beginning of a report ID.
   private func isLongID(_ word: String) -> Bool {
     word.utf8.count > Self.longestProcessID && ReportDatabase.isBeginningOfID(word)
   }

@@ -175,7 +175,7 @@ enum CrashWords {
     if let end = facts.end { return "ended: " + RunEndKind.fewWords(for: end) }
     let line = facts.message?.split(whereSeparator: \.isNewline).first.map(String.init)
     if let line = line.map(withoutFile), !line.isEmpty { return line.escapedForMessage }
-    // The signature of a report that is not about a crash begins with "hang" or "dump".
+    // The signature of a report that is not about a crash begins with "hang" or "dump", which is shown here.
     if facts.signal == nil, let word = facts.signature?.split(separator: " ").first {
       return String(word).escapedForMessage
     }

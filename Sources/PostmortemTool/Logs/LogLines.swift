@@ -20,7 +20,7 @@ struct LogLines {
   /// the line was cut.
   private(set) var unreadable = 0
 
-  /// The entry of a journal's export that is being read; nil outside of an entry.
+  /// The entry that is being read, if the log is an export of systemd's journal; nil outside of an entry.
   private var entry: JournalEntry?
   /// The beginnings of lines that were cut, by source.
   private var beginnings: [String: [UInt8]] = [:]

@@ -56,7 +56,7 @@ enum SupervisedCommand {
 
   /// Passes signals on until the program has ended, and waits for every child.
   ///
-  /// The first process of a PID namespace also gets orphans as children.
+  /// The other children are orphans, which this process gets if it is the first process of a PID namespace.
   private static func wait(for child: pid_t, _ signals: inout sigset_t) -> CommandEnd {
     while true {
       var information = unsafe siginfo_t()

@@ -17,7 +17,7 @@ enum InputFile {
 
   /// Opens a dump; a small dump is read completely, and the bytes of a larger dump are read when they are needed.
   ///
-  /// A core file may have any size.
+  /// The size of a core file is not limited; other files may have at most `maximumSize` bytes.
   static func dump(at path: String, _ core: CoreSource = CoreSource()) throws(ToolError)
     -> DumpBytes
   {

@@ -104,7 +104,8 @@ struct KeptObjects {
 
   /// True if metadata whose first word is 0 can be that of a class: it has two plausible sizes and a descriptor.
   ///
-  /// If `HandlerOptions.privacy` was not `full`, the handler has replaced the sizes with `WordFilter.replacement`.
+  /// `WordFilter.replacement` is accepted as the sizes, because the handler writes it if `HandlerOptions.privacy` is
+  /// not `full`.
   private func isClass(_ place: Address) -> Bool {
     guard let sizes = memory.word(at: place &+ 32), let descriptor = memory.word(at: place &+ 40)
     else { return false }

@@ -31,7 +31,7 @@ package struct ContextRecord: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - bytes: bytes that begin with the record.
-  ///   - textCapacity: the maximum size of the text.
+  ///   - textCapacity: the number of bytes that a record has for its names and values.
   ///   - addend: a number that the handler added to the checksum; 0 for the record of a thread or a task.
   /// - Returns: nil if the record was overwritten or not completely written.
   package init?(

@@ -12,7 +12,7 @@ public struct Survival: Sendable, Equatable {
   /// If Swift's backtracer ran before the default action, `outcome` is nil too, but `previousHandler` is not nil.
   /// `outcome` is also nil if abort(3) ended the first process of a PID namespace.
   public var outcome: Outcome?
-  /// The address of the handler that ran after the dump.
+  /// The address of the previously installed handler that ran after the dump; nil if none ran.
   public var previousHandler: Address?
   /// True if `previousHandler` is Swift's backtracer.
   ///

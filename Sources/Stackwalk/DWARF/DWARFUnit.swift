@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 final class DWARFUnit {
   /// The header's offset from the start of `.debug_info`.
   let offset: UInt64
-  /// The offset in `.debug_info` after the end of the unit.
+  /// The offset in `.debug_info` of the first byte after the unit.
   let end: UInt64
   let headerSize: Int
   let format: DWARFValue.Format

@@ -86,7 +86,8 @@ package final class DebugInformation: MemoryHolder {
     ).first?.start
   }
 
-  /// Finds the source line of an instruction.
+  /// Finds the source line of an instruction; for line 0, takes the last line before it in the function at
+  /// `functionStart`.
   private func sourceLocation(
     at address: Address, in unit: DWARFUnit, functionStart: Address?
   ) -> SourceLocation? {
@@ -270,7 +271,7 @@ struct AddressMap<Payload> {
   /// The number of bytes that an entry takes from the memory limit, including the spare capacity of a growing list.
   static var entryCost: Int { 2 * MemoryLayout<Entry>.stride + 8 }
 
-  /// Among the entries that contain an address, finds the one that starts last.
+  /// Finds the innermost entry that contains an address, which is the one that starts last.
   func innermost(containing address: Address) -> Entry? {
     var index = entries.partitioningIndex { $0.range.start > address } - 1
     while index >= 0, furthest[index] >= address {

@@ -27,7 +27,8 @@ package struct DebugFile {
   private var header: [UInt8]
   private var programHeaders: [UInt8]
   private var sectionHeaders: [UInt8]
-  /// The copied parts, which are between the program headers and the section headers, by ascending position.
+  /// The parts of the binary that are copied, in the order of the debug file: after the program headers, and before the
+  /// section headers.
   private var parts: [Part] = []
   private var end: UInt64 = 0
 

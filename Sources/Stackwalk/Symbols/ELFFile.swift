@@ -4,7 +4,7 @@ package import ProcessSnapshot
 
 /// The program headers, the sections and the build ID of a 64-bit little-endian ELF file.
 ///
-/// Every offset is checked against the size of the file.
+/// Every offset is checked against the size of the file, so a damaged file causes no read outside of it.
 ///
 /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`); elf(5).
 package struct ELFFile: ~Copyable {
@@ -138,7 +138,7 @@ package struct ELFFile: ~Copyable {
     }
   }
 
-  /// Reads the section headers, which a stripped file may lack.
+  /// Reads the section headers; the result is empty for a file without them, such as some stripped files.
   private static func sections(_ file: borrowing ModuleFile, _ header: [UInt8]) -> [Section] {
     guard let offset = header.littleEndian(at: 40, as: UInt64.self),
       header.littleEndian(at: 58, as: UInt16.self) == 64,

@@ -21,8 +21,8 @@ package struct ModuleContents {
   /// Finds and opens the file of a module.
   ///
   /// - Parameters:
-  ///   - module: the module as the dump describes it. Without a build ID, no file can be recognized as the
-  ///     module's.
+  ///   - module: the module as the dump describes it. If it has no build ID, the result is nil, because no file can be
+  ///     recognized as the module's.
   ///   - directories: directories to search after the module's path.
   /// - Returns: nil if the module's path is not absolute, or no file with code and the module's build ID is found.
   package init?(of module: ModuleSnapshot, directories: [String]) {

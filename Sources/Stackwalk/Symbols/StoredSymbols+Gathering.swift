@@ -39,7 +39,8 @@ extension StoredSymbols {
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,
       runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
-    // Any other thread may be the one that hangs, or the one that holds a lock for which others wait.
+    // For a hang and for `postmortem capture`, other threads are included, because any of them may be the one that
+    // hangs, or the one that holds a lock for which others wait.
     let others =
       snapshot.request?.kind == .hang || snapshot.request?.kind == .tool
       ? snapshot.threads.prefix(hangThreads).filter { $0.id != thread.id }

@@ -27,7 +27,7 @@ public final class SymbolSource {
     let address: Address
   }
 
-  /// The approximate numbers of bytes that a cached call and a named frame take.
+  /// The approximate numbers of bytes of memory that one cached lookup of an address, and one frame with names, take.
   private static let (knownCost, frameCost) = (128, 256)
 
   private let directories: SymbolDirectories

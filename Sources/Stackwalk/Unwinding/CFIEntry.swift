@@ -232,7 +232,7 @@ extension DWARFCursor {
   ///
   /// - Parameters:
   ///   - section: the address of the byte at position 0. `CFITable` says which addresses are link-time addresses.
-  ///   - data: the address of `.eh_frame_hdr`.
+  ///   - data: the address of `.eh_frame_hdr`, to which pointers with the encoding DW_EH_PE_datarel are relative.
   ///   - function: the start of the function that the FDE describes.
   mutating func readPointer(
     _ encoding: PointerEncoding, section: UInt64, data: UInt64? = nil, function: UInt64? = nil

@@ -84,8 +84,8 @@ public struct CandidateFrames {
   ) {
     self.entries = entries
     registers = RegisterMap(architecture)
-    // The crash's frame pointer points to the frame record of the first entry that was found by following frame
-    // pointers.
+    // The frame pointer of the crash is the address of the frame record of the first entry that was found by following
+    // frame pointers.
     framePointer = entries.dropFirst().first {
       $0.evidence == .framePointer && $0.place != .linkRegister && $0.place != .stack(0)
     }.flatMap(Self.record)

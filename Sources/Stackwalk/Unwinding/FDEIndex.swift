@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// The contents of `.eh_frame_hdr`, a table with the start and the FDE of each function.
 ///
-/// Stripped images have this table too.
+/// Stripped images have this table too, so their stacks can be walked.
 ///
 /// Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 struct EHFrameHeader {
@@ -41,7 +41,7 @@ struct EHFrameHeader {
     var cursor = DWARFCursor(head)
     let tableEncoding = PointerEncoding(rawValue: head[3])
     guard cursor.skip(4) else { return }
-    // The first pointer is the address of `.eh_frame`.
+    // Two encoded values follow: the address of `.eh_frame`, and the number of entries in the table.
     func pointer(_ encoding: UInt8) -> UInt64? {
       cursor.readPointer(PointerEncoding(rawValue: encoding), section: address, data: address)
     }

@@ -19,7 +19,7 @@ enum LeafReturn {
     var size: UInt64 = 0
     for index in stride(from: 0, to: code.count - 3, by: 4) {
       let word = code.littleEndian(at: index, as: UInt32.self) ?? 0
-      // The instruction is RET, RETAA or RETAB.
+      // At RET, RETAA or RETAB, `size` is the number of bytes that the function still had on the stack.
       if word == 0xD65F_03C0 || word == 0xD65F_0BFF || word == 0xD65F_0FFF { return size }
       if isBranch(word) {
         if leavesLine(word) { return nil }
@@ -76,8 +76,8 @@ enum LeafReturn {
     if isAddition { return word & 31 == 31 && word & 0x2000_0000 == 0 }
     guard word & 0x0A00_0000 == 0x0800_0000, word >> 5 & 31 == 31 else { return false }
     let isPair = word & 0x3A00_0000 == 0x2800_0000
-    // An access to a pair changes the stack pointer if it writes the address back. An access to a single register
-    // does so if it is pre-indexed or post-indexed.
+    // A load or store of a register pair changes the stack pointer if it writes the address back. A load or store of a
+    // single register does so if it is pre-indexed or post-indexed.
     return isPair ? word >> 23 & 1 == 1 : word & 0x3B20_0400 == 0x3800_0400
   }
 }

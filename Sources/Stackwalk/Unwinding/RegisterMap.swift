@@ -43,7 +43,7 @@ extension RegisterMap {
     // at byte 40: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
     signalFrameOffsets: [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
       .map { 40 &+ $0 &* 8 },
-    // The code is: mov rax, 15; syscall.
+    // The code is: mov rax, 15 (the number of rt_sigreturn); syscall.
     signalTrampoline: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
 }
 

@@ -29,7 +29,7 @@ extension Capture {
     }
   }
 
-  /// The addresses of the pages that the windows cover, each page once.
+  /// The addresses of the pages that contain the memory around the registers' values, each page once.
   private func pages(of count: Int, in scratch: Scratch) -> Bytes {
     let pages = scratch.dropFirst(RegisterMemory.pagesOffset)
     let mask = ~UInt64(truncatingIfNeeded: PageCache.pageSize &- 1)

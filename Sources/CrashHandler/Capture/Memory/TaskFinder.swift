@@ -27,8 +27,8 @@ struct TaskFinder {
   let scratch: Scratch
   private let stage: MemoryStage
 
-  /// Uses this scratch memory of the capture: the word at offset 8, 4 KiB from offset 8,192, and everything from 16,384
-  /// on.
+  /// The finder overwrites parts of the capture's scratch memory: the word at offset 8, 4 KiB from offset 8,192, and
+  /// everything from 16,384 on.
   @_noLocks
   init(_ capture: Capture) {
     facts = capture.installed.runtime.tasks

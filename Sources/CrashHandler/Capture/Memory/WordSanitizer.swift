@@ -20,7 +20,7 @@ struct WordSanitizer {
     self.mappings = mappings
   }
 
-  /// Replaces words in a copy of memory.
+  /// Replaces the words that may be secrets in a copy of memory.
   ///
   /// - Parameters:
   ///   - place: the copy of the memory.

@@ -31,7 +31,8 @@ extension Capture {
 private struct ContextReader {
   /// The maximum number of task-local values, of all keys, that are visited in one list.
   private static var walkLimit: Int { 256 }
-  /// Offsets in scratch memory, in a part that `TaskFinder` does not use.
+  /// The offsets, in a part of scratch memory that `TaskFinder` does not use, of an item, a context value and a
+  /// breadcrumb.
   private static var itemOffset: Int { 12288 }
   private static var valueOffset: Int { 12544 }
   private static var breadcrumbOffset: Int { 13056 }

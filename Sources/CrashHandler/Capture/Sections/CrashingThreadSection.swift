@@ -64,7 +64,7 @@ extension Capture {
     writer.unsigned(.threadPointer, pm_thread_pointer())
   }
 
-  /// Writes the hung thread, in a dump that another thread takes.
+  /// Writes the hung thread, which is not the thread that takes the dump.
   ///
   /// - Returns: the hung thread's context, if that thread was stopped.
   fileprivate func writeHungThread() -> SignalContext? {

@@ -6,7 +6,7 @@ extension DescriptorKind {
   ///
   /// RUNS-DURING-CRASH. Source: proc_pid_fd(5); Linux fs/d_path.c.
   ///
-  /// - Parameter descriptor: the file's descriptor, whose flags are read.
+  /// - Parameter descriptor: the file's descriptor, whose flags show whether the file is a directory.
   @_noLocks
   init(_ link: Bytes, of descriptor: Int32) {
     let text = link.text

@@ -102,7 +102,7 @@ private struct ObjectWriter {
     }
   }
 
-  /// Reads the metadata of the objects.
+  /// Reads the metadata of all collected objects with one system call.
   private func readTypes() {
     types.removeAll()
     for index in Indices(objects.count) {
@@ -194,7 +194,7 @@ private struct ObjectWriter {
     if !isSanitized, isOnStack { write(object, head) }
     guard isSanitized else { return }
     // The first two words cannot be secrets if the reference count is small, because the first word points to metadata.
-    // An error's third word has not been checked, so the words of an error are not plain.
+    // An error's third word has not been checked, so `isPlain` is false for an error.
     let isPlain = kind != 0x501 && head.word(8) & ~ObjectWriter.smallCounts == 0
     write(object, head.prefix(kind == 0x501 ? ObjectWriter.headSize : 16), isPlain: isPlain)
   }
@@ -258,7 +258,7 @@ private struct ObjectWriter {
   private mutating func write(_ address: UInt64, _ bytes: Bytes, isPlain: Bool = false) {
     let size = UInt64(truncatingIfNeeded: bytes.count)
     guard size <= bytesLeft, written < ObjectWriter.regionLimit else { return }
-    // In scratch memory, the list of the addresses of written regions follows the copy of the stack.
+    // The addresses of regions that were already written are listed in scratch memory, after the copy of the stack.
     for index in Indices(written) {
       if scratch.word(ObjectWriter.stackSize &+ index &* 8) == address { return }
     }

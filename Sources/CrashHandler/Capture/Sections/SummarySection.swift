@@ -22,7 +22,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   if !capture.installed.isSanitized {
     let runtime = capture.installed.runtime
     lines.appendMessage("message ", at: runtime.fatalMessageBuffer, skipping: 0)
-    // libc's message begins with its size, and the text follows: see `pm_abort_message_pointer`.
+    // libc's message begins with its size, whose 4 bytes are skipped; see `pm_abort_message_pointer`.
     lines.appendMessage("abort-message ", at: runtime.abortMessagePointer, skipping: 4)
   }
   lines.appendThread()

@@ -27,7 +27,8 @@ private struct TaskWriter {
   private static var slabLimit: Int { 64 }
   private static var otherSlabLimit: Int { 8 }
   private static var slabSizeLimit: UInt64 { 16384 }
-  /// The maximum number of slabs that are visited for the first task, and for all other tasks together.
+  /// The maximum number of slabs that are visited for the first task (the crashing thread's, if it runs one);
+  /// `otherWalkLimit` is the maximum for all other tasks together.
   ///
   /// For each of the other tasks, `leastWalkLimit` slabs may be visited even if the total is used up.
   private static var walkLimit: Int { 4096 }

@@ -11,7 +11,7 @@ struct ThreadWriter {
   private let memory: SafeMemory
   private let status: ThreadStatus
   private let stage: MemoryStage
-  /// Replaces secrets in registers; nil if registers and names are written unchanged.
+  /// Replaces secrets in registers; if nil, registers are written unchanged, and names are written too.
   private let sanitizer: WordSanitizer?
 
   @_noLocks

@@ -8,7 +8,7 @@ extension BreadcrumbRing {
   ///
   /// - Parameters:
   ///   - content: the breadcrumb's text, then its metadata, at most 224 bytes in all.
-  ///   - work: the key of the unit of work, as in `WorkRings`.
+  ///   - work: the number of the unit of work to which the breadcrumb belongs (`WorkKey`).
   ///   - uptime: the current time from CLOCK_BOOTTIME, in nanoseconds.
   @_noLocks
   func leave(

@@ -56,7 +56,7 @@ struct WorkRings {
       next: word(WorkRings.nextsOffset, index))
   }
 
-  /// Returns the index of the first ring in the bucket for a unit of work.
+  /// Returns the index of the first of the `ways` rings (a bucket) that a unit of work can use.
   @_noLocks
   func bucket(_ work: UInt64) -> Int {
     let hash = (work &* 0x9E37_79B9_7F4A_7C15) &>> 58

@@ -1,9 +1,9 @@
 /// Recently read pages of the program's memory.
 ///
 /// Lists, chains of frames and headers are read word by word, and these words are close together. With the cache, one
-/// system call reads a whole page, or several pages whose addresses are known, and not only one word. A cached page is
-/// not updated, so the cache is used only if the threads are stopped or outdated contents do no harm. The entries are
-/// reused in turn.
+/// system call reads a page instead of a word, or several pages whose addresses are known. A cached page is not
+/// updated, so the cache is used only if the threads are stopped or outdated contents do no harm. The entries are
+/// reused in turn, whether or not their pages were needed again.
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 @safe

@@ -14,9 +14,9 @@ internal import CSignalSafe
 struct ResidentPages {
   /// The number of pages in a window (pages whose states are read at once), and the number of windows in the cache.
   ///
-  /// The kernel looks at each page of a window. That takes 1 to 6 microseconds for 64 pages; for a window of 512 pages,
-  /// it would take 10 to 40 microseconds. The cache is enough for the stacks and thread-local blocks of more than a
-  /// thousand threads.
+  /// A window is small because the kernel looks at each of its pages. That takes 1 to 6 microseconds for 64 pages; for
+  /// a window of 512 pages, it would take 10 to 40 microseconds. The cache is enough for the stacks and thread-local
+  /// blocks of more than a thousand threads.
   private static var window: Int { 64 }
   private static var capacity: Int { 4096 }
   /// The number of bytes that a window takes: a word with the window's number and `generation`, and one bit for each

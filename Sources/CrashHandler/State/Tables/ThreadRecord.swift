@@ -25,7 +25,7 @@ struct ThreadRecord {
     /// signal, because its stack has no room for a signal frame.
     case unresponsive = 6
 
-    /// True if the thread's context is in the record.
+    /// True if the thread waits in this package's handler, so that its context is in the record.
     var isStill: Bool {
       @_noLocks get {
         switch self {

@@ -18,8 +18,8 @@ internal import IntermediateDump
 extension Capture {
   /// Unshares the descriptor table if the default action follows the dump, because that action uses no descriptors.
   ///
-  /// The table stays shared if a previous handler runs later. Otherwise, descriptors that other threads close would
-  /// stay open for that handler.
+  /// The table stays shared if a previous handler runs later. Otherwise, that handler would have copies of the
+  /// descriptors, which would stay open when other threads close theirs.
   @_noLocks
   func leaveDescriptorTable() {
     session.files.hasOwnDescriptors = false

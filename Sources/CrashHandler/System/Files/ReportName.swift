@@ -21,7 +21,8 @@ extension Capture {
     // here 2.
     id.setWord(0, id.word(0) & ~(0xF0 &<< 48) | 0x40 &<< 48)
     id.setWord(8, id.word(8) & ~0xC0 | 0x80)
-    // All names have the form "<identifier>@<uuid>…" and are in the handler's own memory.
+    // All names have the form "<identifier>@<uuid>…", so the UUID is at the same offset in each. The names are in the
+    // handler's own memory, so they can be changed.
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.locked))
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.finished))
     unsafe writeReportID(UnsafeMutableRawPointer(mutating: session.names.runRecord))

@@ -65,7 +65,7 @@ struct SafeMemory {
 
   /// Copies up to `count` bytes; returns the number of bytes before the first unreadable byte.
   ///
-  /// - Parameter isBegun: true if the bytes after this range will be needed too.
+  /// - Parameter isBegun: true if the bytes after this range will be needed too, so that the next pages are read ahead.
   @_noLocks
   func copy(
     _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool = false
