@@ -7,7 +7,7 @@ extension CrashReportDatabase {
   /// A skipped report becomes pending again. So does a report that was uploaded without its minidump, only to count it.
   /// Any process that runs an uploader for the database can then send the complete report.
   ///
-  /// - Returns: false if the database has no such report, or the server already has it and has not only counted it.
+  /// - Returns: false if the database has no such report, or if the server already has the complete report.
   /// - Throws: `CrashReportDatabaseError` if the report cannot be read or changed.
   ///
   /// Source: Crashpad `client/crash_report_database_generic.cc`, RequestUpload.

@@ -128,7 +128,7 @@ final class Watch: Sendable {
   private func lookAtHang(_ state: inout State) {
     let thread = lastThread.load(ordering: .relaxed)
     let activity = thread == 0 ? nil : ThreadActivity(of: thread)
-    // If a signal or a debugger has stopped the thread, counting starts again from zero.
+    // If a signal or a debugger has stopped the thread, the duration of the hang is counted from zero again.
     if activity?.isStopped == true {
       state.age = 0
       state.activity = nil

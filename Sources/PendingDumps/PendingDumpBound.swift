@@ -55,8 +55,9 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the start of the handler that chose this random report ID must list even a large directory: one start in
-  /// `interval`.
+  /// True if a start of the handler must list the directory even if it is large.
+  ///
+  /// A start chooses its report ID at random, so this is true for one start in `interval`.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the limits.

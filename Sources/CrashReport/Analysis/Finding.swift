@@ -132,7 +132,7 @@ package enum Evidence: Sendable, Equatable {
   case stackPointer(Address)
   case frames(found: Int, estimated: Int)
   case stackLimit(UInt64)
-  /// A function of the allocator is among the innermost frames.
+  /// The function with this name, which belongs to the memory allocator, is among the innermost frames.
   case allocator(String)
   /// A value that is not a pointer was in `register`, or was the faulting address; `offset` bytes had been added to
   /// the value.

@@ -246,7 +246,8 @@ struct MemoryFault {
       stack.contains(stackPointer)
         || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
     else { return nil }
-    // Without the trap number, the stack pointer must be near the end of the stack.
+    // Without the trap number, the fault may also be a general protection fault, so the stack pointer must not be far
+    // below the stack.
     let isTrapKnown = snapshot.architecture != .x86_64 || exception.trapNumber != nil
     guard isTrapKnown || stack.start.clampedSubtracting(Self.guardSize) <= stackPointer else {
       return nil

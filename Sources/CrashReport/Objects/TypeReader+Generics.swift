@@ -87,7 +87,7 @@ extension TypeReader {
   private struct Packs {
     /// The number of pack lengths in the metadata.
     var lengths: UInt64
-    /// For each pack, the index of its length.
+    /// For each pack, the index of its length among the pack lengths.
     var shapes: [UInt64]
   }
 

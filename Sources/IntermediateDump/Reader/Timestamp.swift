@@ -49,8 +49,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// A rank by which dates are sorted before the dates themselves are compared; impossible dates count as newer than
   /// possible dates.
   ///
-  /// Impossible dates before the current time have the highest rank. While the clock is not set, the dates since the
-  /// machine started are such dates.
+  /// Impossible dates before the current time have the highest rank. While a machine's clock is not set, all dates
+  /// since the machine started are such dates, so they belong to its newest files.
   package func newness(at now: Timestamp) -> Int {
     isPossible(at: now) ? 0 : self > now ? 1 : 2
   }

@@ -189,7 +189,7 @@ enum JSON {
 
 /// A line on standard error that counts the steps of long work, and is removed when the work is done.
 ///
-/// The line is printed only on a terminal, because it would fill a log.
+/// The line is printed only on a terminal, because each step would add to a log.
 final class ProgressLine {
   private let isShown: Bool
   private let subject: String

@@ -48,7 +48,7 @@ struct HangDumps {
   @_noLocks
   func isValid(_ index: Int) -> Bool { word(index).value >= 2 }
 
-  /// Removes the files of all dumps.
+  /// Removes the dump, the run record and the FIFO of each hang in the list.
   @_noLocks
   func removeAllFiles(in directory: Int32) {
     for index in Indices(HangDumps.capacity) where isValid(index) {

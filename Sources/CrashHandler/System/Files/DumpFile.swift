@@ -51,7 +51,7 @@ extension Capture {
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
     // The file was removed, so another process may already have reported the end of this process under the old report
-    // ID. The new file gets another ID.
+    // ID. So the new file gets another report ID.
     return makeNewDumpFile() || makeNewDumpFile() || isOpen
   }
 
