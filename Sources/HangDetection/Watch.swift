@@ -81,7 +81,7 @@ final class Watch: Sendable {
   /// The report ID of the dump for the hang in progress; nil if there is none.
   var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }
 
-  /// Checks the watched part once.
+  /// Checks once whether the watched part has answered, and then asks it again.
   ///
   /// - Parameter time: the time since the last check, in nanoseconds, without the time that does not count (see
   ///   `HangClock`).

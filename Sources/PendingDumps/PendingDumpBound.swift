@@ -18,7 +18,7 @@ package struct PendingDumpBound {
   /// The number of this program's newest empty locked files that are kept even if their owners are dead.
   ///
   /// A converter needs each such file to find out how a process ended. Each file occupies the disk blocks that were
-  /// preallocated when it was created.
+  /// preallocated when it was created, so the number of these files is limited.
   static let maximumLeftovers = 64
 
   /// On average, one handler start in this many lists a large directory.

@@ -54,8 +54,8 @@ PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t s
 // directory. This function does not use fstat, because fstat may block on a network file system without a server.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
-// How many times a system call is attempted if signals interrupt it on a slow file system. Most of these signals are
-// ticks of the handler's own timer.
+// The maximum number of times that a system call is attempted if signals interrupt it, as on a slow file system. Most
+// of these signals are ticks of the handler's own timer.
 #define PM_INTERRUPTIONS 64
 
 // Renames a file, for example to remove ".locked" from its name. The system call is renameat2, because newer ABIs

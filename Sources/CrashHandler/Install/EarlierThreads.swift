@@ -211,7 +211,7 @@ struct EarlierThreads {
   private struct Account {
     var processID: Int32 = 0
     var given: [Given] = []
-    /// The index of the entry to examine next.
+    /// The index in `given` of the entry that `reuse` examined last.
     var next = 0
   }
 

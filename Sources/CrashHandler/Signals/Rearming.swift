@@ -12,7 +12,8 @@ extension Capture {
   /// Releases the stopped threads, copies this crash to `shared.survived`, resets the session, and creates files for
   /// the next dump.
   ///
-  /// After this call, the calling thread is still the capturing thread. `session.exception` is kept for `chain`.
+  /// After this call, the calling thread is still the capturing thread. `session.exception` is not reset, because
+  /// `chain` still needs it.
   @_noLocks
   func rearm() {
     releaseThreads()

@@ -28,7 +28,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   ///
   /// This package needs a later version, so no program with this package can have run before this date.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
-  /// How far in the future a date may be, in nanoseconds.
+  /// How far in the future a date may be and still count as possible, in nanoseconds.
   ///
   /// The clocks of two machines may differ, and a clock may be set back.
   private static let tolerance: Int64 = 86_400_000_000_000

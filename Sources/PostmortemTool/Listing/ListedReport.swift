@@ -211,7 +211,7 @@ extension String {
     contains("  ") ? replacing(/[ ]+/, with: " ") : self
   }
 
-  /// The text with spaces after it, up to a number of bytes.
+  /// The text, padded at its end with spaces to `count` bytes; a longer text stays unchanged.
   func padded(to count: Int) -> String {
     self + String(repeating: " ", count: max(0, count - utf8.count))
   }

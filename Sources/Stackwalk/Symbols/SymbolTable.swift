@@ -164,8 +164,8 @@ package struct SymbolTable {
 
   /// Returns a key that sorts the names of one function, the best name first.
   ///
-  /// Names that neither begin with two underscores nor have an old version come first. If two names are equal in this
-  /// respect, the rank decides, and then whether the symbol has a size.
+  /// Names that neither begin with two underscores nor have an old symbol version come first. If two names are equal in
+  /// this respect, the rank decides, and then whether the symbol has a size.
   ///
   /// For example, libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address. A single
   /// `@` precedes an old version, which is not the default version.

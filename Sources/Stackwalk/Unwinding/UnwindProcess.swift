@@ -187,7 +187,7 @@ final class UnwindProcess {
     return functionName(address)?.contains("completeTask") == true
   }
 
-  /// Subtracts from the total work that one walker may do.
+  /// Subtracts `units` from the total amount of work that one walker may do.
   ///
   /// The limit protects against an attacker's dump, for example with many threads on one very large stack.
   ///

@@ -163,7 +163,7 @@ extension Capture {
 
   /// Closes the file, unless its descriptor now refers to another file.
   ///
-  /// If `forgoing` excludes checking files, the file stays open.
+  /// If `forgoing` excludes checking files, the file stays open, because its descriptor cannot be checked.
   @_noLocks
   func closeDumpFile() {
     if mayMake(CallBit.files) { close(session.files.dump) }
