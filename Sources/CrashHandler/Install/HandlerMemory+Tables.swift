@@ -140,7 +140,7 @@ extension HandlerMemory {
     return unsafe Capture(session)
   }
 
-  /// Reserves a session with separate memory.
+  /// Reserves a session, with a stack, tables and buffers that no other session uses.
   ///
   /// - Parameter asksFile: see `IntermediateDumpWriter`.
   mutating func session(

@@ -19,7 +19,7 @@ struct Progress {
   /// The sections that have begun; bit n stands for the section with raw value n.
   var begun: UInt64 = 0
   var abandoned: UInt64 = 0
-  /// The bit of the section that began last.
+  /// The section that began last, as its bit in `begun`; 0 before the first section.
   var current: UInt64 = 0
   /// The part of the crashing thread's stack that is already in the dump.
   var writtenStack = WrittenStack()

@@ -173,7 +173,7 @@ package enum Evidence: Sendable, Equatable {
   case taskWait(TaskDeadlock.Wait)
 }
 
-/// A stack overflow, with facts about the stack.
+/// A stack overflow: how it was noticed, and facts about the stack.
 package struct StackOverflow: Sendable, Equatable {
   package enum Fault: Sendable, Equatable {
     /// A memory access below the stack, at a distance of `below` bytes.
@@ -202,7 +202,7 @@ package struct StackOverflow: Sendable, Equatable {
     package var isWhole: Bool
   }
 
-  /// The function that occurs most often among the innermost frames.
+  /// The function that occurs most often among the innermost frames, and how often.
   package struct CommonFunction: Sendable, Equatable {
     package var name: String
     package var count: Int

@@ -5,7 +5,7 @@
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads the properties.
 package struct OwnerProperties {
   package var processID: UInt32 = 0
-  /// The start time; 0 if it is not known.
+  /// The time at which the process started, in clock ticks after boot; 0 if it is not known.
   ///
   /// In `stackStart`, `processNamespace` and `timeNamespace`, 0 also means that the value is not known.
   package var startTime: UInt64 = 0

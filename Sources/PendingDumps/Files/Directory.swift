@@ -52,7 +52,7 @@ package struct Directory: ~Copyable, Sendable {
     try DatabaseDirectory.open(name, in: descriptor, path: "\(path)/\(name)", creating: create)
   }
 
-  /// Keeps the descriptor open until the process ends.
+  /// Keeps the descriptor open until the process ends, even after this value is destroyed.
   package mutating func keep() { file.keep() }
 
   /// Waits until changes to the directory's entries are stored on disk.

@@ -13,7 +13,7 @@ enum Terminal {
     write("postmortem: \(text)\n", to: 2)
   }
 
-  /// Writes text to standard error without changes.
+  /// Writes text to standard error, without a prefix or a line feed.
   static func printProgress(_ text: String) {
     write(text, to: 2)
   }

@@ -13,7 +13,7 @@ struct KeptObjects {
   private(set) var heads: [MemoryRegion] = []
   /// The metadata; the caller must still sanitize it.
   private(set) var metadata: [AddressRange] = []
-  /// The addresses of the objects.
+  /// The addresses of the objects of which parts are kept.
   private(set) var addresses: Set<UInt64> = []
 
   private let memory: MemorySnapshot
