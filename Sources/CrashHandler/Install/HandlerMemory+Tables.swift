@@ -140,7 +140,7 @@ extension HandlerMemory {
     return unsafe Capture(session)
   }
 
-  /// Reserves a session, with a stack, tables and buffers that no other session uses.
+  /// Reserves a session, and a stack, a table of mappings, scratch memory and buffers for it.
   ///
   /// - Parameter asksFile: see `IntermediateDumpWriter`.
   mutating func session(

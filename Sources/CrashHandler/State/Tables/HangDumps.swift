@@ -26,7 +26,7 @@ struct HangDumps {
 
   let base: UnsafeMutableRawPointer
 
-  /// Closes the files of a hang's dump and its FIFO, and frees the entry.
+  /// Closes the descriptors of a hang's dump and of its FIFO, and frees the entry.
   @_noLocks
   func close(_ index: Int) {
     let entry = unsafe entry(index).pointee
