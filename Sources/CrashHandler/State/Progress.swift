@@ -4,7 +4,7 @@
 struct Progress {
   /// The state of the dump's file.
   enum File {
-    /// The dump's file has not been checked yet.
+    /// It was not checked yet whether the descriptor still refers to the dump's file.
     case none
     /// The file is open, and not all tokens before the first section are written yet.
     case open

@@ -39,7 +39,7 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// The file; nil if there is no file that can be read.
+  /// The file of the index; nil if it does not exist or cannot be read.
   private let file: OpenFile?
   /// The positions, sorted; the last one for a report is its newest record.
   private let places: [Place]

@@ -305,7 +305,7 @@ extension Directory {
   /// - Parameters:
   ///   - workshop: a directory on the same file system, where the contents are first written to a temporary file.
   ///   - replacing: true if an existing file with that name may be replaced.
-  ///   - synchronizing: false if the caller will synchronize this directory.
+  ///   - synchronizing: false if this function need not synchronize this directory, because the caller will.
   /// - Returns: false if the file exists and `replacing` is false.
   package func put(
     _ bytes: [UInt8], as name: String, by workshop: borrowing Directory, replacing: Bool,

@@ -102,7 +102,7 @@ struct KeptObjects {
     return true
   }
 
-  /// True if metadata whose first word is 0 can be that of a class: it has two plausible sizes and a descriptor.
+  /// True if metadata whose first word is 0 can be that of a class: its two sizes and its descriptor are plausible.
   ///
   /// If `HandlerOptions.privacy` was not `full`, the handler has replaced the sizes with `WordFilter.replacement`.
   private func isClass(_ place: Address) -> Bool {

@@ -39,7 +39,7 @@ package struct SymbolTable {
   /// Mangled Swift names can have a few thousand bytes.
   private static let maximumNameLength = 1 << 16
 
-  /// The lowest rank of a function; labels have lower ranks.
+  /// The lowest rank of a symbol for a function; labels have lower ranks.
   private static let functionRank: UInt8 = 4
   private static let maximumAliasCount = 16
 
