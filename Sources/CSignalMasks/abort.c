@@ -24,7 +24,7 @@ static void abort_by_itself(void) {
   __builtin_trap();
 }
 
-// The sanitizers' definition of abort.
+// The sanitizers' definition of abort; NULL in a program without a sanitizer.
 extern void __interceptor_abort(void) __attribute__((weak));
 
 static _Atomic(void (*)(void)) next_abort;

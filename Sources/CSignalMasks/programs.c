@@ -38,7 +38,8 @@ static exec_function *next_exec, *next_search;
 
 static int search_and_spawn(pid_t *process, const char *file, const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]) {
-  // The last argument is SPAWN_XFLAGS_USE_PATH. Source: glibc posix/spawn_int.h.
+  // The last argument, SPAWN_XFLAGS_USE_PATH, makes the function search for the program in PATH. Source: glibc
+  // posix/spawn_int.h.
   return __spawni(process, file, actions, attributes, arguments, environment, 1);
 }
 

@@ -29,8 +29,9 @@ struct entry_stack {
   uint64_t called;
 };
 
-// The arguments of one handler call; one of the two handlers is NULL. All fields have 8 bytes, so that there is no
-// padding: in debug builds, clang would call memset for the padding, before anything else.
+// The arguments of one handler call. The handler is in `crash_handler` or in `handler`; the other field is NULL. All
+// fields have 8 bytes, so that there is no padding: in debug builds, clang would call memset for the padding, before
+// anything else.
 struct entry {
   pm_crash_handler crash_handler;
   pm_signal_handler handler;

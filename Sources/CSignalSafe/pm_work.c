@@ -41,7 +41,8 @@ static int64_t find_in_thread(const struct pm_task_facts *facts, uint64_t item) 
   return PM_WORK_NOWHERE;
 }
 
-// Finds where the runtime has stored the value that was just pushed.
+// Finds out where the runtime keeps the head of the list of task-local values, from the value that was just pushed, and
+// stores this place in `head`.
 static void learn(const char *task, const void *type, int64_t *head) {
   struct pm_task_facts facts;
   pm_find_task_facts(&facts);

@@ -31,7 +31,7 @@ enum {
   FLUSH_NONE = 0,
   FLUSH_FINISH = 4,
   STREAM_END = 1,
-  // No progress was possible with the given buffers.
+  // Z_BUF_ERROR: no progress was possible with the given buffers.
   BUFFER_ERROR = -5,
   MOST_AT_ONCE = 1 << 20,
 };

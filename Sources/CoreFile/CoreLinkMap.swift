@@ -32,7 +32,7 @@ extension LinkMap {
     loaderBase = Address(memory.word(at: address &+ 32) ?? 0)
     // The offsets in bytes are: l_addr 0, l_name 8, l_ld 16, l_next 24.
     var entry = Address(first)
-    // A damaged list can lead back to one of its entries.
+    // A damaged list can lead back to an earlier entry; `seen` then ends the loop.
     var seen: Set<Address> = []
     while entry != 0, entries.count < Self.maximumEntries, seen.insert(entry).inserted,
       let load = memory.word(at: entry), let next = memory.word(at: entry &+ 24)

@@ -80,14 +80,14 @@ struct RuntimeFacts {
     guard let code = snapshot.memory.bytes(at: function, count: 32) else { return nil }
     switch snapshot.architecture {
     case .x86_64:
-      // lea rax, [rip + distance]
+      // The function loads the address with `lea rax, [rip + distance]`.
       let load: [UInt8] = [0x48, 0x8D, 0x05]
       guard let start = (0..<16).first(where: { code.dropFirst($0).starts(with: load) }),
         let distance = code.littleEndian(at: start + 3, as: Int32.self)
       else { return nil }
       return function &+ UInt64(start + 7) &+ UInt64(bitPattern: Int64(distance))
     case .arm64:
-      // adrp x0, page; add x0, x0, #offset
+      // The function loads the address with `adrp x0, page` and `add x0, x0, #offset`.
       for offset in stride(from: 0, to: 24, by: 4) {
         guard let page = code.littleEndian(at: offset, as: UInt32.self),
           page & 0x9F00_001F == 0x9000_0000,

@@ -81,7 +81,7 @@ struct ThreadLocals {
     return nil
   }
 
-  /// The address of the module's `struct link_map`.
+  /// The address of the module's `struct link_map`, its entry in the dynamic linker's list; nil if there is none.
   private func linkEntry(of module: ModuleSnapshot) -> Address? {
     let memory = snapshot.memory
     guard let debug = snapshot.linkMap?.debugAddress else { return nil }

@@ -91,7 +91,8 @@ package struct NewReport: ~Copyable, Sendable {
     if try !target.put(
       metadata.bytes, as: metadataName, by: new, replacing: false, synchronizing: false)
     {
-      // The existing metadata belongs to a report, or was left by a writer that ended before it moved the minidump.
+      // The existing metadata belongs to a report, whose minidump then exists, or was left by a writer that ended
+      // before it moved the minidump. In the second case, this report uses the metadata.
       guard try target.status(of: name) == nil else {
         throw CrashReportDatabaseError(.reportExists, "\(id)")
       }

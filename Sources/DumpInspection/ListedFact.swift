@@ -25,7 +25,7 @@ package struct ListedFact: Sendable {
 
   /// The number of the field in a record of the index: below 32 for a number, otherwise for a text.
   ///
-  /// This number is never changed or reused.
+  /// This number is never changed or reused, because indexes that were written earlier contain it.
   package let field: UInt8
   /// The fact's column in `postmortem export`; nil if the fact has none.
   package let column: Column?

@@ -20,7 +20,7 @@ package struct ReportFact: Sendable {
   }
 
   package let places: [Place]
-  /// The name in JSON.
+  /// The fact's name in the JSON form of a report.
   package let name: String
   /// The fact's label in the text and HTML forms of a report; nil if these forms show the fact without this label.
   package let label: String?

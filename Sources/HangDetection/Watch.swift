@@ -82,7 +82,7 @@ final class Watch: Sendable {
   /// The report ID of the dump for the hang in progress; nil if there is none.
   var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }
 
-  /// Checks the watched part once.
+  /// Checks once whether the watched part has answered, and then asks it again.
   ///
   /// - Parameter time: the time since the last check, in nanoseconds, without the time that does not count (see
   ///   `HangClock`).
@@ -129,7 +129,7 @@ final class Watch: Sendable {
   private func lookAtHang(_ state: inout State) {
     let thread = lastThread.load(ordering: .relaxed)
     let activity = thread == 0 ? nil : ThreadActivity(of: thread)
-    // If a signal or a debugger has stopped the thread, counting starts again from zero.
+    // If a signal or a debugger has stopped the thread, the duration of the hang is counted from zero again.
     if activity?.isStopped == true {
       state.age = 0
       state.activity = nil

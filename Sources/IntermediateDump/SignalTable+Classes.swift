@@ -8,7 +8,7 @@ extension SignalTable {
     case captured = 0x63  // c
     /// A signal that the handler captures only if the program requests it.
     case capturedIfAsked = 0x61  // a
-    /// A signal that the kernel sends for an event, with a code above 0 or with the process itself as the sender.
+    /// A signal that the kernel sends for an event; its `si_code` is above 0, or its sender is the process itself.
     case kernelEvent = 0x6B  // k
     /// A signal that asks a process to end, or SIGPIPE.
     case endRequest = 0x65  // e
@@ -26,7 +26,8 @@ extension SignalTable {
     let text = text
     let base = unsafe text.utf8Start
     var mask: UInt64 = 0
-    // `part` is the part of the line: 0 for the number, 1 for the letters of the classes, 2 for the rest.
+    // `part` says which part of a line `place` is in: 0 for the signal's number, 1 for the letters of the classes, 2
+    // for the rest.
     var (part, number) = (0, UInt64(0))
     var place = 0
     while place < text.utf8CodeUnitCount {

@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 /// region of more than 64 MiB, so larger regions are cut into adjacent pieces. If there are too many regions or bytes,
 /// the crashing thread's stack has priority, then the other threads' stacks, then the other memory by address.
 struct MemoryPlan {
-  /// A part of one region of the snapshot.
+  /// A part of one region of the snapshot, which becomes one region of the minidump.
   struct Piece {
     let region: Int
     /// The offset of the piece in its region, in bytes.

@@ -9,7 +9,7 @@ internal import ProcessSnapshot
 enum MinidumpFormat {
   /// The signature of a minidump: the bytes "MDMP" in the file.
   static let signature: UInt32 = 0x504D_444D
-  /// The low 16 bits of the header's version.
+  /// The low 16 bits of the header's field Version; the high 16 bits depend on the writer.
   static let version: UInt32 = 0xA793
   /// MINIDUMP_HEADER.
   static let headerSize = 32

@@ -29,7 +29,7 @@ public struct OutcomeCounters: Sendable, Equatable {
 
   package init() {}
 
-  /// All counters by name, in the order above; the names never change.
+  /// All counters by name, in the order of the properties above; the names never change.
   public var values: [(outcome: String, count: Int)] {
     [
       ("written", written), ("complete", complete), ("torn", torn), ("ended", ended),

@@ -18,7 +18,7 @@ package struct PendingDumpBound {
   /// The number of this program's newest empty locked files that are kept even if their owners are dead.
   ///
   /// A converter needs each such file to find out how a process ended. Each file occupies the disk blocks that were
-  /// preallocated when it was created.
+  /// preallocated when it was created, so the number of these files is limited.
   static let maximumLeftovers = 64
 
   /// On average, one handler start in this many lists a large directory.
@@ -55,8 +55,9 @@ package struct PendingDumpBound {
     owner = directory.owner
   }
 
-  /// True if the start of the handler that chose this random report ID must list even a large directory: one start in
-  /// `interval`.
+  /// True if a start of the handler must list the directory even if it is large.
+  ///
+  /// A start chooses its report ID at random, so this is true for one start in `interval`.
   package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
 
   /// Applies the limits.

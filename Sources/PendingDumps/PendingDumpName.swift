@@ -42,7 +42,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
 
   /// A converter's FIFO, which shows other processes that the converter is alive.
   package struct Witness: Sendable, Hashable {
-    /// A digest of the boot in which the FIFO was created; not 0.
+    /// A digest of the ID of the boot in which the FIFO was created; never 0.
     package let boot: UInt32
     /// The number in the FIFO's name, which contains it in the form of a UUID.
     package let number: UInt64

@@ -3,8 +3,8 @@ internal import Foundation
 
 /// The `postmortem` command takes one subcommand with its arguments.
 ///
-/// The command exits with status 0, 1, 2 or 64. `run` ends in the same way as the program that it runs, or exits with
-/// status 126 or 127 if the program could not be started.
+/// The command exits with status 0, 1, 2 or 64; Docs/Reference/CommandLine.md describes them. `run` ends in the same
+/// way as the program that it runs, or exits with status 126 or 127 if the program could not be started.
 @main
 struct PostmortemTool {
   static let version = PackageVersion.version

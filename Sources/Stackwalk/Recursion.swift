@@ -134,7 +134,7 @@ struct RecursionFinder {
       remainder >= bytes &- remainder ? 1 : 0)
     guard !overflow else { return }
     self.run?.inGap = Int(clamping: max(1, count) &- 1)
-    // Rotates the frames of the last round, so that the next frame continues the recursion with `function`.
+    // Rotates the frames of the last round, so that `function` is the next function of the recursion.
     let round = (1...period).map(frame)
     let turned = Array(round[turn...]) + round[..<turn]
     for (index, frame) in turned.enumerated() {

@@ -55,8 +55,8 @@ PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t s
 // directory. This function does not use fstat, because fstat may block on a network file system without a server.
 PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
 
-// How many times a system call is attempted if signals interrupt it on a slow file system. Most of these signals are
-// ticks of the handler's own timer.
+// The maximum number of times that a system call is attempted if signals interrupt it, as on a slow file system. Most
+// of these signals are ticks of the handler's own timer.
 #define PM_INTERRUPTIONS 64
 
 // Renames a file, for example to remove ".locked" from its name. The system call is renameat2, because newer ABIs
@@ -164,7 +164,7 @@ PM_INLINE void pm_read_status(const uint64_t *raw, struct pm_file_status *status
 PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
-  // Any error except EBADF may come from a seccomp filter that allows newfstatat but not fstat.
+  // After any error except EBADF, newfstatat is tried, because a seccomp filter may allow newfstatat but not fstat.
   if (result < 0 && result != -EBADF) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, AT_EMPTY_PATH, 0, 0);
   if (result < 0) return result;
   pm_read_status(raw, status);

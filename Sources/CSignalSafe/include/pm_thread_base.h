@@ -30,8 +30,8 @@ struct pm_thread_stand_in {
 
 #if defined(__x86_64__)
 
-// AT_HWCAP2 & HWCAP2_FSGSBASE, read when the handler is installed. If this is 0, as on Linux before 5.9, the FSGSBASE
-// instructions cannot be used, and the register is assumed to be correct.
+// AT_HWCAP2 & HWCAP2_FSGSBASE, read when the handler is installed. If this is 0, as on Linux before 5.9, the
+// instructions that read and write the FS base register cannot be used, and the register is assumed to be correct.
 extern uint32_t pm_reads_thread_base_storage __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_read_thread_base(void) {

@@ -267,8 +267,8 @@ struct PendingDirectory: ~Copyable {
       guard (try? isOrphan(file)) == true else { continue }
       dead.append(file.name)
     }
-    // The files are listed again, because an owner that was starting at the time of the first list may have left a dump
-    // and ended before this process checked it.
+    // The files are listed again. An owner that was starting at the time of the first list may have left a dump and
+    // ended before this process checked it; the files of such an owner stay.
     guard !dead.isEmpty, let now = try? self.files() else { return }
     let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
     for name in dead where !dumpsNow.contains(name.reportID) {

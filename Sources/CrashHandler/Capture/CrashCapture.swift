@@ -70,7 +70,8 @@ extension Capture {
 @c(pm_write_summary_lines) @_noLocks
 private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // If standard error was closed or now refers to another file, no summary is created.
+  // If standard error was closed or now refers to another file, no summary is created, because that file may contain
+  // the program's data.
   guard capture.isSame(capture.installed.summary.standardError) else { return }
   capture.run(.writeSummary)
   capture.run(.writeStandardError)

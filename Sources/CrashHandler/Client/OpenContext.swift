@@ -24,7 +24,7 @@ struct OpenContext {
   private let seal: UInt64
   private let isNested: Bool
 
-  /// Adds a call to the table.
+  /// Adds a call of `withContext` to the table.
   ///
   /// - Parameters:
   ///   - context: the values of the call and of the calls around it, with a valid checksum.

@@ -34,7 +34,7 @@ struct AlternateStack {
   /// threads, and it leaves enough for the program.
   private static let share: UInt64 = 20
   private static let count = Atomic<Int>(0)
-  /// The minimum size, in bytes, of an alternate stack that the program has set and that need not be replaced.
+  /// An alternate stack that the program has set is kept if it has at least this many bytes, and otherwise replaced.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
   /// The size of the whole mapping in bytes: a guard page, the stack and the upper guard.

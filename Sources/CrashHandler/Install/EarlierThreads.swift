@@ -30,7 +30,8 @@ struct EarlierThreads {
   /// Offers a stack to each thread that can be sent a signal; returns when each of these threads has answered or
   /// ended, or has not answered in time.
   static func giveStacks(_ capture: Capture) {
-    // Without a stop signal, no signal has the handler that sets the stack, not even SIGPROF.
+    // A thread takes its stack in the stop handler. Without a real-time stop signal, this handler is not installed, not
+    // even for SIGPROF.
     guard capture.installed.signals.stop != 0 else { return }
     var threads = EarlierThreads(capture)
     threads.find()
@@ -123,8 +124,9 @@ struct EarlierThreads {
       let count = unsafe capture.proc.readTask(
         thread, "syscall", into: place, capacity: buffer.count)
       let call = SystemCallPlace(scratch.text(count: count))
-      // Each thread that has not answered may be using an entry stack. So an entry stack counts as free only while the
-      // number of these threads is less than half the number of entry stacks.
+      // If a thread's alternate stack is too small, the thread runs the signal handler on an entry stack, of which
+      // there are `PM_ENTRY_STACKS`. Each thread that has not answered may be using one. So an entry stack counts as
+      // free only while the number of these threads is less than half the number of entry stacks.
       let waiting = offers.count.value - offers.answers.value
       return ThreadRoom.isSure(of: thread)
         || room.suffices(
@@ -209,7 +211,7 @@ struct EarlierThreads {
   private struct Account {
     var processID: Int32 = 0
     var given: [Given] = []
-    /// The index of the entry to examine next.
+    /// The index in `given` of the entry that `reuse` examined last.
     var next = 0
   }
 

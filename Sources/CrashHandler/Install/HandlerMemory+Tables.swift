@@ -141,7 +141,7 @@ extension HandlerMemory {
     return unsafe Capture(session)
   }
 
-  /// Reserves a session with separate memory.
+  /// Reserves a session, and a stack, a table of mappings, scratch memory and buffers for it.
   ///
   /// - Parameter asksFile: false if the writer must not read the offset of the dump's file.
   mutating func session(

@@ -23,7 +23,8 @@ enum ThreadStack {
   /// The number of threads that got no alternate stack, for example because memory or thread-local keys were used up.
   static let refused = Atomic<Int>(0)
 
-  /// The maximum number of rounds in which libc runs thread-local destructors, if destructors set keys again.
+  /// The maximum number of times that libc runs a thread's destructors for thread-local keys; a destructor can set keys
+  /// again, so libc repeats the run.
   private static let destructorRounds: UInt = 4
 
   /// Installs an alternate stack, unless the calling thread has a large enough one; returns 0, or the errno on

@@ -17,7 +17,7 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// If this option is off, dumps still contain the kinds of up to 256 open files. They also still contain the
   /// executable's path and the process's memory, which may identify the machine or the user. Any `privacy` other than
-  /// `full` leaves out the same facts, except the container.
+  /// `full` leaves out the same facts, but not the container.
   public var capturesSurroundings = true
   /// How much dumps and their reports leave out for privacy.
   ///

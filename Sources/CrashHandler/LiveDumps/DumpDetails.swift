@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// The program's description of a dump that it requests, encoded as tokens.
 struct DumpDetails {
-  /// The tokens inside the `dumpRequest` map.
+  /// The program's reason and its error, as the tokens inside the `dumpRequest` map.
   let request: [UInt8]?
   /// The annotations for this dump only; they come before the process's annotations.
   let annotations: [UInt8]?

@@ -24,7 +24,7 @@ extension HangDumps {
     word(index).store(2)
   }
 
-  /// Overwrites a value of 8 bytes in the dump, if the descriptor still refers to the dump's file.
+  /// Overwrites a value of 8 bytes in the dump of a hang, if the descriptor still refers to the dump's file.
   func overwrite(_ index: Int, _ value: UInt64, at offset: Int64) {
     let dump = unsafe entry(index).pointee.dump
     guard offset > 0, dump.isThere(linked: true) else { return }

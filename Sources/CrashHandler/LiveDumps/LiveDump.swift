@@ -16,7 +16,7 @@ struct LiveDump: ~Copyable {
   let capture: Capture
   private let context: UnsafeMutableRawPointer
   private let threadID: Int32
-  /// The handler's descriptors, which this dump must not close.
+  /// The handler's descriptors, which this dump uses but must not close.
   private let borrowed: (directory: Int32, proc: Int32)
 
   /// Prepares a dump.

@@ -18,8 +18,9 @@ extension Capture {
   /// This function is called only if the kernel called this handler, because the process should then end as soon as
   /// this handler returns. If another handler called this one, that other handler may still run for any length of time.
   ///
-  /// Writing a core file may take longer than the timer's time. The timer does no harm then, because the kernel
-  /// delivers only SIGKILL to a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
+  /// Writing a core file may take longer than the time after which the timer ends the process. The timer does no harm
+  /// then, because the kernel delivers only SIGKILL to a process that dumps core. Source: Linux kernel/signal.c,
+  /// prepare_signal.
   @_noLocks
   func prepareLateEnd(_ context: SignalContext?) {
     context?.signalMask &= ~SignalMask.bit(installed.signals.watchdog)

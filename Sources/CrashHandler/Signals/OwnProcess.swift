@@ -118,7 +118,7 @@ func pm_handle_fork() {
 
 /// Creates the handler's files for a forked child that continues the program, as after daemon(3).
 ///
-/// These are the files that `startHandler` created for the parent: FIFO, run record and a locked file with
+/// The child gets the same files as `startHandler` created for the parent: FIFO, run record and a locked file with
 /// preallocated blocks.
 ///
 /// Other children create these files only when they crash, because most children do not run long, and a server would

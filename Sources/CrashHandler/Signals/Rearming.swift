@@ -12,7 +12,8 @@ extension Capture {
   /// Releases the stopped threads, copies this crash to `shared.survived`, resets the session, and creates files for
   /// the next dump.
   ///
-  /// After this call, the calling thread is still the capturing thread. `session.exception` is kept for `chain`.
+  /// After this call, the calling thread is still the capturing thread. `session.exception` is not reset, because
+  /// `chain` still needs it.
   @_noLocks
   func rearm() {
     releaseThreads()
@@ -33,7 +34,8 @@ extension Capture {
   /// Stores this crash as the last crash that the process may survive, with the name of the dump and the address of the
   /// signal frame.
   ///
-  /// This function does nothing if the crash's dump has no byte for the outcome.
+  /// This function does nothing if the crash's dump has no byte for the outcome, for example because no dump was
+  /// written.
   private func rememberCrash() {
     guard session.exception.outcomeOffset > 0 else { return }
     shared.survived.count &+= 1

@@ -4,7 +4,8 @@ internal import CSignalSafe
 ///
 /// Before the kernel calls a signal handler, the kernel moves the instruction pointer out of the sequence, to the
 /// sequence's abort handler. So when the signal handler returns, the faulting instruction does not run again: the
-/// program would continue in the abort handler. Without a signal handler, the fault ends the process immediately.
+/// program would continue in the abort handler. If no handler were installed, the fault would end the process
+/// immediately.
 ///
 /// RUNS-DURING-CRASH. Source: rseq(2); Linux kernel/rseq.c, rseq_ip_fixup; glibc bits/rseq.h, RSEQ_SIG.
 extension Capture {

@@ -41,8 +41,8 @@ struct CrashSummary {
   ///
   /// A write can block or raise a signal, because descriptor 2 may be a file, a terminal, a pipe without a reader, or a
   /// socket that the peer has closed. So nothing is written unless the kernel reports that there is room, which for a
-  /// pipe means a whole page. The write may still block, if another writer was faster or a terminal was stopped. The
-  /// watchdog ends a blocked write.
+  /// pipe means a whole page. The write may still block, if another writer was faster or a terminal was stopped. If a
+  /// write blocks, the signal of the watchdog's timer ends it.
   @_noLocks
   func write() {
     // The write may raise SIGPIPE or SIGXFSZ. The handler blocks both signals, so a raised signal would stay pending

@@ -4,7 +4,7 @@
 struct Progress {
   /// The state of the dump's file.
   enum File {
-    /// The dump's file has not been checked yet.
+    /// It was not checked yet whether the descriptor still refers to the dump's file.
     case none
     /// The file is open, but the part of the dump that precedes the first section is not complete yet.
     case open
@@ -19,7 +19,7 @@ struct Progress {
   /// The sections that have begun; bit n stands for the section with raw value n.
   var begun: UInt64 = 0
   var abandoned: UInt64 = 0
-  /// The bit of the section that began last.
+  /// The section that began last, as its bit in `begun`; 0 before the first section.
   var current: UInt64 = 0
   /// The part of the crashing thread's stack that is already in the dump.
   var writtenStack = WrittenStack()

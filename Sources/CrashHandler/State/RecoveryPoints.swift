@@ -9,7 +9,7 @@ struct RecoveryPoints {
 
   /// The recovery point that is armed while a section runs.
   var section: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points } }
-  /// The recovery point that is armed during one guarded copy in a section.
+  /// The recovery point that is armed while a section copies memory that may be unreadable.
   var copy: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 1 } }
   /// The recovery point that is armed while the dump (`pm_write_dump`) or the summary is written.
   var dump: UnsafeMutablePointer<pm_recovery_point> { @_noLocks get { unsafe points + 2 } }

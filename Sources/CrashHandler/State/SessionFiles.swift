@@ -1,7 +1,7 @@
 /// The dump's file, and the other files and directories that are needed to write it.
 ///
-/// The files stay open, so that a later chroot does not matter. The identity of each file is stored too, because the
-/// program may close the descriptor and open another file with the same number.
+/// The files stay open, so that the handler can still reach them after the program has called chroot(2). The identity
+/// of each file is stored too, because the program may close the descriptor and open another file with the same number.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionFiles {

@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// Any thread may change the `FutexWord` properties, and its own entries in `threads`, `waiting`, `dumpingThreads`,
 /// `hangDumps`, `stackOffers` and `knownFaults`. A thread whose previous handler returns, or calls `exit`, may change
 /// `survived`; if the handler returns, also `previousActions`. Only the capturing thread, or a thread that stops other
-/// threads, changes the rest; in a forked child, `becomeOwnProcess` changes it too.
+/// threads, changes the other fields; in a forked child, `becomeOwnProcess` also changes them.
 ///
 /// RUNS-DURING-CRASH.
 @safe

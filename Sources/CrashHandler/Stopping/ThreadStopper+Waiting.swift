@@ -4,7 +4,8 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump.
 extension ThreadStopper {
-  /// Waits for the threads that were sent a stop signal; gives up when no thread has stopped for a while.
+  /// Waits for the threads that were sent a stop signal; gives up when no further thread has stopped for at least 250
+  /// ms.
   @_noLocks
   func waitUntilStopped() {
     // The wait ends after 25 rounds of 10 ms in which no thread stops. A runnable thread rarely waits longer than 250

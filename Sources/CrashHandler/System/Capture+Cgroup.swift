@@ -9,7 +9,8 @@ extension Capture {
     var text = text(of: file, capacity: 64)
     guard text.current >= 0x30, text.current <= 0x39 else { return nil }
     let value = text.decimal()
-    // In version 1 of cgroups, the largest multiple of the page size means "no limit".
+    // In version 1 of cgroups, the largest multiple of the page size below 2^63 means "no limit", so numbers from 2^62
+    // on count as no limit.
     return value < 1 &<< 62 ? value : nil
   }
 

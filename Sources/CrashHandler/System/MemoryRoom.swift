@@ -13,7 +13,7 @@ struct MemoryRoom {
   private static var perThread: UInt64 { 24 &<< 10 }
   /// How many bytes of memory a dump of a process with one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }
-  /// If at least this many bytes are left, the capture does not read how much of the used memory is cache.
+  /// If at least this many bytes are left, the cache, which the kernel can free, is not read and not counted as left.
   private static var plenty: UInt64 { 128 &<< 20 }
   private static var little: UInt64 { 8 &<< 20 }
 

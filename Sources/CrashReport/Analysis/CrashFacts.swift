@@ -76,7 +76,7 @@ package struct CrashFacts: Sendable {
     stack = frames.prefix(Self.frameCount.all).map(rules.line)
   }
 
-  /// The deadlock of tasks that explains a dump without a crash.
+  /// The deadlock of tasks that explains a dump without a crash; nil if there is none.
   private static func taskDeadlock(
     in snapshot: ProcessSnapshot, _ hang: HangSubject?, _ waits: Waits, _ walker: Stackwalker
   ) -> TaskDeadlock? {

@@ -133,7 +133,7 @@ package enum Evidence: Sendable, Equatable {
   case stackPointer(Address)
   case frames(found: Int, estimated: Int)
   case stackLimit(UInt64)
-  /// A function of the allocator is among the innermost frames.
+  /// The function with this name, which belongs to the memory allocator, is among the innermost frames.
   case allocator(String)
   /// A value that is not a pointer was in `register`, or was the faulting address; `offset` bytes had been added to
   /// the value.
@@ -174,7 +174,7 @@ package enum Evidence: Sendable, Equatable {
   case taskWait(TaskDeadlock.Wait)
 }
 
-/// A stack overflow, with facts about the stack.
+/// A stack overflow: how it was noticed, and facts about the stack.
 package struct StackOverflow: Sendable, Equatable {
   package enum Fault: Sendable, Equatable {
     /// A memory access below the stack, at a distance of `below` bytes.
@@ -203,7 +203,7 @@ package struct StackOverflow: Sendable, Equatable {
     package var isWhole: Bool
   }
 
-  /// The function that occurs most often among the innermost frames.
+  /// The function that occurs most often among the innermost frames, and how often.
   package struct CommonFunction: Sendable, Equatable {
     package var name: String
     package var count: Int

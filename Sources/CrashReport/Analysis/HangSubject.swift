@@ -94,7 +94,7 @@ extension HangSubject {
   /// The last thread that answered the hang monitor, if no better evidence shows which thread hangs, and if this
   /// thread computes or sleeps in the program's own code.
   ///
-  /// Unlike an idle event loop, a thread that computes or sleeps is not waiting for work.
+  /// Such a thread may be the one that hangs: unlike an idle event loop, it is not waiting for work.
   private func ofEventLoop(
     in snapshot: ProcessSnapshot, _ threads: [Candidate], _ ownCode: OwnCode
   ) -> HangSubject? {

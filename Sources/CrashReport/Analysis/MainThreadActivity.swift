@@ -20,7 +20,7 @@ package enum MainThreadActivity: Sendable, Equatable {
       let thread = snapshot.threads.first(where: { $0.id == id })
     else { return nil }
     // The thread that received the signal was captured while it ran. The code at its instruction pointer shows what the
-    // thread did when the signal came. In a core file, the thread is still in its system call.
+    // thread did when the signal came. In a core file, the thread is still in its system call, whose number is known.
     let activity =
       snapshot.exception?.threadID == id
       ? Self.interrupted(thread, snapshot) : Self.blocked(thread, snapshot)

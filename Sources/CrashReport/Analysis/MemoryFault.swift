@@ -246,7 +246,8 @@ struct MemoryFault {
       stack.contains(stackPointer)
         || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
     else { return nil }
-    // Without the trap number, the stack pointer must be near the end of the stack.
+    // Without the trap number, the fault may also be a general protection fault, so the stack pointer must not be far
+    // below the stack.
     let isTrapKnown = snapshot.architecture != .x86_64 || exception.trapNumber != nil
     guard isTrapKnown || stack.start.clampedSubtracting(Self.guardSize) <= stackPointer else {
       return nil
@@ -348,7 +349,7 @@ package enum MemoryAccess: String, Sendable {
   /// Source: Arm ARM, D24.2.40 (ESR_EL1).
   ///
   /// The class of the exception is in bits 26 to 31. In a data abort, bit 6 means a write, unless bit 8 is set. Bit 8
-  /// means cache maintenance.
+  /// means cache maintenance, for which the processor also sets bit 6.
   private init?(syndrome: UInt64) {
     switch syndrome >> 26 & 0x3F {
     case 0x20, 0x21: self = .execute

@@ -41,7 +41,8 @@ struct MessageOwner {
 
   /// True if the message names an object to which a register or the stack of the crashing thread points.
   ///
-  /// A message about an unowned reference has no file or line, but the address of the object.
+  /// A message about an unowned reference has no file or line, but contains the address of the object, which can be
+  /// compared with registers and stack.
   private func isOfObjectAtHand(_ message: SwiftMessage) -> Bool {
     let addresses = message.addresses
     guard !addresses.isEmpty, let context = snapshot.exception?.context else { return false }

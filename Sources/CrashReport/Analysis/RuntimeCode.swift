@@ -62,8 +62,8 @@ enum RuntimeCode {
     if let dot = declared.firstIndex(of: "."), dot > declared.startIndex {
       return modules.contains(String(declared[..<dot]))
     }
-    // C reserves names that begin with two underscores for the implementation. The other prefixes are those of
-    // libdispatch and of the Swift runtime.
+    // Names that begin with two underscores belong to the C implementation. The other prefixes are those of libdispatch
+    // and of the Swift runtime.
     if declared.hasPrefix("__") || declared.hasPrefix("_dispatch_")
       || declared.hasPrefix("_swift_")
     {

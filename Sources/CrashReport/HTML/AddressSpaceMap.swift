@@ -25,7 +25,7 @@ struct AddressSpaceMap {
     case region(Region)
     /// A gap of this many bytes without a mapping.
     case gap(UInt64)
-    /// A mark for an address in a gap.
+    /// A marked address, such as the faulting one, that is in no mapping.
     case mark(Mark)
 
     var isMarked: Bool {

@@ -60,7 +60,7 @@ extension ShownValue: JSONValue {
 }
 
 extension JSONObject {
-  /// Creates an object from those facts of a value that the report shows in the part `place`, and from other members.
+  /// Creates an object from the facts of `value` that the report shows at `place`, and from the members of `others`.
   init<Value>(
     _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
     _ others: JSONObject = [:]

@@ -9,7 +9,7 @@ enum FreedChunk {
   /// In a freed chunk on a tcache or fastbin list, the first word is the address of the next freed chunk, or null if
   /// there is none. glibc combines this word by XOR with the chunk's own address, shifted right by 12 bits. The
   /// combined word rarely points into a mapping. By contrast, the first word of an object is the address of its
-  /// metadata, which is in a mapping.
+  /// metadata, which is in a mapping, so this word distinguishes the two.
   ///
   /// Source: glibc malloc/malloc.c, PROTECT_PTR.
   static func begins(at address: Address, in snapshot: ProcessSnapshot) -> Bool {

@@ -22,7 +22,7 @@ package struct SwiftObject: Sendable, Equatable {
   package var captures: [TypeName] = []
   /// The number of elements of a collection, or the number of bytes of a string or of data.
   package var size: UInt64?
-  /// The first bytes of a string, as text.
+  /// The first bytes of a string, as text; nil for an object of another type.
   package var text: String?
   /// The first bytes of an array of numbers, or of data.
   package var firstBytes: [UInt8] = []

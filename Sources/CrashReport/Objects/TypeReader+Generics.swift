@@ -88,7 +88,7 @@ extension TypeReader {
   private struct Packs {
     /// The number of words in the metadata that contain the lengths of packs.
     var lengths: UInt64
-    /// For each pack, the index of its length.
+    /// For each pack, the index of its length among the pack lengths.
     var shapes: [UInt64]
   }
 

@@ -89,7 +89,7 @@ struct TypeReader {
 
   /// The address of a class's generic arguments in its metadata.
   ///
-  /// These arguments follow the members of the superclasses.
+  /// In the metadata, these arguments follow the members that the class inherits from its superclasses.
   private func classArguments(_ metadata: Address, descriptor: Address) -> Address? {
     guard let flags = reader.constant(descriptor), flags & Context.isGeneric != 0 else {
       return nil

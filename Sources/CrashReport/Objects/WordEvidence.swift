@@ -96,7 +96,8 @@ extension MemoryFault {
 
   /// The reference-counting function and its argument, if the function faulted when it accessed the argument.
   ///
-  /// The reference count is the second word of an object.
+  /// The reference count is the second word of an object, so the function faults at the argument's address or 8 bytes
+  /// above it.
   private var countedObject: (function: String, Address)? {
     let names = trace.frames.prefix(3).compactMap(\.linkageName)
     guard
@@ -135,7 +136,7 @@ extension MemoryFault {
     if place > 0 {
       let called = frames[place - 1]
       if let name = called.linkageName {
-        // Deinitializers that the compiler has merged have the suffix "Tm".
+        // The name of a deallocating deinitializer ends in "fD", or in "fDTm" if the compiler has merged several.
         guard name.hasPrefix("$s"), !name.hasSuffix("fD"), !name.hasSuffix("fDTm") else {
           return nil
         }

@@ -147,7 +147,7 @@ package enum WordPattern: Sendable, Equatable {
 }
 
 extension WordPattern {
-  /// The pattern's name in the JSON.
+  /// The pattern's name in the JSON form of a report.
   package var kind: String {
     switch self {
     case .leftOut: "left-out"

@@ -109,8 +109,8 @@ extension Survival {
   /// - Parameter module: the file name of the module that contains the previous handler.
   func outcomeText(handlerIn module: String?) -> String? {
     // If a previous handler ran and then the default action ended the process, that handler is assumed to be Swift's
-    // backtracer, because the backtracer returns. If Swift's libraries are linked statically, the module's name
-    // cannot show this, because the backtracer's module is then the program itself.
+    // backtracer, because the backtracer returns. If Swift's libraries are linked statically, the module's name cannot
+    // show whether the handler is the backtracer, because the backtracer's module is then the program itself.
     let isSwifts =
       previousHandlerIsBacktracer || module == "libswiftCore.so"
       || outcome == nil && previousHandler != nil

@@ -118,7 +118,7 @@ package struct TextReport: Sendable {
     }
     let isAlarm = report.snapshot.request.map { $0.kind == .hang } ?? true
     // Even on a narrower terminal, the first line of the sentence is wrapped only at `headlineWidth`. So the sentence
-    // usually fits on one line, and the place is on the second line.
+    // usually fits on one line, and the second line shows the place of the crash.
     lines += wrapped(
       sentence.first ?? "", width: max(width, Self.headlineWidth), isAlarm ? .alarm : .strong)
     if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }

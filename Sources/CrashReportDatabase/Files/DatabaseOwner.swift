@@ -103,7 +103,8 @@ private final class Work {
     pthread_join(thread, nil)
   }
 
-  /// Blocks the standard signals for events that the program may handle (`SignalTable.Class.programEvent`).
+  /// Blocks the standard signals for events that the program may handle (`SignalTable.Class.programEvent`), so that a
+  /// thread of the program gets them.
   private static func blockProgramSignals() {
     var set = sigset_t()
     unsafe sigemptyset(&set)

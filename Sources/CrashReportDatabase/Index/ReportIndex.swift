@@ -11,7 +11,7 @@ package import IntermediateDump
 /// A record is little-endian. A record's head contains a magic number (4 bytes), the size of the rest (4 bytes) and the
 /// digest of the rest (8 bytes). The rest contains the report's ID (16 bytes), the minidump's size (8 bytes), the time
 /// of the minidump's last change (8 bytes, in nanoseconds), the facts, and their details. Only 24 bytes of each record
-/// are in memory. The other bytes are read when they are used.
+/// are in memory. The other bytes are read from the file when they are used.
 package final class ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
@@ -39,7 +39,7 @@ package final class ReportIndex: Sendable {
     }
   }
 
-  /// The file; nil if there is no file that can be read.
+  /// The file of the index; nil if it does not exist or cannot be read.
   private let file: OpenFile?
   /// The positions of the records, sorted by report and offset; the last position for a report is that of its newest
   /// record.

@@ -8,9 +8,8 @@ extension ReportContents {
   /// Fields with facts that are otherwise only in the minidump: cause, place and signature of the crash, and the
   /// values that `withContext` had set on the crashing thread.
   ///
-  /// A server that accepts forms can sort reports by these fields. The fields are read from the minidump that is
-  /// sent, so they contain nothing that was removed from this minidump. If the minidump cannot be read, there are no
-  /// such fields.
+  /// A server that accepts forms can sort reports by these fields. The fields are read from the minidump that is sent,
+  /// so they contain nothing that was removed from this minidump. If the minidump cannot be read, the result is empty.
   var factFields: [String: String] {
     let bytes = DumpBytes(
       descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size))

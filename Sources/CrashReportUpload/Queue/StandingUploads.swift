@@ -144,7 +144,8 @@ package struct StandingUploads: Sendable {
     let all = listing.knownReports.filter { $0.state == .pending }
     let ids = Set(all.map(\.id))
     return all.filter { report in
-      // A report that is counted with another report's upload is not sent while that other report is pending.
+      // A report that is counted with another report's upload is not sent while that other report is pending, because
+      // the server would count it twice.
       if report.isCountedWithAnother, let id = report.upload.countedWith, ids.contains(id) {
         return false
       }

@@ -186,7 +186,7 @@ private struct JSONAnswer {
       let named = members.map { name, value in
         (name.lowercased().filter { $0 != "_" && $0 != "-" }, value)
       }
-      // If two names become equal, one of the two values is used.
+      // If two names become equal, only one of their values is kept; it is not defined which.
       self.members = Dictionary(named) { first, _ in first }
       scalar = nil
     } else if let value = try? JSONDecoder().decode(Value.self, from: bytes) {

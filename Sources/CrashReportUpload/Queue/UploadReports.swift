@@ -8,8 +8,8 @@ package import IntermediateDump
 /// - Parameters:
 ///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
 ///     enabled, otherwise only the requested ones.
-///   - emit: receives each event. If the metadata or the minidump of a pending report cannot be read, the report is
-///     skipped, and the event is a failure.
+///   - emit: receives each event. If the metadata or the minidump of a pending report cannot be read, the report is not
+///     sent, and `emit` receives an event of the kind `failed`.
 /// - Returns: the number of reports that the server still does not have. Reports that were skipped before the first
 ///   upload, because they could not be read, are not counted.
 /// - Throws: `UploadError` if the database cannot be used, if one of `ids` cannot be uploaded, or if another uploader

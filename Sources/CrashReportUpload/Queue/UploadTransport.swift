@@ -71,7 +71,7 @@ package struct LibcurlTransport: UploadTransport {
   }
 }
 
-/// One request on a separate thread.
+/// One HTTP request, which runs on a separate thread.
 @safe final class Transfer: @unchecked Sendable {
   /// The result of the request, copied out of libcurl's memory.
   struct Answer: Sendable {

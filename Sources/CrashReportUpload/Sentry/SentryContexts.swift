@@ -2,7 +2,7 @@ internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The contexts of an event, for example the system, the machine, the program and its memory.
+/// The contexts of a Sentry event, for example the system, the machine, the program and its memory.
 ///
 /// Source: develop.sentry.dev, "Contexts Interface".
 struct SentryContexts {

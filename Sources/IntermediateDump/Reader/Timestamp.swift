@@ -28,7 +28,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   ///
   /// This package needs a later version, so no program with this package can have run before this date.
   private static let earliest = Timestamp(seconds: 1_726_531_200)
-  /// How far in the future a date may be, in nanoseconds.
+  /// How far in the future a date may be and still count as possible, in nanoseconds.
   ///
   /// The clocks of two machines may differ, and a clock may be set back.
   private static let tolerance: Int64 = 86_400_000_000_000
@@ -49,8 +49,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// A rank by which dates are sorted before the dates themselves are compared; impossible dates count as newer than
   /// possible dates.
   ///
-  /// Impossible dates before the current time have the highest rank, so they count as the newest. While the clock is
-  /// not set, the dates since the machine started are such dates.
+  /// Impossible dates before the current time have the highest rank. While a machine's clock is not set, all dates
+  /// since the machine started are such dates, so they belong to its newest files.
   package func newness(at now: Timestamp) -> Int {
     isPossible(at: now) ? 0 : self > now ? 1 : 2
   }

@@ -1,4 +1,4 @@
-/// A task that was found in memory.
+/// A task of Swift concurrency that a search of the process's memory found.
 package struct FoundTask: Sendable, Equatable {
   package var address: UInt64
   package var id: UInt64
@@ -28,7 +28,7 @@ package struct FoundTask: Sendable, Equatable {
   var isTimer: Bool { isAtStart && state == .suspended }
 }
 
-/// What a dump keeps of one task.
+/// The facts that a dump contains about one task.
 package struct TaskRecord: Sendable, Equatable {
   private static let isCancelled: UInt32 = 0x100
 

@@ -5,7 +5,7 @@
 /// RUNS-DURING-CRASH: under the rules of `Docs/Internals/AsyncSignalSafety.md`. `RunRecord` reads the properties.
 package struct OwnerProperties {
   package var processID: UInt32 = 0
-  /// The start time in clock ticks after boot; 0 if it is not known.
+  /// The time at which the process started, in clock ticks after boot; 0 if it is not known.
   ///
   /// The value 0 has the same meaning in `stackStart`, `processNamespace` and `timeNamespace`.
   package var startTime: UInt64 = 0

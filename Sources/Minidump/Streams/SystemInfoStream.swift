@@ -49,7 +49,7 @@ extension MinidumpDecoder {
     platform.map { $0 == MinidumpFormat.linux || $0 == MinidumpFormat.android } ?? true
   }
 
-  /// `PlatformId`; nil if the stream is missing.
+  /// The stream's field `PlatformId`, which names the operating system; nil if the stream is missing or too short.
   var platform: UInt32? {
     guard let stream = file.streams[.systemInfo], stream.count >= 24 else { return nil }
     return file.integer(at: stream.lowerBound + 20, width: 4).map {

@@ -52,7 +52,7 @@ package struct Directory: ~Copyable, Sendable {
     try DatabaseDirectory.open(name, in: descriptor, path: "\(path)/\(name)", creating: create)
   }
 
-  /// Keeps the descriptor open until the process ends.
+  /// Keeps the descriptor open until the process ends, even after this value is destroyed.
   package mutating func keep() { file.keep() }
 
   /// Waits until changes to the directory's entries are stored on disk.
@@ -306,7 +306,7 @@ extension Directory {
   /// - Parameters:
   ///   - workshop: a directory on the same file system, where the contents are first written to a temporary file.
   ///   - replacing: true if an existing file with that name may be replaced.
-  ///   - synchronizing: false if the caller will synchronize this directory.
+  ///   - synchronizing: false if this function need not synchronize this directory, because the caller will.
   /// - Returns: false if the file exists and `replacing` is false.
   package func put(
     _ bytes: [UInt8], as name: String, by workshop: borrowing Directory, replacing: Bool,

@@ -1,7 +1,7 @@
 /// Distinguishes local file systems, which only this machine writes to, from shared ones, which other machines may
 /// write to.
 package enum LocalFileSystem {
-  /// The types of local file systems.
+  /// The types of local file systems, as mount(8) names them.
   ///
   /// A file system of any other type counts as shared; at worst, this delays the conversion of some dumps.
   private static let types: Set<String> = [

@@ -89,7 +89,7 @@ package struct MemoryCgroup {
   /// The limit of the cgroup's memory in bytes; nil if there is none, or if it could not be read.
   var limit: UInt64?
 
-  /// Reads the numbers for the calling process.
+  /// Reads the numbers of the calling process's memory cgroup.
   ///
   /// - Parameter isNew: true if the files were just opened, so that `limitAtOpening` is the current limit.
   init(_ files: MemoryCgroupFiles, isNew: Bool) {

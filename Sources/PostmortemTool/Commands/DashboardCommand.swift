@@ -66,7 +66,7 @@ enum DashboardCommand: Subcommand {
     if walk.failureCount > 0 { throw ToolError.printed }
   }
 
-  /// Writes the pages of reports.
+  /// Writes one HTML page for each report, into a directory next to `page`.
   ///
   /// - Returns: the links to the pages, without those of reports that could not be read.
   private static func writePages(

@@ -101,7 +101,7 @@ enum StatsCommand: Subcommand {
     try unreadable.check()
   }
 
-  /// Prints the five groups with the most reports.
+  /// Prints the five most frequent combinations of program and signature.
   private static func printFrequent(_ reports: [ListedReport]) {
     let groups = ReportGroup.groups(of: reports)
     guard !groups.isEmpty else { return }

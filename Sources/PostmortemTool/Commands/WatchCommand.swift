@@ -53,7 +53,8 @@ enum WatchCommand: Subcommand {
 
   /// The number of seconds between two checks if no event arrives and no core file is being written.
   ///
-  /// A dump that is still in use after this time is printed as left for later.
+  /// If a dump is still left unconverted after this time, for example because its owner is still writing it, the
+  /// command prints a line that says so.
   private static let patience = 60
 
   static func run(_ words: [String]) throws {

@@ -73,7 +73,7 @@ struct ListedReport {
   ///   - needsNames: true to read a report again if the index has its facts from a search for function names that ran
   ///     out of time.
   ///   - symbolDirectories: as for `show`; with a directory, the index is neither used nor changed.
-  ///   - needsProcesses: true to read process IDs and executables from the index too.
+  ///   - needsProcesses: true to also read process IDs and executables from the index.
   ///   - isStoring: false to leave the index as it is.
   static func all(
     in database: CrashReportDatabase, needsNames: Bool = false, symbolDirectories: [String] = [],
@@ -212,7 +212,7 @@ extension String {
     contains("  ") ? replacing(/[ ]+/, with: " ") : self
   }
 
-  /// The text with spaces after it, up to a number of bytes.
+  /// The text, padded at its end with spaces to `count` bytes; a longer text stays unchanged.
   func padded(to count: Int) -> String {
     self + String(repeating: " ", count: max(0, count - utf8.count))
   }

@@ -189,7 +189,8 @@ final class ReportReader {
 enum OwnProgram {
   /// The path of this program's file; if the file no longer exists there, the link in `/proc`.
   ///
-  /// The path of the file is preferred, because it gives the new process the name of this program.
+  /// The path of the file is preferred, because it gives the new process the name of this program; the link would give
+  /// it the name `exe`.
   static var path: String {
     let link = "/proc/thread-self/exe"
     guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),

@@ -54,8 +54,8 @@ struct LogLines {
     return ended.message.map { lines(of: $0, source: ended.source, depth: 1) } ?? []
   }
 
-  /// - Parameter depth: the number of formats that enclose the bytes, because a collector's JSON may contain a
-  ///   runtime's JSON.
+  /// - Parameter depth: the number of formats that enclose the bytes. Formats can be nested: for example, a collector's
+  ///   JSON may contain a runtime's JSON.
   private mutating func lines(of bytes: [UInt8], source: String, depth: Int) -> [Line] {
     guard depth < 4 else { return [] }
     if let part = CRIPart(bytes) {

@@ -13,7 +13,7 @@ enum Terminal {
     write("postmortem: \(text)\n", to: 2)
   }
 
-  /// Writes text to standard error without changes.
+  /// Writes text to standard error, without a prefix or a line feed.
   static func printProgress(_ text: String) {
     write(text, to: 2)
   }
@@ -190,7 +190,7 @@ enum JSON {
 
 /// A line on standard error that counts the steps of long work, and is removed when the work is done.
 ///
-/// The line is printed only on a terminal, because it would fill a log.
+/// The line is printed only on a terminal, because each step would add to a log.
 final class ProgressLine {
   private let isShown: Bool
   private let subject: String

@@ -46,7 +46,7 @@ package struct Field<Root>: Sendable {
     self.write = write
   }
 
-  /// Returns the same field with a closure that produces what reports show for the first key.
+  /// Returns this field with `value` as the closure that computes what reports show for the field's first key.
   package func showing(_ value: @escaping @Sendable (Root) -> ShownValue?) -> Field {
     var field = self
     if let key = keys.first?.key { field.shown[key] = value }

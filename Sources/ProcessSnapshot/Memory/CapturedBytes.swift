@@ -10,7 +10,7 @@ package struct CapturedBytes: Sendable {
     var range: Range<Int>
     /// The offset of this piece from the start of the first piece.
     var start: Int
-    /// Replaces words of a sanitized report; nil if the bytes are read as captured.
+    /// Replaces words when bytes of a sanitized report are read; nil if the bytes are read as captured.
     var words: SanitizedWords?
 
     /// The part of this piece within a range of the `CapturedBytes`; nil if there is none.

@@ -79,12 +79,12 @@ public struct MemorySnapshot: Sendable, Equatable {
     }
   }
 
-  /// The region that contains an address.
+  /// The region that contains an address; nil if the address was not captured.
   public func region(containing address: Address) -> MemoryRegion? {
     regions.element(containing: address, by: \.range)
   }
 
-  /// The first region that starts above an address.
+  /// The first region that starts above an address; nil if there is none.
   package func region(above address: Address) -> MemoryRegion? {
     regions[regions.partitioningIndex { $0.address > address }...].first
   }

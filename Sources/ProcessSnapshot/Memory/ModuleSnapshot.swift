@@ -105,8 +105,8 @@ public struct ModuleAnnotations: Sendable, Equatable {
 extension ProcessSnapshot {
   /// Finds the program's module and returns its address; nil if none of the modules is the program.
   ///
-  /// The dump may mark a module as the program. Otherwise the program's module is the one that contains the entry point
-  /// in the auxiliary vector, or the one with the executable's path.
+  /// If the dump marks a module as the program (`source`), that module is used. Otherwise the program's module is the
+  /// one that contains the entry point in the auxiliary vector, or the one with the executable's path.
   package func mainModuleAddress(in modules: [ModuleSnapshot]) -> Address? {
     if let module = modules.first(where: { $0.source == .program }) { return module.address }
     if let vector = process.auxiliaryVector?[...] {

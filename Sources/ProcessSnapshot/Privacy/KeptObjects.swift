@@ -13,7 +13,7 @@ struct KeptObjects {
   private(set) var heads: [MemoryRegion] = []
   /// The memory ranges of the objects' metadata; the caller must still sanitize their contents.
   private(set) var metadata: [AddressRange] = []
-  /// The addresses of the objects.
+  /// The addresses of the objects of which parts are kept.
   private(set) var addresses: Set<UInt64> = []
 
   private let memory: MemorySnapshot
@@ -102,7 +102,7 @@ struct KeptObjects {
     return true
   }
 
-  /// True if metadata whose first word is 0 can be that of a class: it has two plausible sizes and a descriptor.
+  /// True if metadata whose first word is 0 can be that of a class: its two sizes and its descriptor are plausible.
   ///
   /// `WordFilter.replacement` is accepted as the sizes, because the handler writes it if `HandlerOptions.privacy` is
   /// not `full`.

@@ -127,7 +127,7 @@ struct DWARFUnitIndex {
     guard let table = abbreviations.table(of: unit) else { return }
     let size = unit.end &- unit.offset
     if unit.readRoot(Array(start.prefix(Int(clamping: size))), table) { return }
-    // The first entry does not fit in 512 bytes, for example because it contains long paths.
+    // The first entry does not fit in 512 bytes, for example because it contains long paths, so up to 256 KiB are read.
     if let more = info.bytes(at: unit.offset, count: Int(clamping: min(size, 1 << 18))) {
       _ = unit.readRoot(more, table)
     }

@@ -96,7 +96,7 @@ enum DWARFValue {
     case DWARFForm.ref8: return .unitReference(cursor.unsigned(8))
     case DWARFForm.refUdata: return .unitReference(cursor.uleb())
     case DWARFForm.refAddr:
-      // In DWARF 2, this reference has the size of an address.
+      // In DWARF 2, this reference has the size of an address; since DWARF 3, it has the size of an offset.
       return .reference(
         cursor.unsigned(format.version < 3 ? format.addressSize : format.offsetSize))
     case DWARFForm.indirect:

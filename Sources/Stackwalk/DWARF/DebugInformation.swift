@@ -258,7 +258,8 @@ struct AddressMap<Payload> {
   init(_ unsorted: consuming [Entry]) {
     var entries = unsorted
     entries.removeAll { $0.range.isEmpty }
-    // If two entries have the same start, the shorter one is sorted last and found first.
+    // If two entries have the same start, the shorter one comes last, because `innermost` searches backward and returns
+    // the first match.
     entries.sort { ($0.range.start, $1.range.byteCount) < ($1.range.start, $0.range.byteCount) }
     var highest: Address = 0
     furthest = entries.map { entry in
@@ -268,7 +269,8 @@ struct AddressMap<Payload> {
     self.entries = entries
   }
 
-  /// The number of bytes that an entry takes from the memory limit, including the spare capacity of a growing list.
+  /// The number of bytes that an entry takes from the memory limit: twice its size, because a growing list has spare
+  /// capacity, and 8 bytes in `furthest`.
   static var entryCost: Int { 2 * MemoryLayout<Entry>.stride + 8 }
 
   /// Finds the innermost entry that contains an address, which is the one that starts last.

@@ -113,7 +113,7 @@ package struct DebugFile {
       }
       if result < 0, errno == EINTR { continue }
       guard result > 0 else {
-        // If nothing was written, errno has the number of an earlier error.
+        // If write(2) returned 0, errno has the number of an earlier error, so EIO is reported.
         throw StackwalkError(.cannotWrite, path: target, errno: result == 0 ? EIO : errno)
       }
       done += result

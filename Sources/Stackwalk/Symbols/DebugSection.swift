@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// One section of a file with debug information.
 ///
-/// The section is read in pieces. A compressed section is expanded into memory when it is first used.
+/// The section is read from the file in pieces. But a compressed section is expanded into memory when it is first used.
 ///
 /// Source: gABI, chapter 4 (`SHF_COMPRESSED`, `Elf64_Chdr`).
 /// Source: binutils' bfd/compress.c for the older `.zdebug_` sections.

@@ -108,7 +108,7 @@ public final class SymbolSource {
     modulesWithoutTables = []
   }
 
-  /// Resets the limits of time and work for the next process.
+  /// Resets the limits of time and work, before this source is used for another process.
   ///
   /// If a limit was reached or most of the memory is taken, all files are closed and their data is freed.
   ///

@@ -39,7 +39,7 @@ package struct SymbolTable {
   /// Mangled Swift names can have a few thousand bytes.
   private static let maximumNameLength = 1 << 16
 
-  /// The lowest rank of a function; labels have lower ranks.
+  /// The lowest rank of a symbol for a function; labels have lower ranks.
   private static let functionRank: UInt8 = 4
   private static let maximumAliasCount = 16
 
@@ -193,7 +193,8 @@ package struct SymbolTable {
   /// Finds the function that contains a link-time address.
   func entry(containing address: Address) -> Entry? {
     let end = entries.partitioningIndex { $0.address > address }
-    // Entries of labels inside the function may be between its start and the address.
+    // Labels inside the function may have entries between the function's start and the address, so up to eight entries
+    // are tried.
     for index in stride(from: end - 1, through: max(0, end - 8), by: -1) {
       let entry = entries[index]
       if address.wrappedDistance(above: entry.address) < entry.size { return entry }

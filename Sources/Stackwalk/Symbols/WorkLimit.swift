@@ -102,7 +102,7 @@ package final class WorkLimit {
 
   /// Takes memory from the limit; returns false if not enough is left.
   ///
-  /// If the memory is used up, all readers first free data that they can read again.
+  /// If not enough memory is left, all readers first free the data that they can read again.
   func take(_ bytes: Int) -> Bool {
     guard bytes > bytesLeft else {
       bytesLeft -= max(0, bytes)

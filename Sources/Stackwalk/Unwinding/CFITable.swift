@@ -16,7 +16,8 @@ final class CFITable {
     ///
     /// This range is searched for functions that the table in `.eh_frame_hdr` lacks.
     var ehFrame: AddressRange?
-    /// The end of the segment, or of the captured memory, that contains `.eh_frame_hdr`.
+    /// The end of the segment, or of the captured memory, that contains `.eh_frame_hdr`; if `.eh_frame` comes after the
+    /// header, it is read up to this address.
     var headerSegmentEnd: Address?
     /// All of `.debug_frame`, as offsets in this section; nil if the module's files have no such section.
     ///
@@ -77,7 +78,7 @@ final class CFITable {
     return end.map { AddressRange(from: start, to: $0) }
   }
 
-  /// Computes the unwind rules at an address.
+  /// Computes the unwind rules at an address; nil if no FDE covers it, or a limit is reached.
   ///
   /// - Parameter loadBias: the difference between an address in the process and the same address in this table.
   func row(at address: Address, loadBias: UInt64, registerCount: Int) -> CFIRow? {

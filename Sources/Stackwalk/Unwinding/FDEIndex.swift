@@ -106,8 +106,8 @@ private final class BufferedCFI<Source: CFISource>: CFISource {
 
 /// An index of the FDEs of a section, made by reading the whole section.
 ///
-/// For `.eh_frame`, this index is needed if there is no table in `.eh_frame_hdr`, or if that table lacks some FDEs.
-/// `.debug_frame` never has a table.
+/// For `.eh_frame`, this index is needed if there is no table in `.eh_frame_hdr`, or if that table lacks some FDEs. For
+/// `.debug_frame`, this index is always needed, because no section contains a table for it.
 struct FDEIndex {
   /// The positions of FDEs, by the addresses that they cover.
   private let map: AddressMap<UInt64>

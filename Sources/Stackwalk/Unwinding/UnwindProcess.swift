@@ -151,8 +151,8 @@ final class UnwindProcess {
       return true
     }
     guard architecture == .x86_64, state.isReturnAddress else { return false }
-    // In _start, the code after the call is HLT. In clone and clone3, the code is: mov rdi, rax (or edi, eax); mov
-    // eax, 60; syscall.
+    // In _start, the code after the call is the instruction HLT (0xF4). In clone and clone3, the code is: mov rdi, rax
+    // (or edi, eax); mov eax, 60; syscall.
     if code(at: address, count: 1) == [0xF4] { return true }
     guard let code = code(at: address, count: 10) else { return false }
     let exit: [UInt8] = [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05]
@@ -187,7 +187,7 @@ final class UnwindProcess {
     return functionName(address)?.contains("completeTask") == true
   }
 
-  /// Subtracts from the total work that one walker may do.
+  /// Subtracts `units` from the total amount of work that one walker may do.
   ///
   /// The limit protects against an attacker's dump, for example with many threads on one very large stack.
   ///

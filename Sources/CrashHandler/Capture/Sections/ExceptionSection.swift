@@ -68,7 +68,8 @@ extension Capture {
 
   /// For a fault in unmapped memory, writes the kernel's page-map entry for the page that contains the fault address.
   ///
-  /// The entry shows guard regions, which may be inside an existing mapping.
+  /// The entry shows whether the page is in a guard region. The list of mappings does not show this, because a guard
+  /// region may be inside a mapping.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
   fileprivate func writeFaultPage() {

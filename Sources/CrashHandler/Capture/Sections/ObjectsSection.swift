@@ -59,7 +59,8 @@ private struct ObjectWriter {
   private let (objects, types, contents): (MemoryStage, MemoryStage, MemoryStage)
   /// The offset, in scratch memory, of the first words of a type.
   private static var headOffset: Int { 8192 }
-  // A stage with 32 ranges of at most `objectSize` bytes, and its table, takes less than 4 KiB.
+  // A stage with 32 ranges of at most `objectSize` bytes, and its table, takes less than 4 KiB, so these offsets are 4
+  // KiB apart.
   private static var objectsOffset: Int { 8448 }
   private static var contentsOffset: Int { 12544 }
   private static var typesOffset: Int { 16640 }
@@ -254,7 +255,8 @@ private struct ObjectWriter {
       || (word & 0xFE00_0000_FFE0_0001 == 1 && word & 0xFFFF_FFFF > 1)
   }
 
-  /// Writes a region, unless it was already written or there is no room for it.
+  /// Writes a region, unless it was already written or would exceed a limit of this section (`byteLimit`,
+  /// `regionLimit`).
   private mutating func write(_ address: UInt64, _ bytes: Bytes, isPlain: Bool = false) {
     let size = UInt64(truncatingIfNeeded: bytes.count)
     guard size <= bytesLeft, written < ObjectWriter.regionLimit else { return }

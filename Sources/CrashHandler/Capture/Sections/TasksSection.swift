@@ -18,12 +18,13 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 private struct TaskWriter {
   /// The maximum number of tasks that are written.
   private static var limit: Int { 256 }
-  /// The offset, in scratch memory, of the tasks' addresses; `TaskFinder` uses the word before them.
+  /// The offset, in scratch memory, of the tasks' addresses; in the word before them, `TaskFinder` counts the pointers
+  /// that it has followed.
   private static var addressesOffset: Int { 16 }
   /// The maximum number of slabs that are written for the first task and for each other task, and the maximum number
   /// of bytes of one slab.
   ///
-  /// A slab has 1 KiB unless a function needs more.
+  /// A slab, in which the runtime allocates the frames of async functions, has 1 KiB unless a function needs more.
   private static var slabLimit: Int { 64 }
   private static var otherSlabLimit: Int { 8 }
   private static var slabSizeLimit: UInt64 { 16384 }

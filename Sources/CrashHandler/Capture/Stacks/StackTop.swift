@@ -33,7 +33,8 @@ extension Capture {
     return written
   }
 
-  /// Writes the first 8 KiB to the file, together with the exception, within a few microseconds; then writes the rest.
+  /// Writes the first 8 KiB to the file together with the exception, so that both are there within a few microseconds;
+  /// then writes the rest.
   @inline(__always)
   private func writeInTwo(_ address: UInt64, limit: Int) -> AddressRange {
     let count = limit < 8192 ? limit : 8192

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Assigns rings to units of work while the program runs; the crash handler only reads the rings.
+/// Assigns rings of breadcrumbs to units of work while the program runs; the crash handler only reads the rings.
 extension WorkRings {
   /// The offset of the table with the time of each ring's last use.
   ///

@@ -99,6 +99,6 @@ struct ClientMemory {
         count: ClientMemory.attachmentCount, capacity: ClientMemory.pathCapacity)
   }
 
-  /// The offset of the annotation list.
+  /// The offset of the annotation list in the client memory, in bytes.
   var listOffset: Int { @_noLocks get { breadcrumbsOffset &+ BreadcrumbRing.byteCount } }
 }

@@ -65,7 +65,7 @@ struct ContextValue {
     let name: Bytes
     let value: Bytes
     let isCut: Bool
-    /// The offset of the next context.
+    /// The offset at which `entry` finds the next context.
     let next: Int
   }
 

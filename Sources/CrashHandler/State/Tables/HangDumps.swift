@@ -26,7 +26,7 @@ struct HangDumps {
 
   let base: UnsafeMutableRawPointer
 
-  /// Closes the dump and its FIFO, and frees the entry.
+  /// Closes the descriptors of a hang's dump and of its FIFO, and frees the entry.
   @_noLocks
   func close(_ index: Int) {
     let entry = unsafe entry(index).pointee
@@ -48,7 +48,7 @@ struct HangDumps {
   @_noLocks
   func isValid(_ index: Int) -> Bool { word(index).value >= 2 }
 
-  /// Removes the files of all dumps.
+  /// Removes the dump, the run record and the FIFO of each hang in the list.
   @_noLocks
   func removeAllFiles(in directory: Int32) {
     for index in Indices(HangDumps.capacity) where isValid(index) {

@@ -57,7 +57,7 @@ struct ResidentPages {
     forget()
   }
 
-  /// The page-map entry of an address; nil if it cannot be read.
+  /// The page-map entry of the page that contains an address; nil if the entry cannot be read.
   @_noLocks
   func entry(_ address: UInt64) -> UInt64? {
     var word: UInt64 = 0

@@ -11,7 +11,7 @@ struct StackOffers {
     /// atomically.
     let state: UInt32
     var threadID: Int32
-    /// The lowest address of the stack.
+    /// The lowest address of the stack that is offered.
     var base: UInt64
   }
 

@@ -51,7 +51,7 @@ extension Capture {
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
     // The file was removed, so another process may already have reported the end of this process under the old report
-    // ID. The new file gets another ID.
+    // ID. So the new file gets another report ID.
     return makeNewDumpFile() || makeNewDumpFile() || isOpen
   }
 
@@ -163,7 +163,7 @@ extension Capture {
 
   /// Closes the file, unless its descriptor now refers to another file.
   ///
-  /// If `forgoing` excludes checking files, the file stays open.
+  /// If `forgoing` excludes checking files, the file stays open, because its descriptor cannot be checked.
   @_noLocks
   func closeDumpFile() {
     if mayMake(CallBit.files) { close(session.files.dump) }

@@ -51,8 +51,8 @@ extension Capture {
     let known = shared.process.run
     guard shared.process.isForkedChild && !known.isOfThisProcess else { return known }
     let own = readRunFacts(over: known)
-    // The facts are stored only in a crash. Several threads may take dumps without a crash at once, so each of them
-    // reads the facts again.
+    // The facts are stored only in a crash, when only one thread takes a dump. Several threads may take dumps without a
+    // crash at once, so each of them reads the facts again.
     if session.request.isCrash { shared.process.run = own }
     return own
   }

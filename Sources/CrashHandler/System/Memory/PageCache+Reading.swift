@@ -42,7 +42,7 @@ extension PageCache {
     return done
   }
 
-  /// Reads pages with one system call for each `batch`, and one more call after each page that cannot be read.
+  /// Reads pages with one system call for every `batch` pages, and one more call after each page that cannot be read.
   ///
   /// - Parameter pages: the pages, as ranges that `Scratch.setRange` stored.
   @_noLocks
