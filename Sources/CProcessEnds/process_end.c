@@ -1,6 +1,6 @@
-// Defines _exit and _Exit in the program; the dynamic linker finds these definitions before libc's. Without these
-// definitions, a process that called _exit or _Exit could not be distinguished from a killed process. This file also
-// defines daemon(3), because libc's version calls libc's own _exit in the parent. See
+// Defines _exit and _Exit in the program; the dynamic linker finds these definitions before libc's. They note the exit
+// in the run record. Without this note, a process that called _exit or _Exit would look as if it had been killed. This
+// file also defines daemon(3), because libc's version calls libc's own _exit in the parent. See
 // Docs/Decisions/21-runs-without-a-dump.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>

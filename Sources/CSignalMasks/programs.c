@@ -110,7 +110,8 @@ EXPORTED int fexecve(int file, char *const arguments[], char *const environment[
 }
 
 // Defines `arguments`, which contains `first` and the arguments after it, up to and including NULL. `list` then points
-// after that NULL. This code does not use malloc, because a vfork child may run it.
+// after that NULL, to the environment if the caller has passed one. This code does not use malloc, because a vfork
+// child may run it.
 #define COLLECT(first)                                                   \
   va_list list;                                                          \
   size_t count = 1;                                                      \

@@ -16,7 +16,7 @@ package struct ReportMetadata: Sendable, Equatable {
   /// The maximum number of bytes of each text.
   static let maximumTextSize = 4 << 10
 
-  /// The byte with the attributes of a report.
+  /// The attributes of a report, which are one byte of its metadata file.
   struct Attributes: OptionSet, Sendable {
     let rawValue: UInt8
     static let uploaded = Attributes(rawValue: 1)

@@ -1,6 +1,7 @@
 internal import CSignalSafe
 
-/// Where the handler continues after a fault inside the handler, or when a section or the dump takes too long.
+/// Where the handler continues after a fault inside the handler, or when one section of the dump, or the whole dump,
+/// takes too long.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread, and on a thread that takes a dump of a process that has not crashed.
 @safe

@@ -119,7 +119,8 @@ struct Shared: ~Copyable {
 
   /// The state of stopping threads; only one thread at a time stops other threads.
   struct Stops {
-    /// While threads must stay stopped, an even number that differs from that of the previous stop; otherwise 0.
+    /// While threads must stay stopped, the number of this stop, which is even and differs from that of the previous
+    /// stop; otherwise 0.
     ///
     /// The lowest bit is also set while the stopped threads answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord

@@ -66,7 +66,8 @@ private struct StackLines {
 
   private mutating func appendFrames() {
     add(context.instructionPointer, "+0x", at: nil)
-    // If the crash was a call to an address without code, the return address is still where the call put it.
+    // If the crash was a call to an address without code, the return address is still where the call put it: in the
+    // link register, or on x86_64 at the stack pointer.
     let isCall = !images.isCode(context.instructionPointer)
     #if arch(arm64)
       let caller = CodeAddress.of(context.linkRegister)

@@ -17,8 +17,8 @@ struct ThreadLine {
   /// - Returns: nil if the text has no name in parentheses. A field that is missing from the text is 0.
   @_noLocks
   init?(_ text: Bytes) {
-    // The name is in parentheses, and may itself contain parentheses. The fields after the name contain no
-    // parentheses.
+    // The name is in parentheses, and may itself contain parentheses. The fields after the name contain no parentheses,
+    // so the last `)` of the text ends the name.
     var start = 0
     while start < text.count, text[start] != 0x28 { start &+= 1 }
     var end = text.count &- 1

@@ -71,7 +71,7 @@ extension ObjectReader {
         let keys = reader.word(object &+ 48)
       else { return nil }
       let buckets: UInt64 = 1 << scale
-      // At most three quarters of the buckets are used.
+      // Swift's runtime fills at most three quarters of the buckets, so the stored capacity must be this number.
       guard capacity == (buckets &* 3) >> 2, count <= capacity else { return nil }
       let words = max(1, buckets >> 6)
       let start = object &+ (isSet ? 56 : 64)

@@ -42,7 +42,7 @@ package struct UploadResponse: Sendable, Equatable {
 package protocol UploadTransport: Sendable {
   /// Sends a request with its body from disk, without following redirects.
   ///
-  /// Returns soon after the task is canceled, whatever the server does.
+  /// If the task is canceled, the function ends soon, whatever the server does.
   ///
   /// - Throws: `UploadError` with the code `noAnswer` or `cancelled`.
   func send(

@@ -38,7 +38,7 @@ extension Timestamp {
   /// The forms are an age, `now` or a word for a day, an `@` followed by the seconds since 1970, a time of day, and a
   /// date with or without a time of day. A time without a time zone is in UTC.
   ///
-  /// - Parameter now: the time from which ages and days are counted.
+  /// - Parameter now: the current time, to which ages and words for days refer.
   ///
   /// Source: systemd.time(7), "Parsing timestamps".
   init?(option text: String, now: Timestamp) {

@@ -28,7 +28,7 @@ struct SignalRoom: ~Copyable {
   private static let entryCount = 8192
   private static let entrySize = 24
   private static let smallStack: UInt64 = 28 << 10
-  // The handler decides by the same values, in ThreadRoom.
+  // The handler uses the same values, in `ThreadRoom`, to decide whether a stack has room for a signal frame.
   private static let entryNeed = ThreadSignals.frameSize &+ 128 &+ 1024
   private static let handlerNeed = ThreadSignals.frameSize &+ 128 &+ 6144
 
