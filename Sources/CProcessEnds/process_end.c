@@ -15,7 +15,8 @@
 #include "CProcessEnds.h"
 #include "CSignalSafe.h"
 
-// The sanitizers' definition of _exit, which reports leaks and races, and may change the exit status.
+// The sanitizers' definition of _exit, which reports leaks and races, and may change the exit status; NULL without a
+// sanitizer.
 extern void __interceptor__exit(int) __attribute__((weak));
 
 static _Atomic(void (*)(int)) next_exit;

@@ -11,7 +11,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
   /// The maximum number of characters of a name.
   static let maximumNameCount = 100
 
-  /// True for a name that a copy may have; files of other names are not listed.
+  /// True for a name that the copy of an attachment may have; files of other names are not listed.
   ///
   /// Source: Crashpad `client/crash_report_database.cc`, AttachmentNameIsOK.
   static func isSafe(_ name: String) -> Bool {

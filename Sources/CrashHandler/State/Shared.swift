@@ -48,7 +48,7 @@ struct Shared: ~Copyable {
   let hangDumps: HangDumps
   /// The session for dumps that `postmortem capture` requests; set at launch, and used by one thread at a time.
   ///
-  /// The pointer is the argument of that session's `Capture`.
+  /// A `Capture` for that session is created from this pointer.
   var requestedDump: UnsafeMutableRawPointer?
   /// Alternate stacks for the threads that `startHandler` finds.
   let stackOffers: StackOffers
@@ -192,7 +192,7 @@ struct Shared: ~Copyable {
     ///
     /// Bit n - 1 is signal n.
     var signals: UInt64
-    /// The range of code that contains the backtracer's handler.
+    /// The start and the size of the range of code that contains the backtracer's handler.
     let code: UInt64
     let codeSize: UInt64
   }

@@ -97,7 +97,7 @@ extension Timestamp {
     }
     let shortest = "0000-00-00T00:00:00.000000000Z"
     var given = text.replacing(" ", with: "T")
-    // Fractions of a second are extended to nine digits.
+    // Fractions of a second are extended to nine digits, as in `shortest`.
     if given.utf8.count > 20, given.utf8.count < 29, given.dropFirst(19).first == "." {
       given = given.padding(toLength: 29, withPad: "0", startingAt: 0)
     }

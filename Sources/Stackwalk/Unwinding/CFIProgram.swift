@@ -218,7 +218,7 @@ struct CFIProgram {
 ///
 /// Source: DWARF 5, 6.4.1 (register rules).
 enum RegisterRule: Equatable {
-  /// There is no rule, so the calling convention decides.
+  /// There is no rule, so the calling convention decides whether the register still has the caller's value.
   case unspecified
   case undefined
   case sameValue
