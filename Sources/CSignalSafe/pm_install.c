@@ -277,7 +277,7 @@ uint64_t pm_minimum_signal_stack_size(void) {
 
 void pm_pin_module(const void *address) {
   const char *name = segment_around((uint64_t)address).name;
-  // The executable is listed with an empty name, and need not be kept.
+  // The executable is listed with an empty name, and is never unloaded.
   if (!name || !name[0]) return;
   // A direct reference to dlopen would add the dynamic linker to a static executable, and cause a warning at each
   // link.

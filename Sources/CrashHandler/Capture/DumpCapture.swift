@@ -19,7 +19,7 @@ extension Capture {
     }
     // If the dump has no file, `result` already says why.
     if session.result.hasFile { session.result.failure = writer.failure }
-    // In the state `.lost`, `run` would skip the sections after the end mark. They do not need the dump's file.
+    // The sections after the end mark do not need the dump's file, but `run` would skip them in the state `.lost`.
     session.progress.file = .none
   }
 }

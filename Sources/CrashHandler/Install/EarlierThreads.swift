@@ -141,7 +141,8 @@ struct EarlierThreads {
       let file = capture.proc
       let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
       var scanner = unsafe Bytes(place, count: count).text
-      // io_uring's workers run no code of the program, and block all signals permanently.
+      // io_uring's workers (`iou-...`) are skipped, because they run no code of the program, and block all signals
+      // permanently.
       guard scanner.find("Name:"), !scanner.matches("iou-"), scanner.find("SigBlk:") else {
         return nil
       }
@@ -246,7 +247,7 @@ struct EarlierThreads {
 }
 
 extension StackOffers {
-  /// Offers a stack to a thread; returns false if the table is full.
+  /// Offers an alternate stack to a thread; returns false if the table of offers is full.
   fileprivate func add(_ threadID: Int32, base: UInt64) -> Bool {
     let index = Int(truncatingIfNeeded: count.value)
     guard index < capacity else { return false }

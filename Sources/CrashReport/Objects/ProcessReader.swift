@@ -61,7 +61,8 @@ package final class ProcessReader {
   /// characters, or is not UTF-8.
   func name(_ address: Address) -> String? {
     var name: [UInt8] = []
-    // Near the end of the captured memory or of a module's segment, read fewer bytes at a time.
+    // Near the end of the captured memory or of a module's segment, read fewer bytes at a time, because a read past the
+    // end fails.
     var step = 32
     while name.count < 255 {
       guard let bytes = constants(address &+ UInt64(name.count), count: step) else {
