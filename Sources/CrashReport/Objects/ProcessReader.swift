@@ -39,7 +39,7 @@ package final class ProcessReader {
     constants(address, count: 4).flatMap { $0.littleEndian(at: 0, as: UInt32.self) }
   }
 
-  /// The address to which a relative reference points; nil if the reference is null or cannot be read.
+  /// The address to which the relative reference at `address` points; nil if the reference is null or cannot be read.
   ///
   /// Source: swift include/swift/Basic/RelativePointer.h.
   func relative(_ address: Address) -> Address? {

@@ -31,7 +31,7 @@ package enum RecordLease: Sendable, Equatable {
     let descriptor = unsafe openat(
       directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return .unknown }
-    // Closing the descriptor also releases the lease.
+    // If the kernel grants the lease, closing the descriptor releases it.
     defer { close(descriptor) }
     guard !isServersToGrant(descriptor) else { return .unknown }
     // If another process opens the file for writing while this process holds the lease, the kernel sends this process

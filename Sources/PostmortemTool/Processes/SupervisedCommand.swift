@@ -56,7 +56,8 @@ enum SupervisedCommand {
 
   /// Passes signals on until the program has ended, and waits for every child.
   ///
-  /// The first process of a PID namespace also gets orphans as children.
+  /// If this process is the first one in a PID namespace, orphaned processes become its children, so it waits for them
+  /// too.
   private static func wait(for child: pid_t, _ signals: inout sigset_t) -> CommandEnd {
     while true {
       var information = unsafe siginfo_t()

@@ -9,7 +9,7 @@ struct CFIProgram {
   private static let maximumDepth = 64
 
   private let cie: CIE
-  /// The address up to which the instructions are run.
+  /// The code address for which the rules are computed; instructions for code after this address are not run.
   private var target: Address
   private var row: CFIRow
   private var initial: CFIRow?

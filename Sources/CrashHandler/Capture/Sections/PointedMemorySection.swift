@@ -136,7 +136,7 @@ private struct WaitWriter {
     } else {
       regions.writeRegion(start(index), count: WaitWriter.size)
     }
-    // In a libdispatch event on which a thread waits, UINT32_MAX is followed by the thread's ID.
+    // A libdispatch event on which a thread waits is recognized by UINT32_MAX, followed by the thread's ID.
     let (event, thread) = (scratch.word(index &* 16), scratch.word(index &* 16 &+ 8))
     if words.word(Int(WaitWriter.bytesBelow)) == thread &<< 32 | 0xFFFF_FFFF { writeQueues(event) }
   }

@@ -1,7 +1,8 @@
 /// A table with one entry for each thread that waits to capture its crash (`Shared.waiting`), or that takes a dump
 /// without a crash (`Shared.dumpingThreads`).
 ///
-/// Each thread adds and removes only its own entry. Only a forked child removes all entries.
+/// Each thread adds and removes only its own entry. Only a forked child, in which the other threads do not exist,
+/// removes all entries.
 ///
 /// RUNS-DURING-CRASH.
 @safe
