@@ -295,7 +295,7 @@ void pm_find_thread_base(void) {
 
 void pm_bind_now(void) {
   char bytes[16];
-  // Because the size is volatile, the compiler must call memset and memcpy.
+  // Because the size is volatile, the compiler must call memset and memcpy, so that both are bound before a crash.
   volatile size_t size = 8;
   memset(bytes, 0, size);
   // The barriers prevent the optimizer from removing the calls.

@@ -104,7 +104,7 @@ private struct StackLines {
       } else if let found = record(at: pointer) {
         add(found.target, mark, at: pointer &+ 8, savedAt: saved)
         (saved, isSearching, place) = (nil, false, pointer &+ 16)
-        // Bit 60 marks the record of a Swift async function.
+        // Bit 60 marks the record of a Swift async function, and is not a part of the address.
         pointer = found.next & ~(1 &<< 60)
       } else if !isSearching {
         (isSearching, start, pointer, mark) = (true, place, 0, "~0x")

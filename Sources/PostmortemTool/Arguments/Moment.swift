@@ -129,7 +129,7 @@ struct Age {
 
   /// Reads a duration; returns nil if the text is not a duration, or contains a number greater than a million.
   ///
-  /// - Parameter allowsSign: true to accept a leading minus, as in journalctl.
+  /// - Parameter allowsSign: true to accept and ignore a leading minus, which journalctl uses for a time in the past.
   init?(_ text: String, allowsSign: Bool = false) {
     var rest = text[...]
     if allowsSign, rest.hasPrefix("-") { rest = rest.dropFirst() }

@@ -5,8 +5,8 @@ internal import CSignalSafe
 /// The tables are written for images that may have frames on the crashing thread's stack, but not for the vDSO.
 ///
 /// Some code, for example in many builds of libc, has no frame pointers. The callers of such code can be found reliably
-/// only with unwind tables. Without the file, these tables cannot be read after the crash. The ELF header is written
-/// too, because readers find the tables through it.
+/// only with unwind tables. Without the image's file, these tables cannot be read after the crash. The ELF header is
+/// written too, because readers find the tables through it.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 extension Capture {

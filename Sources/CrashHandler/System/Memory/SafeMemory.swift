@@ -234,7 +234,7 @@ extension Capture {
   }
 }
 
-/// The argument of `pm_copy_guarded`.
+/// The argument of `pm_copy_guarded`: what to copy, and to where.
 @unsafe
 private struct CopyRequest {
   let source: UnsafeRawPointer
