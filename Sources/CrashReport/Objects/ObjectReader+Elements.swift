@@ -60,8 +60,8 @@ extension ObjectReader {
     /// A bit for each bucket that holds an element.
     private let bitmap: [UInt64]
 
-    /// Reads the storage; nil if a part is not in the dump, if the parts contradict each other, or if there are too
-    /// many buckets.
+    /// Reads the storage of a set or dictionary; nil if a part is not in the dump, if the parts contradict each other,
+    /// or if there are too many buckets.
     init?(
       _ reader: ProcessReader, at object: Address, isSet: Bool, count: UInt64, _ key: ElementType,
       _ value: ElementType?
