@@ -24,7 +24,7 @@ struct LaunchFacts {
   let statistics: ProcessStatistics?
   let cgroup = Cgroup.current()
 
-  /// Encodes the tokens of a dump's first `process` map.
+  /// Encodes the tokens of a dump's first `process` map, which crash code only copies.
   func encodedProcess(_ reportID: ReportID) -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.startMap(.process)

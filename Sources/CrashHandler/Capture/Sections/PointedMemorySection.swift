@@ -100,7 +100,7 @@ private struct WaitWriter {
   ///
   /// If the signal interrupted a futex call without a time limit, the kernel has set the thread's instruction pointer
   /// back to the system call instruction, because the call is restarted after the handler. A futex call with a time
-  /// limit ends with EINTR instead.
+  /// limit ends with EINTR instead, so the instruction pointer is after it.
   private func interruptedWord(_ context: SignalContext) -> UInt64? {
     let registers = context.generalRegisters
     #if arch(arm64)
