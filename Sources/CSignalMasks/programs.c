@@ -29,7 +29,8 @@ extern int __spawni(pid_t *, const char *, const posix_spawn_file_actions_t *, c
                     char *const[], int) __attribute__((weak));
 extern exec_function __execve __attribute__((weak));
 extern exec_function __execvpe __attribute__((weak));
-// The reference to `system` makes the linker include the members of libc.a that define these internal names.
+// In a static executable, the reference to `system` makes the linker include the members of libc.a that define these
+// internal names.
 int (*const pm_needs_spawn)(const char *) __attribute__((used, visibility("hidden"))) = system;
 
 static spawn_function *next_spawn, *next_spawnp;

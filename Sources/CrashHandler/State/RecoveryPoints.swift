@@ -37,7 +37,7 @@ struct RecoveryPoints {
 
   /// Interrupts the dump, inside a section or between two sections.
   ///
-  /// - Returns: false if the dump is over, or the signal has no context.
+  /// - Returns: false if no dump is being written, or the signal has no context.
   @_noLocks @discardableResult
   func breakOffDump(_ signal: DeliveredSignal) -> Bool {
     guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }
