@@ -1,6 +1,6 @@
-// Defines _exit and _Exit in the program; the dynamic linker finds these definitions before libc's. Without these
-// definitions, a process that called _exit or _Exit could not be distinguished from a killed process. This file also
-// defines daemon(3), because libc's version calls libc's own _exit in the parent. See
+// Defines _exit and _Exit in the program; the dynamic linker finds these definitions before libc's. They note the exit
+// in the run record. Without this note, a process that called _exit or _Exit would look as if it had been killed. This
+// file also defines daemon(3), because libc's version calls libc's own _exit in the parent. See
 // Docs/Decisions/21-runs-without-a-dump.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +15,8 @@
 #include "CProcessEnds.h"
 #include "CSignalSafe.h"
 
-// The sanitizers' definition of _exit, which reports leaks and races, and may change the exit status.
+// The sanitizers' definition of _exit, which reports leaks and races, and may change the exit status; NULL without a
+// sanitizer.
 extern void __interceptor__exit(int) __attribute__((weak));
 
 static _Atomic(void (*)(int)) next_exit;

@@ -30,7 +30,8 @@ extern int __spawni(pid_t *, const char *, const posix_spawn_file_actions_t *, c
                     char *const[], int) __attribute__((weak));
 extern exec_function __execve __attribute__((weak));
 extern exec_function __execvpe __attribute__((weak));
-// The reference to `system` makes the linker include the members of libc.a that define these internal names.
+// In a static executable, the reference to `system` makes the linker include the members of libc.a that define these
+// internal names.
 int (*const pm_needs_spawn)(const char *) __attribute__((used, visibility("hidden"))) = system;
 
 static spawn_function *next_spawn, *next_spawnp;
@@ -112,7 +113,8 @@ EXPORTED int fexecve(int file, char *const arguments[], char *const environment[
 }
 
 // Defines `arguments`, which contains `first` and the arguments after it, up to and including NULL. `list` then points
-// after that NULL. This code does not use malloc, because a vfork child may run it.
+// after that NULL, to the environment if the caller has passed one. This code does not use malloc, because a vfork
+// child may run it.
 #define COLLECT(first)                                                   \
   va_list list;                                                          \
   size_t count = 1;                                                      \

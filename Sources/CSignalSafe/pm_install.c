@@ -277,7 +277,7 @@ uint64_t pm_minimum_signal_stack_size(void) {
 
 void pm_pin_module(const void *address) {
   const char *name = segment_around((uint64_t)address).name;
-  // The executable is listed with an empty name, and need not be kept.
+  // The executable is listed with an empty name, and is never unloaded.
   if (!name || !name[0]) return;
   // A direct reference to dlopen would add the dynamic linker to a static executable, and cause a warning at each
   // link.
@@ -295,7 +295,7 @@ void pm_find_thread_base(void) {
 
 void pm_bind_now(void) {
   char bytes[16];
-  // Because the size is volatile, the compiler must call memset and memcpy.
+  // Because the size is volatile, the compiler must call memset and memcpy, so that both are bound before a crash.
   volatile size_t size = 8;
   memset(bytes, 0, size);
   // The barriers prevent the optimizer from removing the calls.

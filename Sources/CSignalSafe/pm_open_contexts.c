@@ -9,7 +9,7 @@
 // Each shard has its own cache line, so that threads of different shards do not compete.
 struct shard {
   uint64_t taken;
-  // The numbers of open `withContext` calls without an entry: outermost calls, and nested calls.
+  // The numbers of open `withContext` calls that found no free row in any shard: outermost calls, then nested calls.
   uint64_t left_out[2];
   uint64_t unused[5];
 };

@@ -42,8 +42,8 @@ static value_hook next_value_hook;
 #endif
 
 // Finds the bounds of the calling thread's normal stack. For the main thread, pthread_getattr_np would read
-// /proc/self/maps. Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB, whichever is
-// smaller, because the kernel maps nothing else within that distance below the stack's end. Source: Linux
+// /proc/self/maps, which takes long. Instead, this function uses `main_end`, and the limit on stack sizes or 128 MiB,
+// whichever is smaller, because the kernel maps nothing else within that distance below the stack's end. Source: Linux
 // arch/x86/mm/mmap.c, mmap_base().
 static void find_stack(void) {
   if (pm_gettid() == getpid()) {

@@ -14,7 +14,7 @@ struct Core {
   /// The size of the red zone, the memory below the stack pointer that a function may use without moving the stack
   /// pointer.
   ///
-  /// arm64 has no red zone.
+  /// arm64 has no red zone, so there the size counts as 0.
   ///
   /// Source: System V ABI AMD64 supplement, 3.2.2.
   private static let redZone: UInt64 = 128

@@ -43,7 +43,8 @@ struct CoreMappings {
         Mapping(
           range: file.range, protection: protection, offset: file.offset, path: file.path))
     }
-    // Two of the names that the kernel gives to mappings without a file.
+    // Two of the names that the kernel gives to mappings without a file; the auxiliary vector has an address in each of
+    // the two mappings.
     let names = [
       (process.auxiliaryValue(33), "[vdso]"),
       // AT_RANDOM points into the stack of the main thread.

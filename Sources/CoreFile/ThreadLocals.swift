@@ -10,7 +10,8 @@ internal import Stackwalk
 ///
 /// Source: Ulrich Drepper, "ELF Handling For Thread-Local Storage", 3; glibc nptl_db/structs.def.
 ///
-/// The variables whose names begin with `_thread_db_` give debuggers the offsets of fields in glibc's structures.
+/// The variables whose names begin with `_thread_db_` give debuggers the offsets of fields in glibc's structures, here
+/// of the field `l_tls_offset` of `link_map`.
 struct ThreadLocals {
   /// The place of a module's thread-local variables in each thread: the offset from the thread pointer, and the size in
   /// bytes.

@@ -40,7 +40,7 @@ package func processIntermediateDump(
 /// Makes a report from a dump at any path, such as one that `dumpWithoutCrash(to:)` wrote.
 ///
 /// The dump is first copied to the pending directory and then removed from its original path. So a failed or
-/// interrupted conversion is tried again like any other. A second call makes no second report.
+/// interrupted conversion is tried again like any other. A second call for the same dump makes no second report.
 ///
 /// - Parameters:
 ///   - file: the dump's path.

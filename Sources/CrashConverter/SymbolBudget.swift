@@ -4,9 +4,9 @@ internal import Stackwalk
 
 /// The time that one call of a conversion function may spend on finding names and lines, for all dumps together.
 ///
-/// Hundreds of dumps may be waiting when a program starts. Dumps of the same build share the symbols that were read.
-/// When the time is used up, the remaining reports are stored without names. `postmortem show` can still find these
-/// names if the files of the build are available.
+/// Hundreds of dumps may be waiting when a program starts. Dumps of the same build share the symbols that were read, so
+/// only the first of them takes much time. When the time is used up, the remaining reports are stored without names.
+/// `postmortem show` can still find these names if the files of the build are available.
 final class SymbolBudget {
   /// The maximum number of seconds that one report may take from the time that all reports share.
   private static let limitOfReport = 2.0

@@ -36,7 +36,8 @@ private struct Started {
 /// throws. A program with more permissions than its caller (set-user-ID, set-group-ID, file capabilities) ignores the
 /// variable.
 ///
-/// A second call with the same database returns the same handler and changes nothing.
+/// A second call with the same database returns the same handler and changes nothing; a call with another database
+/// throws.
 ///
 /// - Parameters:
 ///   - database: a directory on storage that outlives the process; if it is missing, it is created with mode 0700, or

@@ -94,8 +94,9 @@ extension CrashReportDatabase {
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
     var isFound = false
-    // The states are searched in the order in which a report passes through them. The minidump is removed first. If
-    // this process ends before the rest is removed, a prune removes the other files when they are three days old.
+    // The states are searched in the order in which a report passes through them, so that a report that moves meanwhile
+    // is not missed. The minidump is removed first. If this process ends before the rest is removed, a prune removes
+    // the other files when they are three days old.
     for state in [.pending, .completed] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       guard try directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }

@@ -16,7 +16,7 @@ package struct ReportMetadata: Sendable, Equatable {
   /// The maximum number of bytes of each text.
   static let maximumTextSize = 4 << 10
 
-  /// The byte with the attributes of a report.
+  /// The attributes of a report, which are one byte of its metadata file.
   struct Attributes: OptionSet, Sendable {
     let rawValue: UInt8
     static let uploaded = Attributes(rawValue: 1)
@@ -87,7 +87,7 @@ package struct ReportMetadata: Sendable, Equatable {
     bytes.append(littleEndian: creationTime)
     bytes.append(attributes.rawValue)
     bytes.append(littleEndian: UInt64(clamping: min(nextUploadAttemptTime, 1 << 55)))
-    // The last byte is removed, because the field has only seven bytes.
+    // The last byte of the time is removed, because its field has only seven bytes.
     bytes.removeLast()
     bytes += serverID.utf8.prefix(Self.maximumTextSize)
     guard !uploadNote.isEmpty || countedWith != nil else { return bytes }

@@ -8,10 +8,10 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 
   public var description: String { "\(name) \(size) bytes \(path)" }
 
-  /// The maximum number of characters of a name.
+  /// The maximum number of characters in the name of an attachment's copy.
   static let maximumNameCount = 100
 
-  /// True for a name that a copy may have; files of other names are not listed.
+  /// True for a name that the copy of an attachment may have; files of other names are not listed.
   ///
   /// Source: Crashpad `client/crash_report_database.cc`, AttachmentNameIsOK.
   static func isSafe(_ name: String) -> Bool {

@@ -41,10 +41,10 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 
   public var description: String { "\(id) \(state.rawValue) \(size) bytes \(path)" }
 
-  /// The name of a report's minidump.
+  /// The file name of a report's minidump.
   static func fileName(_ id: ReportID) -> String { "\(id).dmp" }
 
-  /// The name of a report's metadata.
+  /// The name of a report's metadata file.
   static func metadataName(_ id: ReportID) -> String { "\(id).meta" }
 
   /// The report ID in the name of a minidump; nil for every other name.

@@ -49,7 +49,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
           attempt: UInt32.random(in: 1 ... .max), processID: host.processID,
           startTime: host.startTime ?? 0, place: host.place))
     else { return nil }
-    // If two processes try this rename, the second one does not find the old name.
+    // If two processes try this rename, the second one does not find the old name, and gets no claim.
     guard
       try directory.rename(current.description, to: directory, mine.description, replacing: true)
         == .done

@@ -117,6 +117,6 @@ public final class HangMonitor: Sendable {
   ///
   /// The dump of a hang in progress is kept until the watched part answers, or until `exit` or `_exit` is called. If
   /// the process is killed before that, for example by a supervisor, the dump becomes a report. A program need not stop
-  /// its monitors before it ends. Monitors that keep running also detect a hang during shutdown.
+  /// its monitors before it ends. If they keep running, they also detect a hang of the shutdown itself.
   public func stop() { HangWatcher.shared.remove(watch) }
 }

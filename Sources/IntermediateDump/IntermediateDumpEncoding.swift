@@ -4,7 +4,7 @@ public enum IntermediateDumpEncoding {
   ///
   /// - Parameters:
   ///   - sizeHint: the expected size in bytes; if the hint is too small, `body` runs again.
-  ///   - body: writes the tokens. `body` may run more than once.
+  ///   - body: writes the tokens. `body` may run more than once, so it must write the same tokens each time.
   /// - Returns: the bytes, or nil if they do not fit into the largest buffer that is tried. The first buffer has
   ///   `sizeHint` bytes, but at least 4,096, and each further one is four times as large, up to 256 MiB.
   public static func encode(

@@ -1,6 +1,6 @@
 /// The level of privacy of dumps and reports; each level leaves out more than the level before it.
 ///
-/// Later versions may add levels.
+/// Later versions may add levels, so this type is not an enum.
 ///
 /// `Docs/Reference/ThreatModel.md` lists what each level leaves out.
 public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {

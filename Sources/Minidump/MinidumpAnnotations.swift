@@ -10,7 +10,7 @@ internal import ProcessSnapshot
 public struct MinidumpAnnotations: Sendable, Equatable {
   /// The ID of the report; nil if the minidump does not contain it.
   public let reportID: ReportID?
-  /// The ID of the client; nil if the minidump does not contain it.
+  /// The client ID, which identifies the database that the report comes from; nil if the minidump does not contain it.
   public let clientID: ReportID?
   /// The simple annotations; if two have the same name, the first one is used.
   public let annotations: [String: String]

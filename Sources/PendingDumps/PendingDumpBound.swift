@@ -21,7 +21,7 @@ package struct PendingDumpBound {
   /// preallocated when it was created, so the number of these files is limited.
   static let maximumLeftovers = 64
 
-  /// On average, one handler start in this many lists a large directory.
+  /// If the directory is large, only one handler start in this many lists it, on average, because listing takes time.
   static let interval: UInt8 = 64
 
   private let directoryDescriptor: Int32

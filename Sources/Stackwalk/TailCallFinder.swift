@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 ///
 /// The callee's frame may belong to a function other than the target of the call. The target then ended with a jump to
 /// that function, directly or through further functions. Such a jump is a tail call. The finder searches the code in
-/// the module's file for these jumps. The Swift compiler, unlike C compilers, does not describe such jumps in debug
+/// the module's file for these jumps, because the Swift compiler, unlike C compilers, does not describe them in debug
 /// information. If several chains of jumps are possible, only their common parts are shown.
 ///
 /// Source: GDB manual, "Tail Call Frames"; gdb/dwarf2/loc.c, call_site_find_chain.

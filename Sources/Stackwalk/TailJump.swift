@@ -79,7 +79,7 @@ struct TailJump: Equatable {
     return jumps
   }
 
-  /// The signed distance in bytes that the instruction B or BL encodes.
+  /// The signed distance in bytes that the instruction B or BL encodes, as a number to add with `&+`.
   private static func branchDistance(_ word: UInt32) -> UInt64 {
     UInt64(bitPattern: Int64(bitPattern: UInt64(word) << 38) >> 36)
   }

@@ -49,7 +49,8 @@ void pm_enter_crash(int signal, void *_Nullable information, void *_Nullable con
 typedef void (*pm_crash_handler)(int, void *_Nullable, void *_Nullable, uint64_t);
 extern _Atomic(pm_crash_handler) pm_crash_handler_storage __attribute__((visibility("hidden")));
 
-// The address after the system call instruction in pm_syscall6.
+// The address after the system call instruction in pm_syscall6, by which a trapped system call of the handler is
+// recognized.
 extern const char pm_syscall6_return[] __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)

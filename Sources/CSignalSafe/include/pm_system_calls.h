@@ -24,7 +24,7 @@ PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
   return PM_SYSCALL(SYS_write, fd, bytes, count, 0, 0, 0);
 }
 
-// Reads text files in /proc.
+// Reads from an open file; crash code reads text files in /proc with it.
 PM_INLINE long pm_read(int fd, void *bytes, size_t count) { return PM_SYSCALL(SYS_read, fd, bytes, count, 0, 0, 0); }
 
 // Reads from the given offset of a file, for example of a cgroup file that stays open.

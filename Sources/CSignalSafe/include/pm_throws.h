@@ -32,7 +32,7 @@ struct pm_thrower {
   // The addresses of the errors' boxes; 0 for no box. While an address is in this array, an unowned reference keeps the
   // memory of the box, so that no other error gets the same address.
   uint64_t boxes[PM_THROW_COUNT];
-  // The value of `count` when each error was last thrown.
+  // The value of `count` when each error was last thrown, by which the oldest error is found.
   uint32_t touched[PM_THROW_COUNT];
 };
 

@@ -42,7 +42,7 @@ PM_CRASH_TIME struct pm_told_stack pm_told_stack(int thread);
 // thread, base and size. The highest bit of the size is set for a stack that the handler created.
 PM_CRASH_TIME uint64_t pm_told_stacks_place(void);
 
-// Returns true after any thread has set a small alternate stack.
+// Returns true after any thread has set an alternate stack of less than PM_SMALL_STACK bytes.
 PM_CRASH_TIME _Bool pm_has_small_stacks(void);
 
 #endif

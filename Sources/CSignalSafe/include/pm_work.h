@@ -1,5 +1,6 @@
 // The context of a unit of work, which this package stores as one value in Swift's task-local storage. The runtime
-// copies or links such values into child tasks. See Docs/Decisions/17-what-the-program-tells.md.
+// copies or links such values into child tasks, so a child task has the context of its parent. See
+// Docs/Decisions/17-what-the-program-tells.md.
 #ifndef PM_WORK_H
 #define PM_WORK_H
 

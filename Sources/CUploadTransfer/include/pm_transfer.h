@@ -16,9 +16,9 @@ enum { PM_TRANSFER_MOST_HEADERS = 64 << 10, PM_TRANSFER_MOST_BODY = PM_TRANSFER_
 typedef enum pm_transfer_result {
   PM_TRANSFER_DONE,
   PM_TRANSFER_FAILED,
-  // No byte was sent or received during the given idle time.
+  // No byte was sent or received for `idle` milliseconds.
   PM_TRANSFER_IDLE,
-  // The whole transfer took longer than the given maximum time.
+  // The whole transfer took longer than `most` milliseconds.
   PM_TRANSFER_LATE,
   PM_TRANSFER_CANCELLED,
   // There is no libcurl, or only a version that is too old.

@@ -10,7 +10,7 @@ struct EndEvidence: Sendable {
   enum Process: Sendable, Equatable {
     /// The process no longer exists, cannot be examined, or shows nothing about the run's end.
     case none
-    /// The process has the same ID and start time, but runs another program.
+    /// The process has the same ID and start time, but runs another program, because it has called exec.
     case replaced(by: String?)
     /// The process has ended, and its wait status is known: either the converter's own process waited for it, as
     /// `postmortem run` does, or it is a zombie whose status the kernel shows.

@@ -192,8 +192,8 @@ struct PendingDirectory: ~Copyable {
     guard try directory.status(of: claimed.description) == nil else {
       return left("this process is already converting another file of this report", still: nil)
     }
-    // A plain rename is enough to claim the dump. If two converters try it, the second one finds that the old name no
-    // longer exists.
+    // The rename alone claims the dump, without a lock. If two converters try it, the second one finds that the old
+    // name no longer exists.
     let result = try directory.rename(
       file.name.description, to: directory, claimed.description, replacing: true)
     guard result == .done else { return .gone }

@@ -9,8 +9,8 @@
 public enum ExtraMemory {
   /// Adds a range; does nothing if the range was already added.
   ///
-  /// - Returns: false if the range is empty, or if there are already 64 other ranges. Reports state how often there
-  ///   was no room.
+  /// - Returns: false if the range is empty, or if there are already 64 other ranges. Reports state how often a range
+  ///   was not added because there was no room.
   @discardableResult
   public static func add(_ range: UnsafeRawBufferPointer) -> Bool {
     unsafe withKey(of: range) { key in

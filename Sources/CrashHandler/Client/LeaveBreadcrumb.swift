@@ -28,9 +28,9 @@ public func leaveBreadcrumb(_ text: String) {
 /// - Parameters:
 ///   - text: the note; a text of more than 224 bytes is cut.
 ///   - level: the log level of the message.
-///   - metadata: names and values in the order in which reports show them. The pairs share 224 bytes with the text,
-///     and each name and each value takes one byte more than its length. A pair is left out if it does not fit, or if
-///     it contains a zero byte.
+///   - metadata: names and values in the order in which reports show them. The pairs share 224 bytes with the text, and
+///     each name and each value takes one byte more than its length, because a zero byte ends it. A pair is left out if
+///     it does not fit, or if it contains a zero byte.
 public func leaveBreadcrumb(
   _ text: String, level: BreadcrumbLevel, metadata: [(name: String, value: String)] = []
 ) {

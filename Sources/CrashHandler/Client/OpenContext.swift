@@ -17,7 +17,7 @@ struct OpenContext {
   private static let leastValue = 16
   static let timeOffset = 120
   static let nestedBit: UInt64 = 1 << 63
-  /// The factor by which the last word is multiplied for the checksum.
+  /// The factor by which the last word, which contains the time, is multiplied before it is added to the checksum.
   private static let timeFactor: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   private let index: Int64

@@ -15,7 +15,7 @@ internal import Synchronization
 struct EarlierThreads {
   /// The maximum time, in milliseconds, to find threads, and then to wait for their answers.
   ///
-  /// A thread that has not answered in time gets no stack.
+  /// A thread that has not answered in time gets no alternate stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
   /// How many times, at intervals of 0.2 ms, threads in which libc blocks all signals are checked again.
   private static let patience = 1000
@@ -63,8 +63,8 @@ struct EarlierThreads {
   /// The search also ends after `patience` lists in a row without a new thread, or when the time is over.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
-    // A pthread_create call that began earlier may be creating a thread without an alternate stack. The kernel may list
-    // that thread only when the call is done, so this loop waits for such calls.
+    // A pthread_create call that began before new threads got alternate stacks may still be creating a thread without
+    // one. The kernel may list that thread only when the call is done, so this loop waits for such calls.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
     while rounds < Self.patience, !isOver {
@@ -143,7 +143,8 @@ struct EarlierThreads {
       let file = capture.proc
       let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
       var scanner = unsafe Bytes(place, count: count).text
-      // io_uring's workers run no code of the program, and block all signals permanently.
+      // io_uring's workers (`iou-...`) are skipped, because they run no code of the program, and block all signals
+      // permanently.
       guard scanner.find("Name:"), !scanner.matches("iou-"), scanner.find("SigBlk:") else {
         return nil
       }
@@ -248,7 +249,7 @@ struct EarlierThreads {
 }
 
 extension StackOffers {
-  /// Offers a stack to a thread; returns false if the table is full.
+  /// Offers an alternate stack to a thread; returns false if the table of offers is full.
   fileprivate func add(_ threadID: Int32, base: UInt64) -> Bool {
     let index = Int(truncatingIfNeeded: count.value)
     guard index < capacity else { return false }

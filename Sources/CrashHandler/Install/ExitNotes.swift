@@ -55,8 +55,8 @@ enum ExitNotes {
       capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
     else { return }
     let directory = capture.session.files.directory.descriptor
-    // If the crash handler may not create files, these files are kept, because a crash in a later exit handler would
-    // have no file to write to.
+    // If the crash handler may not create files, its locked file, FIFO and run record are kept, because a crash in a
+    // later exit handler would otherwise have no file to write to.
     if capture.mayMake(CallBit.files), capture.isSame(capture.session.files.directory, linked: true)
     {
       capture.session.files.isMissing = true

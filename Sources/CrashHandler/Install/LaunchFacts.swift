@@ -24,7 +24,7 @@ struct LaunchFacts {
   let statistics: ProcessStatistics?
   let cgroup = Cgroup.current()
 
-  /// Encodes the tokens of a dump's first `process` map.
+  /// Encodes the tokens of a dump's first `process` map, which crash code only copies.
   func encodedProcess(_ reportID: ReportID) -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.startMap(.process)
@@ -119,7 +119,7 @@ struct LaunchFacts {
 
   /// The first 4 KiB of the arguments, with a NUL after each, as in `/proc/self/cmdline`.
   ///
-  /// The arguments are read from memory, at the address that the kernel shows, or else from
+  /// The arguments are read from memory, at the address that `/proc/self/stat` shows, or else from
   /// `/proc/thread-self/cmdline`.
   private var commandLine: [UInt8]? {
     guard let own = statistics?.own, own.argumentsStart != 0,

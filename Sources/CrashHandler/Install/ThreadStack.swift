@@ -8,7 +8,8 @@ internal import Synchronization
 enum ThreadStack {
   /// The pthread key under which each thread stores the address of its alternate stack.
   ///
-  /// The low bits of the value stored for this key count the rounds of thread-local destructors.
+  /// The value stored for this key is the address of the stack's mapping, whose low bits count the rounds of
+  /// thread-local destructors.
   ///
   /// The key is nil if it cannot be created, for example because the process has no free key; `install` then fails.
   /// Source: pthread_key_create(3).

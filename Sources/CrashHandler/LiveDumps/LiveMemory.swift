@@ -23,7 +23,8 @@ final class LiveMemory: TaskMemory {
   private var tags: [UInt64]
   private static var bufferSize: Int { (partPages + cachedPages) * Int(pageSize) }
 
-  /// Opens the page map; nil if pages do not have 4 KiB, the page map cannot be opened, or no memory is left.
+  /// Opens the process's page map (`/proc/PID/pagemap`); nil if pages do not have 4 KiB, the page map cannot be opened,
+  /// or no memory is left.
   ///
   /// - Parameter process: the process's ID; 0 for this process.
   init?(_ maps: LiveMaps, of process: Int32) {

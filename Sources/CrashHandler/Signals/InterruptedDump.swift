@@ -12,7 +12,8 @@ extension Capture {
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
     guard let dump = liveDump(takenBy: pm_gettid()) else { return false }
-    // After a fault, the dump continues at the innermost recovery point.
+    // After a fault, the dump continues at the recovery point of the section or, outside of sections, at that of the
+    // dump.
     if signal.isFault && dump.session.recoveryPoints.recover(signal) { return true }
     if dump.postpone(signal) { return true }
     dump.abandon()

@@ -14,7 +14,7 @@ internal import CSignalSafe
 extension Capture {
   /// Makes the threads that are stopped, or that wait in the handler, ready for the backtracer's signal.
   ///
-  /// Waits for these threads in at most 250 steps of one millisecond; called on the capturing thread.
+  /// Waits until these threads are ready, in at most 250 steps of one millisecond; called on the capturing thread.
   @_noLocks
   func callStandIns() {
     if shared.stops.parking.value != 0 {

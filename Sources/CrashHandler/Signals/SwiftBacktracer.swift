@@ -56,7 +56,8 @@ extension Capture {
     forgetBacktracer()
     if session.exception.outcome.isEnd { return }
     let isRemembered = session.exception.outcomeOffset > 0
-    // Without a dump, no thread was stopped, so the handler is still ready for the next crash.
+    // `rearm` is needed only after a dump. Without a dump, no thread was stopped, so the handler is still ready for the
+    // next crash.
     if isRemembered { rearm() }
     takeBackSignals(ours, after: signal.number)
     if isRemembered { markReturned(signal) }

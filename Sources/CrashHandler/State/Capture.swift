@@ -18,7 +18,7 @@ struct Capture {
     unsafe address = argument.assumingMemoryBound(to: Session.self)
   }
 
-  /// The handle that crashes use; nil until the handler is installed.
+  /// The handle to the session for the dumps of crashes; nil until the handler is installed.
   static var ofHandler: Capture? {
     @_noLocks get {
       guard let address = unsafe pm_state() else { return nil }

@@ -1,4 +1,4 @@
-/// How a dump's time limit is divided: three quarters for the sections, and one quarter for what follows them.
+/// How a dump's time limit is divided: three quarters for the sections, and one quarter for the end of the dump.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {

@@ -27,8 +27,8 @@ struct DumpRequest {
   /// The time after which the target counts as hung, and how long it has hung, both in nanoseconds.
   var threshold: UInt64 = 0
   var time: UInt64 = 0
-  /// The CPU time, in nanoseconds, that the thread that answered last has used during the hang; `UInt64.max` if it is
-  /// not known.
+  /// The CPU time, in nanoseconds, that the thread that last answered the hang monitor has used during the hang;
+  /// `UInt64.max` if it is not known.
   var processorTime = UInt64.max
   var threadEvidence = HangThreadEvidence.none
   /// The offsets, in the dump's file, of `time` and `processorTime`; 0 if the file does not contain them.

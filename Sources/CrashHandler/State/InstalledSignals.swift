@@ -28,7 +28,8 @@ struct InstalledSignals {
 
   /// The signals of faults, which must reach a crashed thread even while it waits or ends the process.
   ///
-  /// Stop signals are not included, because a small alternate stack has no room for another signal frame.
+  /// Stop signals are not included, because a small alternate stack, on which the crash handler runs, may have no room
+  /// for the frame of another signal.
   var faults: UInt64 {
     @_noLocks get {
       open

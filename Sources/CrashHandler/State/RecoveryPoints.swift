@@ -1,6 +1,7 @@
 internal import CSignalSafe
 
-/// Where the handler continues after a fault inside the handler, or when a section or the dump takes too long.
+/// Where the handler continues after a fault inside the handler, or when one section of the dump, or the whole dump,
+/// takes too long.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread, and on a thread that takes a dump of a process that has not crashed.
 @safe
@@ -36,7 +37,7 @@ struct RecoveryPoints {
 
   /// Interrupts the dump, inside a section or between two sections.
   ///
-  /// - Returns: false if the dump is over, or the signal has no context.
+  /// - Returns: false if no dump is being written, or the signal has no context.
   @_noLocks @discardableResult
   func breakOffDump(_ signal: DeliveredSignal) -> Bool {
     guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }

@@ -23,7 +23,7 @@ struct Session: ~Copyable {
   var counts = Counts()
   /// True if faults inside the handler can be handled without overwriting the crash's signal frame.
   ///
-  /// In a crash, this needs a separate stack (`setFaultStack`).
+  /// In a crash, this is true only once a separate stack is set (`setFaultStack`).
   var hasFaultStack = false
 
   /// The top of the stack on which the dump is taken.

@@ -17,6 +17,7 @@ struct SessionFiles {
   /// No locked file exists in a forked child (except in that of daemon(3)), for a requested dump, after a survived crash
   /// if the next file could not be created, and after `exit` has removed the file.
   var isMissing = false
-  /// True if no other thread can change the descriptors of the thread that takes the dump.
+  /// True if the thread that takes the dump has its own descriptor table, so that no other thread can change its
+  /// descriptors.
   var hasOwnDescriptors = false
 }

@@ -120,7 +120,8 @@ struct Shared: ~Copyable {
 
   /// State that the thread that stops other threads shares with them; only one thread at a time stops others.
   struct Stops {
-    /// While threads must stay stopped, an even number that differs from that of the previous stop; otherwise 0.
+    /// While threads must stay stopped, the number of this stop, which is even and differs from that of the previous
+    /// stop; otherwise 0.
     ///
     /// The lowest bit is also set while the stopped threads answer Swift's backtracer (`callStandIns`).
     let parking: FutexWord
@@ -192,7 +193,7 @@ struct Shared: ~Copyable {
     ///
     /// Bit n - 1 is signal n.
     var signals: UInt64
-    /// The range of code that contains the backtracer's handler.
+    /// The start and the size of the range of code that contains the backtracer's handler.
     let code: UInt64
     let codeSize: UInt64
   }

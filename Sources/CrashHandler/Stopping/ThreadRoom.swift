@@ -10,7 +10,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: proc_pid_syscall(5); Linux arch/x86/kernel/signal.c, get_sigframe.
 @safe
 struct ThreadRoom {
-  /// How many bytes the handler needs below the frame until it switches to an entry stack.
+  /// How many bytes the handler needs below the signal frame until it switches to an entry stack.
   private static var entrySize: UInt64 { 1024 }
   /// How many bytes the handler needs if no entry stack is free, or the thread has no alternate stack.
   private static var handlerSize: UInt64 { 6144 }

@@ -67,7 +67,8 @@ private struct StackLines {
 
   private mutating func appendFrames() {
     add(context.instructionPointer, "+0x", at: nil)
-    // If the crash was a call to an address without code, the return address is still where the call put it.
+    // If the crash was a call to an address without code, the return address is still where the call put it: in the
+    // link register, or on x86_64 at the stack pointer.
     let isCall = !images.isCode(context.instructionPointer)
     #if arch(arm64)
       let caller = CodeAddress.of(context.linkRegister)
@@ -104,7 +105,7 @@ private struct StackLines {
       } else if let found = record(at: pointer) {
         add(found.target, mark, at: pointer &+ 8, savedAt: saved)
         (saved, isSearching, place) = (nil, false, pointer &+ 16)
-        // Bit 60 marks the record of a Swift async function.
+        // Bit 60 marks the record of a Swift async function, and is not a part of the address.
         pointer = found.next & ~(1 &<< 60)
       } else if !isSearching {
         (isSearching, start, pointer, mark) = (true, place, 0, "~0x")

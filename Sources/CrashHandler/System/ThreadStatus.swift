@@ -50,7 +50,7 @@ struct ThreadStatus {
     return (tasks.isMissing ? proc : tasks).attempt(over: path)
   }
 
-  /// Reads all signals that the thread blocks.
+  /// Reads from the `status` file which signals the thread blocks, including those above 31.
   @_noLocks
   func readBlockedSignals(_ record: ThreadRecord) {
     let count = readFile("/status", of: record.threadID)

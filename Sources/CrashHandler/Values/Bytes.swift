@@ -68,7 +68,8 @@ struct Bytes {
   func prefixOfCharacters(_ limit: Int) -> Bytes {
     guard count > limit else { return self }
     var length = limit
-    // The limit may be inside a character, which has at most four bytes.
+    // The limit may be inside a character, which has at most four bytes, so up to three bytes before the limit are
+    // dropped.
     while length > 0, limit &- length < 3, self[length] & 0xC0 == 0x80 { length &-= 1 }
     return self[length] & 0xC0 == 0x80 ? prefix(limit) : prefix(length)
   }

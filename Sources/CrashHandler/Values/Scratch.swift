@@ -28,7 +28,7 @@ struct Scratch {
     return unsafe Scratch(address + offset, size: size &- offset)
   }
 
-  /// The word at an offset in bytes.
+  /// The word at an offset in bytes; 0 if the word is not within the scratch memory.
   @_noLocks
   func word(_ offset: Int) -> UInt64 {
     guard offset >= 0, offset <= size &- 8 else { return 0 }

@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: sigprocmask(2), sigpending(2), rt_sigtimedwait(2).
 enum SignalMask {
-  /// Returns the bit of a signal; no bit for 0.
+  /// Returns a mask with only the bit of a signal; returns 0 for signal 0.
   @_noLocks
   static func bit(_ signal: Int32) -> UInt64 {
     signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)

@@ -125,7 +125,7 @@ struct TextBuffer {
   @_noLocks
   mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
     var count = 0
-    // The limit keeps the compiler from replacing this loop with a call of strlen.
+    // The limit keeps the compiler from replacing this loop with a call of strlen, which crash code must not call.
     while count < limit, unsafe text[count] != 0 { count &+= 1 }
     unsafe append(escaping: UnsafeRawPointer(text), count: count, limit: limit)
   }

@@ -98,7 +98,7 @@ package struct Signature: Sendable {
     return (frames.first.flatMap { modules.module(of: $0) }.map { [$0.name] } ?? [], false)
   }
 
-  /// The first few names; consecutive equal names are used once.
+  /// The first `frameCount` names; consecutive equal names are used once.
   private static func innermost(_ names: [String]) -> [String] {
     var parts: [String] = []
     for name in names where name != parts.last {

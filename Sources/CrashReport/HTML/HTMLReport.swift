@@ -4,9 +4,9 @@ internal import ProcessSnapshot
 /// A report as one HTML page that needs no network access, scripts or fonts.
 ///
 /// The most important facts come first, even on a narrow screen. The page starts with a sentence about the event, the
-/// place, and the signal with its code and sender. The program's own data and the crashing thread follow. All text from
-/// the dump is escaped. The page's Content-Security-Policy also forbids scripts and requests, so a missing escape could
-/// do little harm.
+/// place in the code, and the signal with its code and sender. The program's own data and the crashing thread follow.
+/// All text from the dump is escaped. The page's Content-Security-Policy also forbids scripts and requests, so a
+/// missing escape could do little harm.
 package struct HTMLReport: Sendable {
   /// The maximum number of bytes of HTML for the threads that did not crash.
   ///

@@ -208,7 +208,8 @@ extension LoggedSummary {
     return text.utf8.count <= 128 ? [UInt8](hexadecimal: text.utf8) : nil
   }
 
-  /// Replaces the handler's escapes with the original characters; other text stays unchanged.
+  /// Replaces the escapes that the handler writes, such as `\n` and `\x1B`, with the original characters; other text
+  /// stays unchanged.
   package static func unescaped(_ text: String) -> String {
     var result: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -25,8 +25,9 @@ enum FreedChunk {
 extension MemoryFault {
   /// The object whose references the Swift runtime was counting at the fault, if the object's memory has been freed.
   ///
-  /// The runtime's functions keep the address of the object's second word, the reference count, in a register. Other
-  /// registers rarely contain such an address.
+  /// The runtime's functions keep the address of the object's second word, the reference count, in a register. So a
+  /// register with an address 8 bytes above the start of freed memory shows the object; other registers rarely contain
+  /// such an address.
   var freedObject: Address? {
     let names = trace.frames.prefix(3).compactMap(\.linkageName)
     guard names.contains(where: Self.countsReferences), let context = exception.context else {

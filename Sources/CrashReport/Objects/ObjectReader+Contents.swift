@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 extension ObjectReader {
   /// The maximum number of bytes of a string; a longer string is cut.
   private static let textLimit: UInt64 = 48
-  /// The maximum number of bytes of other contents that are shown.
+  /// The maximum number of bytes that are shown of contents other than strings.
   private static let byteLimit: UInt64 = 16
   /// A number of elements or bytes from this value on is not plausible, and counts as unknown.
   private static let sizeLimit: UInt64 = 1 << 40

@@ -60,8 +60,8 @@ extension ObjectReader {
     /// One bit for each bucket, which is set if the bucket holds an element.
     private let bitmap: [UInt64]
 
-    /// Reads the storage; nil if a part is not in the dump, if the parts contradict each other, or if there are too
-    /// many buckets.
+    /// Reads the storage of a set or dictionary; nil if a part is not in the dump, if the parts contradict each other,
+    /// or if there are too many buckets.
     init?(
       _ reader: ProcessReader, at object: Address, isSet: Bool, count: UInt64, _ key: ElementType,
       _ value: ElementType?
@@ -71,7 +71,7 @@ extension ObjectReader {
         let keys = reader.word(object &+ 48)
       else { return nil }
       let buckets: UInt64 = 1 << scale
-      // At most three quarters of the buckets are used.
+      // Swift's runtime fills at most three quarters of the buckets, so the stored capacity must be this number.
       guard capacity == (buckets &* 3) >> 2, count <= capacity else { return nil }
       let words = max(1, buckets >> 6)
       let start = object &+ (isSet ? 56 : 64)

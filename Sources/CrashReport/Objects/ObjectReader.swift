@@ -62,7 +62,7 @@ package struct SwiftObject: Sendable, Equatable {
 package struct ObjectReader {
   let reader: ProcessReader
   private let types: TypeReader
-  /// True if the report may show the contents of strings and collections.
+  /// True if the report may show the contents of strings and collections; false if it must leave out secrets.
   private let showsContents: Bool
 
   package init(_ reader: ProcessReader, showsContents: Bool) {

@@ -39,7 +39,7 @@ package final class ProcessReader {
     constants(address, count: 4).flatMap { $0.littleEndian(at: 0, as: UInt32.self) }
   }
 
-  /// The address to which a relative reference points; nil if the reference is null or cannot be read.
+  /// The address to which the relative reference at `address` points; nil if the reference is null or cannot be read.
   ///
   /// Source: swift include/swift/Basic/RelativePointer.h.
   func relative(_ address: Address) -> Address? {
@@ -61,7 +61,8 @@ package final class ProcessReader {
   /// characters, or is not UTF-8.
   func name(_ address: Address) -> String? {
     var name: [UInt8] = []
-    // Near the end of the captured memory or of a module's segment, read fewer bytes at a time.
+    // Near the end of the captured memory or of a module's segment, read fewer bytes at a time, because a read past the
+    // end fails.
     var step = 32
     while name.count < 255 {
       guard let bytes = constants(address &+ UInt64(name.count), count: step) else {

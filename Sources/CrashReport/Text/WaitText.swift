@@ -96,7 +96,7 @@ extension CrashReport {
       rows: rows + (rest > 0 ? [.text("\(rest) more threads wait for a lock.")] : []))
   }
 
-  /// The maximum number of threads that the section lists.
+  /// The maximum number of waiting threads that the section lists.
   private static let waitCount = 64
 }
 

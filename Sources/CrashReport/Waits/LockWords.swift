@@ -54,7 +54,8 @@ struct LockWords {
     return Owner(id: owner.nonzero, hasWaiter: lock & 3 == 2)
   }
 
-  /// The `pthread_rwlock_t` that contains the word; nil if the bytes were not captured or are not such a lock.
+  /// The `pthread_rwlock_t` that contains the futex word on which the thread waits; nil if the bytes were not captured
+  /// or are not such a lock.
   ///
   /// The memory of the lock contains the number of readers but not their thread IDs. The word on which a thread waits
   /// can be the futex word for the phase, for the writers, or for the readers.

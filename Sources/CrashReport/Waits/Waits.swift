@@ -110,7 +110,8 @@ package struct Deadlock: Sendable, Equatable {
   /// False if a thread was not stopped, so that the waits may be from different moments.
   fileprivate(set) var isOfOneMoment = true
 
-  /// Creates a deadlock whose first wait does not depend on which thread was examined first.
+  /// Creates a deadlock whose first wait does not depend on which thread was examined first, so that all reports of the
+  /// deadlock list the waits in the same order.
   fileprivate init(_ waits: [Wait]) {
     let first = waits.indices.min { Self.order(of: waits[$0]) < Self.order(of: waits[$1]) } ?? 0
     self.waits = Array(waits[first...] + waits[..<first])

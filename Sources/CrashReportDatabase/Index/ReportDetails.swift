@@ -84,7 +84,7 @@ package struct ReportDetails: Sendable, Equatable {
     package static let age = Number(12)
     /// The number of tasks of Swift concurrency.
     package static let tasks = Number(13)
-    /// The number of units of work in flight.
+    /// The number of units of work in flight (`withContext` calls that had not ended).
     package static let inFlight = Number(14)
     /// The age of the oldest unit of work in flight, in nanoseconds.
     package static let oldestInFlight = Number(15)

@@ -28,7 +28,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   /// this package wrote the index record.
   package private(set) var detailBytes: [UInt8]?
 
-  /// The details for exports; nil if they must be read from the minidump.
+  /// The details for exports; nil if the index lacks them, so that they must be read from the minidump.
   package var details: ReportDetails? {
     get { detailBytes.flatMap { ReportDetails(reading: $0[...]) } }
     set { detailBytes = newValue?.bytes }

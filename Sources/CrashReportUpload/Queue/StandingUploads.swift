@@ -115,8 +115,8 @@ package struct StandingUploads: Sendable {
     // A time in the future comes from a wrong clock or a damaged file, so it counts as now.
     let last = min(try engine.database.lastUploadAttemptTime()?.seconds ?? 0, now)
     let free = last.clampedAdding(engine.target.options.interval.wholeSeconds)
-    // A report that the server already has does not wait, because only the record of its upload is missing, and no
-    // request is sent.
+    // A report that the server already has need not wait until `free`, because no request is sent for it; only the
+    // record of its upload is still written.
     guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
     return .report(first)
   }

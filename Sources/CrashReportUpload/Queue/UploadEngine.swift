@@ -240,7 +240,7 @@ package struct UploadClock: Sendable {
 private final class ProgressStep: Sendable {
   private let last = Atomic<Int64>(0)
 
-  /// True if a new MiB has begun.
+  /// True if `bytes`, the number of bytes sent so far, has reached another MiB than in the previous call.
   func advances(to bytes: Int64) -> Bool {
     let step = bytes >> 20
     return last.exchange(step, ordering: .relaxed) != step

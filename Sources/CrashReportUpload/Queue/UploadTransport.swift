@@ -42,7 +42,7 @@ package struct UploadResponse: Sendable, Equatable {
 package protocol UploadTransport: Sendable {
   /// Sends a request with its body from disk, without following redirects.
   ///
-  /// Returns soon after the task is canceled, whatever the server does.
+  /// If the task is canceled, the function ends soon, whatever the server does.
   ///
   /// - Throws: `UploadError` with the code `noAnswer` or `cancelled`.
   func send(
@@ -80,7 +80,7 @@ package struct LibcurlTransport: UploadTransport {
     let headers: [UInt8]
     let body: [UInt8]
     let reason: String
-    /// The number of times that the thread woke up.
+    /// The number of times that the transfer's thread woke up.
     let wakes: UInt64
   }
 
@@ -140,8 +140,8 @@ extension UploadError {
   /// The error for a transfer that ended without an answer.
   ///
   /// - Parameters:
-  ///   - timeout: the limit without progress, in seconds.
-  ///   - deadline: the limit for the whole transfer, in seconds.
+  ///   - timeout: the number of seconds without progress after which a transfer is ended.
+  ///   - deadline: the number of seconds after which a transfer is ended in any case.
   init(_ result: pm_transfer_result, _ reason: String, timeout: Int, deadline: Int) {
     switch result {
     case PM_TRANSFER_CANCELLED: self.init(.cancelled, "")

@@ -22,7 +22,7 @@ struct SentryEvent: Sendable {
   /// The group of reports that the event represents; nil if it represents only `report`.
   var group: UploadGroup?
 
-  /// The report's ID in the protocol's form.
+  /// The report's ID without hyphens, as Sentry's protocol requires.
   ///
   /// The ID is the same each time the report is sent, so a server keeps only one event for it.
   var id: String { reportID.description.filter { $0 != "-" } }

@@ -77,7 +77,8 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
       let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
       guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
     }
-    // The numbers have so few digits that only the steps that compute nanoseconds can overflow.
+    // The numbers have so few digits that only the steps that compute nanoseconds can overflow; the other steps need no
+    // checks.
     func number(_ range: Range<Int>) -> Int {
       bytes[range].reduce(0) { $0 * 10 + Int($1 & 0x0F) }
     }

@@ -57,7 +57,8 @@ extension AllTasks {
     return [UInt8](words: words)
   }
 
-  /// Reads the groups of tasks up to the first incomplete one; nil if even the counts are incomplete.
+  /// Reads the numbers and then the groups of tasks, up to the first incomplete group; nil if even the numbers are
+  /// incomplete.
   package init?(bytes: [UInt8]) {
     var rest = bytes.words[...]
     func next(_ count: UInt64) -> ArraySlice<UInt64>? {

@@ -85,7 +85,7 @@ package struct TaskGroup: Sendable, Equatable {
   package var frames: [UInt64]
   /// The tasks with the lowest IDs, which are the oldest tasks of the group; some are left out if there are many.
   ///
-  /// Tasks that wait for each other in a cycle are included even then, as long as all included cycles have at most 256
+  /// Tasks that wait for each other in a cycle are never left out, as long as all included cycles have at most 256
   /// tasks together.
   package var records: [TaskRecord]
   /// The oldest tasks of the group that belong to a unit of work, each with the number of its unit.

@@ -14,7 +14,7 @@ package struct TaskReader<Memory: TaskMemory> {
   package static var frameLimit: Int { 16 }
 
   /// The known bits of the flags: the priority (0xFF00), a child task, a future, a child of a group, `async let`, a
-  /// preferred executor, a name.
+  /// preferred executor, a name; an object with other flags is not read as a task.
   private static var knownFlags: UInt64 { 0x7700_FF00 }
   private static var childFlags: UInt64 { 0x1500_0000 }
   private static var childFlag: UInt64 { 0x0100_0000 }

@@ -39,7 +39,7 @@ package struct TaskRuntime: Sendable, Equatable {
 
   /// The place of the value that `withContext` stores in a task's list of task-local values.
   package struct ContextPlace: Sendable, Equatable {
-    /// The key and the type of the value in the list of task-local values.
+    /// The key and the type of the value, by which it is found in the list of task-local values.
     package var (key, type): (UInt64, UInt64)
     /// The offset, in a task object, of the head of the list of task-local values.
     package var head: UInt64

@@ -151,7 +151,8 @@ struct ThreadPriority {
     niceValue = thread.niceValue
   }
 
-  /// Reads the field; both values are nil if the field is 0 or holds another system's priority.
+  /// Reads the priority field of a MINIDUMP_THREAD; both values are nil if the field is 0 or holds another system's
+  /// priority.
   init(field: UInt32) {
     let rank = Int(field >> 8 & 0xFF)
     guard (1...Self.ranked.count).contains(rank), field >> 16 <= 99 else {

@@ -27,8 +27,8 @@ package final class ClaimWitness {
     close(descriptor)
   }
 
-  /// Returns the FIFO and the calling thread, for the name of a claim; nil if no FIFO can be created or the boot is
-  /// not known.
+  /// Returns the part of a claim's name that identifies the FIFO and the calling thread; nil if no FIFO can be created
+  /// or the boot is not known.
   ///
   /// The first call creates the FIFO.
   ///

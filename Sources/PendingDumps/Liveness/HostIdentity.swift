@@ -66,8 +66,8 @@ package struct HostIdentity: Sendable, Equatable {
   /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
   package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
 
-  /// The place that the name of a claim states: a digest of the boot and the namespaces in which the process ID and
-  /// the start time are valid.
+  /// The `place` in the name of a claim: a digest of the boot and the namespaces in which the process ID and the start
+  /// time are valid.
   ///
   /// The place is 0 if the boot, the PID namespace or the start time of this process is not known, or if `/proc` cannot
   /// be read or belongs to another PID namespace (`isProcOurs` is false).

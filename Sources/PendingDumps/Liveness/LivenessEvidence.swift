@@ -13,7 +13,8 @@
 /// - Rule 4: The boot is the same, the FIFO has no reader, and no process maps the record that the owner had mapped:
 ///   dead. Both signs are needed, because a program may close the FIFO, and overlayfs hides the mapping.
 /// - Rule 5: The boot is different, and no other machine writes to the file system: dead.
-/// - Rule 6: Otherwise the age of the file decides.
+/// - Rule 6: Otherwise the age of the file decides: dead if nothing was written to it for 24 hours, or for 60 days if
+///   it belongs to another program.
 ///
 /// A rule whose evidence cannot be read is skipped. If two rules conflict, the earlier one decides.
 package struct LivenessEvidence: Sendable {

@@ -31,7 +31,7 @@ package enum RecordLease: Sendable, Equatable {
     let descriptor = unsafe openat(
       directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return .unknown }
-    // Closing the descriptor also releases the lease.
+    // If the kernel grants the lease, closing the descriptor releases it.
     defer { close(descriptor) }
     // No check of the file's kind is needed: the kernel refuses a lease on a file that is not regular with EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }

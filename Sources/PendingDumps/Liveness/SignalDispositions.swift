@@ -21,7 +21,8 @@ package struct SignalDispositions: Sendable, Equatable {
       .flatMap(SignalDispositions.init(statusText:))
   }
 
-  /// Parses the text of the file; nil if it lacks the ignored signals or the signals with a handler.
+  /// Parses the text of a process's `status` file in `/proc`; nil if it lacks the ignored signals or the signals with a
+  /// handler.
   package init?(statusText text: [UInt8]) {
     guard let ignored = Self.last("SigIgn:", in: text), let caught = Self.last("SigCgt:", in: text)
     else { return nil }

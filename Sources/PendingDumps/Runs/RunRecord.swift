@@ -116,7 +116,7 @@ package struct RunRecord: Sendable {
       writer.startMap(.owner)
       // `course` is written first, because its notes and its heartbeat are later overwritten at fixed offsets.
       course?.encode(to: &writer)
-      // The text ends in a NUL, so that even an empty text has an address.
+      // A NUL is added, but not written, so that the array is never empty and always has an address.
       unsafe (Array(bootID.utf8) + [0]).withUnsafeBytes { text in
         if let place = text.baseAddress {
           unsafe properties.write(to: &writer, bootID: place, count: text.count - 1)

@@ -38,7 +38,7 @@ extension Timestamp {
   /// The forms are an age, `now` or a word for a day, an `@` followed by the seconds since 1970, a time of day, and a
   /// date with or without a time of day. A time without a time zone is in UTC.
   ///
-  /// - Parameter now: the time from which ages and days are counted.
+  /// - Parameter now: the current time, to which ages and words for days refer.
   ///
   /// Source: systemd.time(7), "Parsing timestamps".
   init?(option text: String, now: Timestamp) {
@@ -97,7 +97,7 @@ extension Timestamp {
     }
     let shortest = "0000-00-00T00:00:00.000000000Z"
     var given = text.replacing(" ", with: "T")
-    // Fractions of a second are extended to nine digits.
+    // Fractions of a second are extended to nine digits, as in `shortest`.
     if given.utf8.count > 20, given.utf8.count < 29, given.dropFirst(19).first == "." {
       given = given.padding(toLength: 29, withPad: "0", startingAt: 0)
     }
@@ -129,7 +129,7 @@ struct Age {
 
   /// Reads a duration; returns nil if the text is not a duration, or contains a number greater than a million.
   ///
-  /// - Parameter allowsSign: true to accept a leading minus, as in journalctl.
+  /// - Parameter allowsSign: true to accept and ignore a leading minus, which journalctl uses for a time in the past.
   init?(_ text: String, allowsSign: Bool = false) {
     var rest = text[...]
     if allowsSign, rest.hasPrefix("-") { rest = rest.dropFirst() }

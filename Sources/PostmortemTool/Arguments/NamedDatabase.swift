@@ -82,7 +82,7 @@ extension Arguments {
     return (path, operands[...])
   }
 
-  /// Warns that a word was treated as a directory.
+  /// Warns that a word without a slash was treated as the directory of the database.
   func warnOfWord(_ word: String) {
     let quoted = ("./" + word).quotedForShell
     warn(

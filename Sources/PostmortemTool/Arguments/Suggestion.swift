@@ -1,4 +1,4 @@
-/// Finds the word that the user probably meant.
+/// Finds the subcommand or option that the user probably meant by an unknown word.
 enum Suggestion {
   /// Words of other tools, each with this tool's subcommand that does the same.
   private static let subcommands: [String: String] = [

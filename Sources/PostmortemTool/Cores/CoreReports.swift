@@ -14,8 +14,8 @@ enum CoreReports {
   ///   - database: the path of the database's directory, as `ReportDatabase.place` returns it.
   ///   - takes: returns false if the file at a path is to be skipped.
   ///   - progress: called with the number of examined files and the number of all files.
-  /// - Returns: the outcomes, and the number of core files that could not be read. The names of these files are
-  ///   printed on standard error.
+  /// - Returns: the outcomes, and the number of core files that could not be read. The names of the unreadable files
+  ///   are printed on standard error.
   static func make(
     of directory: String, in database: String, _ arguments: Arguments,
     takes: (String) -> Bool = { _ in true }, progress: (_ done: Int, _ count: Int) -> Void

@@ -14,7 +14,7 @@ struct SpoolFile {
   ///
   /// The limit of 8 TiB stops endless input, such as /dev/zero. The holes of a core file count toward this limit too.
   private static let maximumSize = 1 << 43
-  /// The number of bytes that are kept free on the file system.
+  /// The number of bytes that are kept free on the file system, because other programs may need them.
   private static let reserve: UInt64 = 256 << 20
   /// The number of blocks between two checks of the free space.
   private static let lookEvery = 256

@@ -47,7 +47,7 @@ struct ReportTable {
       ])
   }
 
-  /// A table of groups, the largest first.
+  /// A table with a row for each group of reports, in the order of `groups`: the largest group first.
   func text(of groups: [ReportGroup]) -> String {
     let rows = groups.map { group in
       [

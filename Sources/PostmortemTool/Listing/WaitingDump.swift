@@ -12,7 +12,7 @@ internal import ProcessSnapshot
 struct WaitingDump {
   let name: PendingDumpName
   let path: String
-  /// The time of the last change, in nanoseconds since 1970.
+  /// The time of the last change to the dump's file, in nanoseconds since 1970.
   let modificationTime: Int64
 
   /// The waiting dumps of a database, newest first; reads no dump and changes nothing.

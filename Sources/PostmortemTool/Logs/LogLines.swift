@@ -93,7 +93,7 @@ struct LogLines {
       let pieces = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
       for (index, piece) in pieces.enumerated() {
         // Docker cuts lines of more than 16 KiB, and then only the last part ends in a line feed. Other programs write
-        // texts without a line feed at the end.
+        // texts without a line feed at the end, so there each piece is a whole line.
         let isLast = index < pieces.count - 1 || name != "log"
         let origin = form.source + name
         guard let line = join(Array(piece), isLast: isLast, from: origin), !line.isEmpty else {

@@ -17,7 +17,7 @@ struct CrashOverview {
     var versions: Set<Int32> = []
     /// The hosts of the reports, as far as they are known, as indices of `names`.
     var hosts: Set<Int32> = []
-    /// The number of reports on each day, counted in days since 1970.
+    /// The number of reports for each day; a day is a number of days since 1970.
     var days: [Int32: Int] = [:]
   }
 

@@ -142,7 +142,7 @@ struct ProcessExamination {
     }
   }
 
-  /// Compares the process's signals with the signals in its run record.
+  /// Checks whether the process still handles the signals that its run record names.
   private mutating func examineSignals(_ found: HandledProcess) {
     let process = found.signals
     guard let record = found.record, let signals = record.signals else {

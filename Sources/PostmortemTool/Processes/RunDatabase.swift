@@ -166,7 +166,7 @@ struct RunDatabase {
   }
 }
 
-/// A program at the start of a command line that runs the rest of the command line as another user.
+/// A program, such as `sudo`, at the start of a command line that runs the rest of the command line as another user.
 private struct UserChanger {
   let name: String
 

@@ -64,7 +64,7 @@ enum InputFile {
   private static func contents(
     of descriptor: Int32, expected: Int, named path: String
   ) throws(ToolError) -> [UInt8] {
-    // One more byte than expected is read to detect the end.
+    // The buffer has room for one more byte than expected, so it need not grow before a read finds the end.
     var bytes = [UInt8](repeating: 0, count: expected + 1)
     var filled = 0
     while true {

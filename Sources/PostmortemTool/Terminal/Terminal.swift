@@ -214,7 +214,7 @@ final class ProgressLine {
     shown = text
   }
 
-  /// Removes the line, so that something else can be printed.
+  /// Removes the progress line from the terminal, so that something else can be printed.
   func clear() {
     guard shown != nil else { return }
     Terminal.printProgress("\r\u{1B}[K")

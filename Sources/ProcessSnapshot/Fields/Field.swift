@@ -70,7 +70,8 @@ package struct Field<Root>: Sendable {
 
   /// Binds a key whose value is a number that is stored as text.
   ///
-  /// The field is read but not written, because `ProcessSnapshot.encoded()` writes the number under another key.
+  /// The field is read but not written, because `ProcessSnapshot.encoded()` writes the number as an integer, under
+  /// another key (such as `mappingLimit` instead of `mappingLimitText`).
   static func reading<Value: LosslessStringConvertible & SendableMetatype>(
     _ key: IntermediateDumpKey, _ path: Path<Value?>
   ) -> Field {

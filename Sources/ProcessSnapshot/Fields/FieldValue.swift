@@ -41,7 +41,7 @@ extension IntermediateDumpMap {
 extension IntermediateDumpWriter {
   /// Writes a value, or nothing for nil.
   ///
-  /// This function is for code that does not run during a crash.
+  /// Crash code must not call this function, because it may allocate memory.
   package mutating func write(_ key: IntermediateDumpKey, _ value: (some FieldValue)?) {
     value?.write(key, to: &self)
   }

@@ -57,7 +57,7 @@ package struct CapturedBytes: Sendable {
 
   /// The same memory, in which a filter replaces words.
   ///
-  /// A word that reaches across two pieces is always replaced.
+  /// Each piece is filtered separately, so a word that reaches across two pieces is always replaced.
   ///
   /// - Parameter address: the address of the first byte.
   func sanitized(at address: Address, by filter: WordFilter) -> CapturedBytes {

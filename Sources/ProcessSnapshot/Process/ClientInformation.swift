@@ -126,7 +126,7 @@ public struct ClientInformation: Sendable, Equatable {
   }
 }
 
-/// A name and a value set by the program.
+/// An annotation: a name, and a value that the program has set.
 public struct ClientAnnotation: Sendable, Equatable {
   /// A value, in the type that the program used to set it.
   public enum Value: Sendable, Equatable {

@@ -4,7 +4,7 @@ internal import IntermediateDump
 ///
 /// Source: CrashHandler/State/Client/ContextValue.swift.
 package struct ContextRecord: Sendable, Equatable {
-  /// One name with its value.
+  /// The name and the value of one context.
   package struct Value: Sendable, Hashable {
     package var name: String
     package var value: String

@@ -14,7 +14,7 @@ public struct RunEnd: Sendable, Equatable {
   public var signal: Int32?
   /// The evidence for `kind` and `certainty`, one sentence for each fact.
   public var evidence: [String] = []
-  /// The report of a hang that had not ended when the run ended.
+  /// The ID of the report of a hang that had not ended when the run ended; nil if there was no such hang.
   public var hangReport: ReportID?
 
   public init() {}

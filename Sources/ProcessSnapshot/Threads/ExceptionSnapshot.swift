@@ -17,7 +17,8 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var signalInfo: [UInt8]?
   /// The registers at the moment of the signal.
   public var context: CPUContext?
-  /// The entry for `address` in `/proc/self/pagemap`, if a SIGSEGV hit unmapped memory.
+  /// The entry for `address` in `/proc/self/pagemap`, if a SIGSEGV hit unmapped memory; it can show that a guard region
+  /// was hit.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
   public var faultPage: UInt64?

@@ -157,7 +157,7 @@ extension ThreadSnapshot {
 }
 
 extension ThreadSnapshot {
-  /// All fields except the registers and the stack.
+  /// Binds the keys of all facts of a thread except its registers and its stack.
   package static let mapFields = MapFields(
     ThreadSnapshot(id: 0),
     [

@@ -18,7 +18,8 @@ struct BreakpadExpression {
     return registers[index]
   }
 
-  /// Returns the expression that computes the canonical frame address (CFA).
+  /// Returns the postfix expression that computes the canonical frame address (CFA); nil if the rule cannot be written
+  /// as one.
   func text(_ rule: CFARule?) -> String? {
     switch rule {
     case .register(let number, let offset): name(number).map { Self.sum($0, offset) }

@@ -99,7 +99,7 @@ extension Address {
 }
 
 extension AddressRange {
-  /// The start and the size in the form that records use.
+  /// The start and the size in hexadecimal, as in a record of Breakpad's text.
   func record(_ base: Address) -> String {
     "\(start.record(base)) \(String(byteCount, radix: 16))"
   }

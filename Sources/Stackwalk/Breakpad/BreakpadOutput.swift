@@ -22,7 +22,7 @@ struct BreakpadOutput {
   /// - Parameters:
   ///   - descriptor: a regular file, open for reading and writing.
   ///   - target: the path of the file, for error messages.
-  ///   - maximumSize: the maximum size of the text in bytes.
+  ///   - maximumSize: the maximum size of the text in bytes; a longer text is cut.
   init(to descriptor: Int32, named target: String, maximumSize: Int) {
     self.descriptor = descriptor
     self.target = target

@@ -165,7 +165,7 @@ struct DWARFReader {
 
   mutating func fail() { hasFailed = true }
 
-  /// Moves forward to an offset.
+  /// Moves forward to an offset; fails if the offset is before the current one or past the end.
   mutating func seek(to target: Int) {
     if !cursor.advance(to: target) { fail() }
   }

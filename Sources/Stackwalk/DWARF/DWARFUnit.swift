@@ -24,7 +24,7 @@ final class DWARFUnit {
   /// The base address for address ranges that are stored as offsets.
   var baseAddress: Address = 0
 
-  /// Reads the header of a unit; nil unless the unit is of DWARF 2 to 5 and may have code.
+  /// Reads the header of a unit; nil if the unit is not of DWARF 2 to 5, or is a type unit, which has no code.
   init?(at offset: UInt64, end: UInt64, header cursor: inout DWARFReader, offsetSize: Int) {
     let start = cursor.offset
     let version = cursor.u16()

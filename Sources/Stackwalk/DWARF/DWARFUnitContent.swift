@@ -210,7 +210,8 @@ final class DWARFAbbreviations {
   private var dense: [Entry] = []
   private var sparse: [UInt64: Entry] = [:]
 
-  /// An upper limit for the number of bytes that are read of a table; a larger table is not read to its end.
+  /// An upper limit for the number of bytes that are read of one abbreviation table; a larger table is not read to its
+  /// end.
   private static let maximumSize = 1 << 19
   /// The maximum number of attributes of an entry; an entry with more is treated as damaged.
   ///

@@ -14,9 +14,9 @@ enum DWARFValue {
   case stringOffset(UInt64)
   case lineStringOffset(UInt64)
   case stringIndex(UInt64)
-  /// An offset from the start of the unit.
+  /// A reference to an entry, as an offset from the start of the unit.
   case unitReference(UInt64)
-  /// An offset from the start of `.debug_info`.
+  /// A reference to an entry, as an offset from the start of `.debug_info`.
   case reference(UInt64)
   /// Any other value, such as a block, the index of a location list, or a reference to a supplementary file.
   case other

@@ -283,7 +283,7 @@ struct LineHeader {
   let lineRange: UInt64
   let opcodeBase: UInt8
   let operandCounts: [UInt8]
-  /// The index of the program's first byte.
+  /// The index of the first byte of the line program, which follows the header.
   let programStart: Int
   private let bytes: [UInt8]
   private var directories: [DWARFValue] = []

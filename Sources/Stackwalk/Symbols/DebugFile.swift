@@ -32,7 +32,7 @@ package struct DebugFile {
   private var parts: [Part] = []
   private var end: UInt64 = 0
 
-  /// A range of the binary's bytes and the position of its copy.
+  /// A range of the binary's bytes, and the position of its copy in the debug file.
   private struct Part {
     let source: UInt64
     let size: UInt64

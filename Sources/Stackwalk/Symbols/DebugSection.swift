@@ -24,7 +24,7 @@ final class DebugSection {
   private let image: ELFImage
   private let limit: WorkLimit
   private let offset: UInt64
-  /// The number of bytes that the section takes in the file.
+  /// The number of bytes that the section, which may be compressed, takes in the file.
   private let storedSize: UInt64
   private enum Compression { case none, header, zdebug }
   private let compression: Compression

@@ -14,7 +14,7 @@ package final class ModuleSymbols {
   /// False if the dump has no build ID of the module; whether the files match is then not known.
   let isVerified: Bool
 
-  /// Opens the files of a module that belong to the build that crashed.
+  /// Opens those files of a module that are from the build that crashed.
   ///
   /// - Parameters:
   ///   - module: the module as the dump describes it.

@@ -212,7 +212,7 @@ package struct SymbolTable {
       // used, as in debuggers.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
-    // Remove a version, as in "memcpy@@GLIBC_2.14".
+    // Remove the version from a name such as "memcpy@@GLIBC_2.14".
     return best.map { best in
       best.name.utf8.firstIndex(of: 0x40).map { String(best.name[..<$0]) } ?? best.name
     }

@@ -2,8 +2,9 @@ internal import Glibc
 
 /// Limits the time, the work and the memory for reading the symbols of one report.
 ///
-/// All readers of one `SymbolSource` share one limit, because an attacker's report can name thousands of files. Work
-/// is counted in steps. So, unless a time limit is reached, the same input gives the same report on every machine.
+/// All readers of one `SymbolSource` share one limit, because an attacker's report can name thousands of files. Work is
+/// counted in steps and not in seconds. So, unless a time limit is reached, the same input gives the same report on
+/// every machine.
 package final class WorkLimit {
   /// The maximum number of steps of all readers together.
   ///

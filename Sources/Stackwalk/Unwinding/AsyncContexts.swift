@@ -65,7 +65,7 @@ struct AsyncContexts {
     var isCut = false
   }
 
-  /// Follows a chain of contexts; nil if there is no context at the address.
+  /// Follows the chain of async contexts that begins at `place`; nil if there is no context at this address.
   private func chain(from place: Address) -> Chain? {
     var chain = Chain()
     var context = place

@@ -35,7 +35,7 @@ struct CFIEntry {
   let body: DWARFCursor
   /// The position in the section that corresponds to index 0 of `body`.
   let origin: UInt64
-  /// The position of the next entry.
+  /// The position, in the section, of the entry after this one.
   let next: UInt64
 
   /// Reads the entry at a position; nil for a terminator, a damaged entry, or an entry that the source does not have.

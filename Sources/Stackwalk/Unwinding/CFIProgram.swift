@@ -9,7 +9,7 @@ struct CFIProgram {
   private static let maximumDepth = 64
 
   private let cie: CIE
-  /// The address up to which the instructions are run.
+  /// The code address for which the rules are computed; instructions for code after this address are not run.
   private var target: Address
   private var row: CFIRow
   private var initial: CFIRow?
@@ -218,7 +218,7 @@ struct CFIProgram {
 ///
 /// Source: DWARF 5, 6.4.1 (register rules).
 enum RegisterRule: Equatable {
-  /// There is no rule, so the calling convention decides.
+  /// There is no rule, so the calling convention decides whether the register still has the caller's value.
   case unspecified
   case undefined
   case sameValue

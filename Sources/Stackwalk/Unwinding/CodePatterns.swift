@@ -42,7 +42,7 @@ enum FrameSetup: Equatable {
     return .absent
   }
 
-  /// Looks for `stp x29, x30, [sp, ...]`, then `mov x29, sp` or `add x29, sp, #n`.
+  /// Looks for the setup of the frame pointer: `stp x29, x30, [sp, ...]`, then `mov x29, sp` or `add x29, sp, #n`.
   private static func arm64(_ code: [UInt8], start: Address) -> FrameSetup {
     var saved: Address?
     for index in stride(from: 0, to: code.count - 3, by: 4) {

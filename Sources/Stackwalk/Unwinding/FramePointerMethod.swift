@@ -29,7 +29,7 @@ struct FrameRecord {
   let framePointer: Address
   let returnAddress: Address
 
-  /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not
+  /// Reads the frame record at an address; nil if it is misaligned, below the stack pointer, on another stack or not
   /// captured.
   ///
   /// A stack pointer outside captured memory usually means a stack overflow. In this case, the captured stack that

@@ -38,7 +38,8 @@ struct ScanMethod: UnwindMethod {
   /// Finds the frame pointer of the caller whose return address is at `slot`; nil if no candidate leads to a
   /// frame record.
   ///
-  /// The caller's frame pointer is still in the frame pointer register, or was saved below the return address.
+  /// The candidates are the value of the frame pointer register, which may still be the caller's, and a few words below
+  /// the return address, where the called function may have saved it.
   private func framePointer(
     above slot: Address, from stackPointer: Address, current: Address?, _ process: UnwindProcess
   ) -> Address? {

@@ -212,7 +212,8 @@ final class UnwindProcess {
     return next
   }
 
-  /// The stack that contains an address, even if it shares its mapping with other stacks; otherwise the mapping.
+  /// The stack that contains an address, even if it shares its mapping with other stacks; the whole mapping if no stack
+  /// is known there.
   private func wholeStack(around address: Address) -> AddressRange? {
     let index = stackRanges.partitioningIndex { $0.start > address } - 1
     if index >= 0, stackRanges[index].contains(address) { return stackRanges[index] }

@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// Writes the data that the program has set: annotations, breadcrumbs, the paths of attachments, and the contexts that
 /// are open.
 ///
-/// Each annotation, breadcrumb and path is first copied from `ClientMemory` to scratch memory. The copy is safe even
-/// while a thread is changing the value.
+/// Each annotation, breadcrumb and path is first copied from `ClientMemory` to scratch memory. A value that a thread is
+/// changing meanwhile is copied completely or not at all.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks

@@ -28,7 +28,7 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
 /// stdlib/public/SwiftShims/swift/shims/RefCount.h.
 @safe
 private struct ObjectWriter {
-  /// The number of bytes that are searched at the top of the stack.
+  /// The number of bytes at the top of the stack that are searched for pointers to objects.
   private static var stackSize: Int { 4096 }
   private static var objectSize: Int { 64 }
   /// The size of an object's head: the metadata pointer, the reference count and, in an error, the error's type.

@@ -100,7 +100,7 @@ private struct WaitWriter {
   ///
   /// If the signal interrupted a futex call without a time limit, the kernel has set the thread's instruction pointer
   /// back to the system call instruction, because the call is restarted after the handler. A futex call with a time
-  /// limit ends with EINTR instead.
+  /// limit ends with EINTR instead, so the instruction pointer is after it.
   private func interruptedWord(_ context: SignalContext) -> UInt64? {
     let registers = context.generalRegisters
     #if arch(arm64)
@@ -136,7 +136,7 @@ private struct WaitWriter {
     } else {
       regions.writeRegion(start(index), count: WaitWriter.size)
     }
-    // In a libdispatch event on which a thread waits, UINT32_MAX is followed by the thread's ID.
+    // A libdispatch event on which a thread waits is recognized by UINT32_MAX, followed by the thread's ID.
     let (event, thread) = (scratch.word(index &* 16), scratch.word(index &* 16 &+ 8))
     if words.word(Int(WaitWriter.bytesBelow)) == thread &<< 32 | 0xFFFF_FFFF { writeQueues(event) }
   }

@@ -53,7 +53,7 @@ struct StackWriter {
     }
   }
 
-  /// How many bytes of a stack are captured at its top, and how many at its bottom.
+  /// How many bytes of a stack are captured at its top, where the innermost frames are, and how many at its bottom.
   private static func parts(of size: Int, limit: Int) -> (top: Int, bottom: Int) {
     guard size > limit else { return (size, 0) }
     let top = limit / 4 &* 3 & ~15

@@ -144,7 +144,7 @@ struct ThreadWriter {
 
   /// Writes the state, processor time, name and scheduling of the capturing thread, which was running.
   ///
-  /// The thread's signal mask is written with its registers.
+  /// The thread's signal mask is written with its registers and not here.
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
     capture.writer.unsigned(.threadState, 0x52, width: 1)  // "R"

@@ -15,7 +15,7 @@ extension ContextValue {
     set(0 as UInt64, at: 16)
   }
 
-  /// Copies the outer contexts into this record, and leaves room for a new context.
+  /// Copies the outer contexts into this record, and leaves room for a new context; returns the result of `append`.
   @_noLocks
   func copy(
     _ outer: ContextValue?, work: UInt64, addingName name: Bytes, valueCount: Int, mark: Int

@@ -107,7 +107,7 @@ struct AnnotationNode {
 
   /// Copies the annotation's value, whatever its type is.
   ///
-  /// - Parameter place: memory of at least `capacity` bytes, and at least 8.
+  /// - Parameter place: memory of at least `capacity` bytes, and at least 8, because a number takes 8 bytes.
   @_noLocks
   func read(into place: UnsafeMutableRawPointer) -> CellReading? {
     unsafe type == AnnotationNode.textType

@@ -178,7 +178,7 @@ struct MappingTable {
     }
   }
 
-  /// Marks a mapping that contains a segment of an image.
+  /// Marks a mapping that contains a segment of an image, so that no other image is looked for there.
   @_noLocks
   func mark(_ index: Int) { unsafe entry(index).pointee.flags |= Mapping.isOfImage }
 }

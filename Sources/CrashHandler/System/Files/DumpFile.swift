@@ -58,7 +58,7 @@ extension Capture {
   /// True if the file no longer has its name.
   ///
   /// Usually, a converter has then assumed that this process was dead, and has renamed the file. The converter will
-  /// remove the file after creating a report.
+  /// remove the file after creating a report, so this dump needs another file.
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     return unsafe session.files.dump.identity.isGone(

@@ -29,7 +29,7 @@ extension Capture {
     closeRunDirectory(directory)
   }
 
-  /// Removes the hang dumps that are to be removed when the process exits (state 3 of `HangDumps.Entry`).
+  /// Removes the hang dumps for which `HangDump.expectExit` was called (state 3 of `HangDumps.Entry`).
   ///
   /// No report is created from such a dump.
   private func removeExpectedHangDumps() {

@@ -22,7 +22,7 @@ struct SafeMemory {
   ///
   /// The value is nil if the handler could not recover from a fault.
   let recoveryPoint: UnsafeMutablePointer<pm_recovery_point>?
-  /// True if process_vm_readv may be called.
+  /// True if process_vm_readv may be called; otherwise memory is read with plain loads.
   var usesSystemCall = true
   /// The cache of recently read pages; nil to read from memory each time.
   var pages: PageCache?
@@ -234,7 +234,7 @@ extension Capture {
   }
 }
 
-/// The argument of `pm_copy_guarded`.
+/// The argument of `pm_copy_guarded`: what to copy, and to where.
 @unsafe
 private struct CopyRequest {
   let source: UnsafeRawPointer
