@@ -50,7 +50,8 @@ extension Capture {
   func rewindToSignal(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context else { return false }
     #if arch(arm64)
-      // This is the instruction `svc #0`. At a breakpoint, the instruction pointer need not be moved.
+      // This is the instruction `svc #0`. At a breakpoint (`brk`), the instruction pointer need not be moved, because
+      // it points to the breakpoint.
       let (size, expected): (Int, UInt32) = (4, 0xD400_0001)
     #else
       // This is the instruction `int3` or `syscall`.

@@ -21,8 +21,8 @@ extension Capture {
   /// In a forked child, adapts the state to the child; returns true if the state now belongs to the calling process.
   ///
   /// Returns false in a process that shares another process's memory, such as a vfork child, and if the state could not
-  /// be adapted. If several threads of a copy crash, one of them adapts the state, and the others wait for at most ten
-  /// seconds.
+  /// be adapted. If several threads of a forked child crash, one of them adapts the state, and the others wait for at
+  /// most ten seconds.
   @_noLocks
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark

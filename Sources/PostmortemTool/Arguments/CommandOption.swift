@@ -2,7 +2,7 @@
 ///
 /// The parser, the help, the manual page and the completion all use the same properties.
 struct CommandOption: Sendable {
-  /// The kind of value that an option or operand takes, for completion.
+  /// The kind of value that an option or operand takes, so that a shell can complete the value.
   enum Completion: Sendable, Equatable {
     case nothing
     case directory

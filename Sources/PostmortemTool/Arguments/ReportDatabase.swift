@@ -13,7 +13,7 @@ enum ReportDatabase {
   /// The environment variable that names the database if the command line does not.
   static let variable = "POSTMORTEM_DATABASE"
 
-  /// The database that the environment names; nil if the environment names none.
+  /// The path of the database from the environment variable `variable`; nil if the variable is not set or empty.
   static var ofEnvironment: String? {
     ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
   }

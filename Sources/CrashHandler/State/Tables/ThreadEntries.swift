@@ -40,8 +40,8 @@ struct ThreadEntries {
   func add(_ threadID: Int32, _ value: Value) -> Bool {
     for index in Indices(capacity) {
       let word = word(index)
-      // The entry is first reserved with a number that is not a thread ID. The thread ID is stored last, after the
-      // rest of the entry.
+      // The entry is first reserved with a number that is not a thread ID. The thread ID is stored last, so that a
+      // reader that finds the thread ID finds a complete entry.
       if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
         unsafe entry(index).pointee.value = value
         noteUse(of: index)
