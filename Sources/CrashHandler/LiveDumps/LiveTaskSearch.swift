@@ -29,8 +29,8 @@ package struct LiveTaskSearch {
   private static let tokenLimit = 160 << 10
   /// The maximum number of addresses that the search examines as possible tasks.
   ///
-  /// The objects of that many tasks take less than 20 MiB, so the memory that a search may read can contain more of
-  /// them.
+  /// The memory that a search may read can contain more addresses, because that many task objects take less than 20
+  /// MiB. The objects at further addresses are counted in `bytesUnseen`.
   private static let candidateLimit = 1 << 16
 
   private let runtime: TaskRuntime

@@ -27,7 +27,7 @@ struct MemoryFault {
   /// Measured with glibc 2.43: the mapping begins 72 KiB below the stack that pthread_getattr_np returns, so this
   /// region is inside the mapping.
   private static let hiddenGuardSize: UInt64 = 64 << 10
-  /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1.
+  /// The first length in bytes that no x86_64 instruction has: an instruction has at most 15 bytes.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
   private static let longestInstruction: UInt64 = 16

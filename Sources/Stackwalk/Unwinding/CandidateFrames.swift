@@ -9,7 +9,7 @@ public import ProcessSnapshot
 ///
 /// Source: Docs/Internals/CrashSummary.md; DWARF 5, 6.4.
 public struct CandidateFrames {
-  /// One line of the stack in the summary.
+  /// One line of the stack in a crash summary.
   public struct Entry: Sendable, Equatable {
     /// How an entry was found.
     public enum Evidence: Sendable, Equatable {

@@ -19,7 +19,7 @@ struct OwnWriting {
 
   /// - Parameters:
   ///   - raisesLimit: true if the soft limit on file sizes may be raised.
-  ///   - signals: the bits of other signals that are blocked during the write.
+  ///   - signals: the bits of the signals that, in addition to SIGXFSZ, are blocked during the write.
   ///   - open: the bits of signals that are unblocked during the write, even if the thread had blocked them.
   @_noLocks
   init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {
