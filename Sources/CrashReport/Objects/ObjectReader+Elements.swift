@@ -51,8 +51,8 @@ extension ObjectReader {
     }
   }
 
-  /// The storage of a native set or dictionary: a hash table whose buckets hold the keys and, for a dictionary, a
-  /// second array with the values.
+  /// The storage of a native set or dictionary: a hash table whose buckets hold the keys; for a dictionary, a second
+  /// array holds the values.
   private struct HashedStorage {
     let keys: Address
     /// The address of the values; nil for a set, or if the type of the values is not supported.
