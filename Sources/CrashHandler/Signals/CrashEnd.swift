@@ -53,9 +53,9 @@ extension Capture {
     // After this handler returns, the faulting instruction runs again, and the kernel takes the restored action for
     // the new fault.
     if faultsAgain {
-      // If the fault has occurred three more times, a seccomp filter seems to forbid rt_sigaction. So this function
-      // blocks the signal, because the kernel takes the default action for a fault whose signal is blocked. Source:
-      // Linux kernel/signal.c, force_sig_info_to_task.
+      // If the fault has called this handler three more times, the action was not restored, and a seccomp filter seems
+      // to forbid rt_sigaction. So this function blocks the signal, because the kernel takes the default action for a
+      // fault whose signal is blocked. Source: Linux kernel/signal.c, force_sig_info_to_task.
       if shared.timesReraised > 2 { signal.context?.signalMask |= SignalMask.bit(number) }
       return
     }

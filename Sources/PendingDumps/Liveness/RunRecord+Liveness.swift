@@ -8,7 +8,8 @@ extension RunRecord {
 
   /// True if the record's start time can be compared with start times that this process reads.
   ///
-  /// The kernel shifts the start times that a process reads by the offset of the reader's time namespace.
+  /// The kernel shifts the start times that a process reads by the offset of the reader's time namespace. So both start
+  /// times must be read in the same time namespace.
   ///
   /// Source: time_namespaces(7); Linux fs/proc/array.c, do_task_stat.
   package func isOfSameTime(_ host: HostIdentity) -> Bool {

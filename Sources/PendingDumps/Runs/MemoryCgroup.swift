@@ -113,8 +113,8 @@ package struct MemoryCgroup {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
     // In a container, the caller's path may be the path on the host, while the root of the mount is already the
-    // caller's cgroup. If the mount also shows other cgroups, its root has the totals of all cgroups, so the root is
-    // tried last.
+    // caller's cgroup. If the mount also shows other cgroups, the files at its root contain the totals of all cgroups,
+    // so the root is tried last.
     if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
       directories += [root, "\(root)/memory"]
     }
