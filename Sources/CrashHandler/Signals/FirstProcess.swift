@@ -24,7 +24,8 @@ extension Capture {
   /// True in the first process for a SIGTRAP or SIGSYS that an instruction raised and whose previous action is the
   /// default.
   ///
-  /// This signal ends the process if an instruction raises it, but the kernel discards it if the handler queues it.
+  /// This signal ends the process if an instruction raises it, but the kernel discards it if the handler queues it. So
+  /// the handler makes the instruction raise it again (`rewindToSignal`).
   ///
   /// The result is false for a signal that a process sent, which the kernel would have discarded even without this
   /// handler.

@@ -2,8 +2,9 @@ internal import CSignalSafe
 
 /// Keeps SIGXFSZ from ending the process when this package writes a file outside a crash.
 ///
-/// A write beyond RLIMIT_FSIZE raises SIGXFSZ, whose default action ends the process. So SIGXFSZ is blocked during
-/// the write, and removed if the write has made it pending. The soft limit is also raised, if the caller allows that.
+/// A write beyond RLIMIT_FSIZE raises SIGXFSZ, whose default action ends the process. So SIGXFSZ is blocked during the
+/// write, and removed if the write has made it pending. If the caller allows it, the soft limit is raised too, so that
+/// the write can succeed.
 ///
 /// `finish` must be called after the write. RUNS-DURING-CRASH: signal handlers and `_exit` use this type when they note
 /// in the run record how the process ends. Ordinary code that writes files, such as `startHandler`, also uses it.
