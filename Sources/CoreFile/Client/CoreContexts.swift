@@ -22,7 +22,8 @@ struct CoreContexts {
   private var memory: MemorySnapshot { snapshot.memory }
 
   /// - Parameters:
-  ///   - places: the address of `pm_work_places_storage`. Its first word, for the key, is never set.
+  ///   - places: the address of `pm_work_places_storage`. Its first word, for the key, is never set, so `key` is passed
+  ///     separately.
   ///   - key: the address of `pm_work_key_storage`, which is the key of the task-local value.
   init?(of snapshot: ProcessSnapshot, places: Address, key: Address) {
     guard let type = snapshot.memory.word(at: places &+ 8),

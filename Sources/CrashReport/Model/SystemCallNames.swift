@@ -6,7 +6,7 @@ internal import ProcessSnapshot
 ///
 /// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl.
 ///
-/// Linux never reuses the number of a system call.
+/// Linux never reuses the number of a system call, so a name in this table is right for every version of Linux.
 package enum SystemCallNames {
   /// The constant `AUDIT_ARCH_X86_64` from include/uapi/linux/audit.h.
   fileprivate static let auditArchitecture: UInt32 = 0xC000_003E
