@@ -207,7 +207,7 @@ private struct StringValue {
 
   /// The text of UTF-8 bytes; nil if they are not UTF-8.
   ///
-  /// - Parameter isCut: true if the last character may be incomplete.
+  /// - Parameter isCut: true if the text was cut after these bytes, so that the last character may be incomplete.
   private static func text(_ bytes: ArraySlice<UInt8>, isCut: Bool) -> String? {
     var bytes = bytes
     if isCut {
