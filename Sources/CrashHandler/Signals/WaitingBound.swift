@@ -17,7 +17,8 @@ internal import CSignalSafe
 struct WaitingBound {
   /// The duration of one wait in milliseconds.
   ///
-  /// A wait may end early. If a seccomp filter forbids the system call, the wait ends immediately.
+  /// A wait ends early if the capturing thread ends its turn. If a seccomp filter forbids the system call, the wait
+  /// ends immediately.
   static var milliseconds: Int { @_noLocks get { 100 } }
 
   private let capture: Capture
