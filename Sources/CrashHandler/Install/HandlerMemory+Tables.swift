@@ -56,7 +56,7 @@ extension HandlerMemory {
 
   /// Creates a writer with a buffer of 256 KiB.
   ///
-  /// - Parameter asksFile: see `IntermediateDumpWriter`.
+  /// - Parameter asksFile: see `IntermediateDumpWriter.asksFile`.
   mutating func writer(
     to descriptor: Int32, limits: CaptureLimits, asksFile: Bool
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<IntermediateDumpWriter> {
@@ -142,7 +142,7 @@ extension HandlerMemory {
 
   /// Reserves a session with separate memory.
   ///
-  /// - Parameter asksFile: see `IntermediateDumpWriter`.
+  /// - Parameter asksFile: see `IntermediateDumpWriter.asksFile`.
   mutating func session(
     _ installed: UnsafeMutablePointer<Installed>, _ shared: UnsafeMutablePointer<Shared>,
     names: DumpNames, files: SessionFiles, threads: ThreadTable, limits: CaptureLimits,

@@ -212,7 +212,7 @@ struct ThreadGroup {
 
   /// Groups threads by their stacks; the groups are in the order of their first threads.
   ///
-  /// A thread without frames, or with missing frames, is a separate group.
+  /// A thread without frames, or with missing frames, is a separate group, because its whole stack cannot be compared.
   static func groups(of threads: [CrashReport.Thread]) -> [ThreadGroup] {
     var groups: [ThreadGroup] = []
     var known: [[Address]: Int] = [:]

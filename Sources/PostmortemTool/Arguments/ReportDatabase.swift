@@ -133,7 +133,7 @@ enum ReportDatabase {
 extension StoredReport {
   /// The maximum size in bytes of a report that is read to find how a run ended.
   ///
-  /// A report on how a run ended takes only a few kilobytes.
+  /// A report on how a run ended takes only a few kilobytes, so a larger report was made from a dump.
   private static var endSize: Int64 { 64 << 10 }
 
   /// How a run that left no dump ended, as a word of the JSON schema; nil for a report that was made from a dump or
