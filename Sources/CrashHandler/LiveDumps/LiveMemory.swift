@@ -87,7 +87,7 @@ final class LiveMemory: TaskMemory {
 
   /// Returns, for `count` consecutive pages, whether each is in memory.
   ///
-  /// - Parameter page: the number of the first page.
+  /// - Parameter page: the number of the first page: its address divided by `pageSize`.
   /// - Returns: fewer elements if the page map ends or cannot be read.
   private func states(of page: UInt64, count: Int) -> [Bool] {
     unsafe [Bool](unsafeUninitializedCapacity: count) { states, filled in

@@ -114,7 +114,7 @@ extension Capture {
   ///
   /// In that case, the faulting instruction may succeed when it runs again, and the process would then continue.
   private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {
-    // The address is checked only when the captured crash ends the process.
+    // The address is checked only on the capturing thread while the process is ending; otherwise the result is false.
     guard
       signal.number == SIGSEGV && signal.code == SEGV_MAPERR
         || signal.number == SIGBUS && signal.code == BUS_ADRERR,

@@ -26,8 +26,8 @@ final class CFITable {
 
   /// The maximum number of table entries that are examined for one address.
   ///
-  /// More than one entry is examined only because of empty functions (see `fde(at:)`). In practice, far fewer empty
-  /// functions are at one address.
+  /// More than one entry is examined only because of empty functions (see `fde(at:)`). In practice, fewer empty
+  /// functions than this limit are at one address.
   private static let emptyCount = 64
 
   private let places: Places
