@@ -271,7 +271,7 @@ struct DumpConversion: ~Copyable {
       of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
   }
 
-  /// The contents of a dump.
+  /// A dump that was read: its contents, its identity and the status of its file.
   struct Dump {
     let document: IntermediateDumpDocument
     let identity: DumpIdentity

@@ -10,7 +10,7 @@ struct CaptureClock {
     case cut
     /// The last part of the dump, which has a separate time limit, is being written.
     case finish
-    /// The time for the last part is also over.
+    /// The time for the last part is over too, so the dump is broken off.
     case over
   }
 

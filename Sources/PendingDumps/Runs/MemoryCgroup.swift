@@ -41,7 +41,8 @@ package enum CgroupText {
   }
 }
 
-/// This process's memory cgroup, and two of the cgroup's files, which the handler keeps open.
+/// This process's memory cgroup, and its two files with the memory in use and with the limit, which the handler keeps
+/// open.
 package struct MemoryCgroupFiles {
   /// The cgroup's path; nil if there is none.
   package let path: String?

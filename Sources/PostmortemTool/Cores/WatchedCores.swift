@@ -13,7 +13,7 @@ struct WatchedCores {
   private let directories: [String]
   /// The files with the status that they had when they were last checked.
   private var known: Set<FileState> = []
-  /// True if one of the files may have been incomplete at the last check.
+  /// True if one of the files may have been incomplete at the last check, so that the next check must come soon.
   private(set) var isWaiting = false
 
   private struct FileState: Hashable {

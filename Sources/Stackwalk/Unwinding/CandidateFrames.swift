@@ -13,7 +13,7 @@ public struct CandidateFrames {
   public struct Entry: Sendable, Equatable {
     /// How an entry was found.
     public enum Evidence: Sendable, Equatable {
-      /// The entry is the crash itself, or was found by following frame pointers.
+      /// The entry is the instruction pointer of the crash, or was found by following frame pointers.
       ///
       /// If the crash was a call to an address without code, the entry of the caller has this evidence too.
       case framePointer
