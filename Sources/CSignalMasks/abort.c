@@ -29,8 +29,8 @@ extern void __interceptor_abort(void) __attribute__((weak));
 
 static _Atomic(void (*)(void)) next_abort;
 
-// The lookup takes the dynamic linker's lock. It is done when the program starts, because a thread that later calls
-// abort may already hold that lock.
+// Looking up the next abort takes the dynamic linker's lock. The lookup is done when the program starts, because a
+// thread that later calls abort may already hold that lock.
 __attribute__((constructor)) static void find_next(void) {
   void (*found)(void) = __interceptor_abort ? __interceptor_abort : (void (*)(void))dlsym(RTLD_NEXT, "abort");
   __c11_atomic_store(&next_abort, found ? found : abort_by_itself, __ATOMIC_SEQ_CST);

@@ -1,6 +1,6 @@
-// Defines the older functions that change a thread's signal mask. These definitions call this package's sigprocmask,
-// so that crash signals stay unblocked. The definitions in libc do not call the exported sigprocmask. See
-// Docs/Decisions/10-signal-masks.md.
+// Defines the older functions that change a thread's signal mask. These definitions call this package's sigprocmask, so
+// that crash signals stay unblocked. Replacing sigprocmask is not enough, because the definitions in libc do not call
+// the exported sigprocmask. See Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

@@ -123,7 +123,7 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
   // When the handler for SIGABRT returns, abort() itself ends the process. It does so with system calls in libc, which
   // syscall user dispatch may allow, so this function does nothing.
   if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
-  // The instruction pointer is already after the program's breakpoint, so another breakpoint is executed here.
+  // The instruction pointer is already after the program's breakpoint, so a breakpoint here raises the signal again.
   if (signal == SIGTRAP) __builtin_debugtrap();
   int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
   if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);

@@ -19,8 +19,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-// Names of macros in pm_constants.h. Before CSignalSafe.h is included, the macros have the system's values; after
-// that, they have this module's values.
+// Names of macros in pm_constants.h. Before CSignalSafe.h is included, the macros have the system's values; after that,
+// they have this module's values. `PM_COMPARE` checks that both are equal.
 #define PM_CONSTANTS(X) X(ENOENT) X(ESRCH) X(EINTR) X(EIO) X(EBADF) X(EAGAIN) X(EACCES) X(EFAULT) X(EFBIG) X(ENOSYS) X(ENOBUFS) \
   X(SIGQUIT) X(SIGILL) X(SIGTRAP) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGSEGV) X(SIGPIPE) X(SIGTERM) X(SIGXCPU) X(SIGXFSZ) \
   X(SIGPROF) X(SIGSYS) X(SIG_BLOCK) X(SIG_UNBLOCK) X(SIG_SETMASK) X(SA_ONSTACK) X(SA_NODEFER) X(SA_RESETHAND) X(O_RDONLY) X(O_WRONLY) \

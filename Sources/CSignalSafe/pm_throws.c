@@ -29,7 +29,7 @@ static _Thread_local uint64_t stack_start, stack_end;
 static error_hook next_error_hook;
 static value_hook next_value_hook;
 
-// The size, in bytes, of the largest frame that the stack walk accepts.
+// The size, in bytes, of the largest frame that the stack walk accepts; the walk ends at a larger frame.
 #define WALK_SIZE 65536
 // The bit that marks the saved frame pointer of an asynchronous function. Source: LLVM,
 // SwiftAsyncFramePointerMode.

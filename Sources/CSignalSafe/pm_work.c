@@ -20,8 +20,8 @@ char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((aligned(4096)));
 
 static _Bool heads(uint64_t word, uint64_t item) { return (word & ~7ull) == item; }
 
-// Finds the word in a task object that holds the head of the task's list of task-local values. `item` is the first
-// item in the list. A task object has 24 words.
+// Finds the word in a task object that holds the head of the task's list of task-local values. `item` is the first item
+// in the list. A task object has 24 words, so the search ends after them.
 static int64_t find_in_task(const char *task, uint64_t item) {
   for (int64_t offset = 0x40; offset < 24 * 8; offset += 8)
     if (heads(*(const uint64_t *)(task + offset), item)) return offset;

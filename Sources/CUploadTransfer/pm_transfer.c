@@ -119,7 +119,7 @@ static struct {
   _Atomic int has_begun;
   // The number of threads inside libcurl.
   _Atomic int inside;
-  // The process whose threads are counted; these threads do not exist in a forked child.
+  // The process whose threads `inside` counts; a forked child has none of these threads.
   _Atomic pid_t process;
   // Guards the list `running`.
   pthread_mutex_t lock;

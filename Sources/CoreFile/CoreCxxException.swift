@@ -58,7 +58,8 @@ struct CoreCxxException {
         "_ZTVN10__cxxabiv120__si_class_type_infoE", "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
       )
       for module in modules {
-        // The first word of a `std::type_info` object points to the third word of its own class's vtable.
+        // The first word of a `std::type_info` object points to the third word of its own class's vtable, 16 bytes
+        // after the vtable's symbol.
         for (name, address) in symbols.addresses(of: [single, several], in: module) {
           if name == single { singleBase.insert(address.value &+ 16) }
           if name == several { severalBases.insert(address.value &+ 16) }

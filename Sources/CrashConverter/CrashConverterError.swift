@@ -13,7 +13,8 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
     /// The directory of pending dumps cannot be made, opened or read.
     public static let pendingDirectoryUnusable = Code(
       description: "the directory of pending dumps cannot be used")
-    /// A named file cannot be read, is not a dump, does not name its program, or belongs to another user.
+    /// The file of a dump that the caller named cannot be read, is not a dump, does not name its program, or belongs to
+    /// another user.
     public static let dumpUnusable = Code(description: "the dump cannot be used")
     /// A call that did not name a database was made before `startHandler`.
     public static let handlerNotStarted = Code(description: "the crash handler was not started")

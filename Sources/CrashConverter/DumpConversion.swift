@@ -35,7 +35,8 @@ struct DumpConversion: ~Copyable {
   var privacy = ReportPrivacy.full
   /// Tasks that were found in the memory of the process after its dump; nil if no search was made.
   var tasks: AllTasks?
-  /// The context switches of the process's threads before the dump; nil if nothing counted them.
+  /// The context switches of the process's threads before the dump, which show the threads that ran during the dump;
+  /// nil if they were not counted.
   var contextSwitches: ContextSwitches?
 
   /// The result of one dump's conversion.
@@ -271,7 +272,7 @@ struct DumpConversion: ~Copyable {
       of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
   }
 
-  /// The contents of a dump.
+  /// A dump that was read: its contents, its identity and the status of its file.
   struct Dump {
     let document: IntermediateDumpDocument
     let identity: DumpIdentity

@@ -8,8 +8,8 @@ internal import Stackwalk
 /// A second call for the same crash makes no second report.
 ///
 /// - Parameters:
-///   - snapshot: the snapshot, with the memory that the report is to contain, and with the report's ID. This ID
-///     must be the same for the same crash.
+///   - snapshot: the snapshot, with the memory that the report is to contain, and with the report's ID. This ID must be
+///     the same in each call for the same crash, because it shows that the report already exists.
 ///   - name: the name of the file that the snapshot was made from.
 ///   - path: the database's directory.
 ///   - privacy: the privacy level of the report.

@@ -19,9 +19,9 @@ internal import PendingDumps
 ///
 /// - Parameters:
 ///   - path: the database's directory; created if it is missing.
-///   - identifier: the program whose dumps come first. If nothing shows whether the owner of a locked dump is alive,
-///     a dump of this program is converted after a day without a write. Pass nil for a tool that converts the dumps of
-///     all programs.
+///   - identifier: the program whose dumps come first. If nothing shows whether the owner of a locked dump is alive, a
+///     dump of this program is converted after a day without a write, and a dump of another program after 60 days. Pass
+///     nil for a tool that converts the dumps of all programs.
 ///   - annotations: added to every report; they replace a dump's annotations of the same name.
 ///   - limit: the maximum number of dumps of other programs that are converted, including failed attempts; there is
 ///     no limit without an identifier.

@@ -31,8 +31,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     ///
     /// If the kind is `ended`, the reason says how the run ended; if it is `complete`, the reason is empty.
     public let reason: String
-    /// The time by which a dump that is `left` can be converted at the latest; nil for any other kind, or if the time
-    /// depends only on the other process.
+    /// The time by which a dump that is `left` can be converted at the latest; nil for any other kind, or if this time
+    /// is not known.
     public let until: Timestamp?
 
     package static let complete = Outcome(kind: .complete, reason: "", until: nil)

@@ -174,7 +174,7 @@ extension CrashReportDatabase {
 }
 
 extension Directory {
-  /// True if a file has not changed since a time.
+  /// True if the last change of a file was before `time`.
   ///
   /// If the file has no plausible date, its date is renewed, and the result is false.
   fileprivate func isLeft(_ name: String, _ status: FileStatus, before time: Int64) -> Bool {

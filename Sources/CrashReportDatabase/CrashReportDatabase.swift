@@ -95,7 +95,7 @@ public struct CrashReportDatabase: Sendable {
   /// - Returns: the report; nil if the database has none with this ID.
   public func report(_ id: ReportID) throws(CrashReportDatabaseError) -> StoredReport? {
     let database = try open()
-    // The completed reports are searched twice, because a report may move there during the search.
+    // The directory `completed/` is searched twice, because a report may move there during the search.
     for state in [.completed, .pending, .completed, .new] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
       let name = StoredReport.fileName(id)

@@ -103,8 +103,9 @@ package struct NewReport: ~Copyable, Sendable {
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // Since the check in `make`, another writer's report with this ID may have moved to the other directory, or an
-    // uploader may have moved this report there.
+    // Since the check in `make`, a file with this name may have appeared in the other directory. If it is the same
+    // file, an uploader has moved this report there. Otherwise it is another writer's report with this ID, so this
+    // report is removed.
     if let found = try elsewhere.status(of: name), !found.isSameFile(as: own) {
       try target.remove(name)
       try target.remove(metadataName)

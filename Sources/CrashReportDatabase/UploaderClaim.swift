@@ -6,7 +6,8 @@ internal import PendingDumps
 ///
 /// The directory `uploader` contains one file, whose name has the form of a dump's claim. The process that renames the
 /// file to a name with its own process ID may upload. The report ID in the file's name is the ID of the report that is
-/// being sent. `ClaimLiveness` finds out whether the holder is dead, as it does for a converter. No lock is held.
+/// being sent. `ClaimLiveness` finds out whether the holder is dead, as it does for a converter. The claim uses no file
+/// lock.
 package struct UploaderClaim: ~Copyable, Sendable {
   static let directoryName = "uploader"
   private static let identifier = "uploader"

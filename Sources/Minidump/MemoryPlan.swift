@@ -94,7 +94,8 @@ extension ThreadSnapshot {
   ///
   /// If there is no such region, or if the stack pointer is not known, the result is the first region of the stack.
   ///
-  /// After a stack overflow, the stack pointer is in the guard page, below all memory that could be captured.
+  /// After a stack overflow, the stack pointer is in the guard page, below all memory that could be captured, and the
+  /// next region above it contains the innermost frames.
   var stackAtPointer: MemoryRegion? {
     guard let pointer = context?.stackPointer ?? stackPointer else { return stack.first }
     return stack.first { !$0.range.ends(atOrBelow: pointer) } ?? stack.first

@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 struct MinidumpFile {
   /// The maximum number of entries that are read from one list, 16 times the limit of Breakpad's reader for threads.
   static let maximumEntries = 1 << 16
-  /// The maximum number of bytes of a MINIDUMP_STRING; a path on Linux has at most 4,096 bytes.
+  /// The maximum number of bytes of a MINIDUMP_STRING, which is enough for a path (at most 4,096 bytes on Linux).
   static let maximumStringSize: UInt64 = 1 << 16
 
   let bytes: DumpBytes

@@ -7,7 +7,7 @@ public enum MinidumpWriter {
   ///
   /// The signature in the header is written last, so no reader accepts an incomplete file as a minidump. The captured
   /// memory goes from the snapshot into the file without a copy. Data beyond the limits of Breakpad's reader (4,096
-  /// threads, 2,048 modules, 4,096 memory regions) is left out. The crashing thread has priority.
+  /// threads, 2,048 modules, 4,096 memory regions) is left out. The crashing thread is never left out.
   ///
   /// - Parameters:
   ///   - snapshot: the snapshot to write. If data is missing, its stream is left out, or its field is zero.

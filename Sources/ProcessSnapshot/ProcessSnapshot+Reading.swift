@@ -18,7 +18,7 @@ extension ProcessSnapshot {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
     capture.isComplete = true
-    // Values recorded at the crash replace values recorded at launch.
+    // Values that were recorded at the crash come later in the dump, so they replace values recorded at launch.
     Self.mapFields.read(root, into: &self)
     system.processorModel = system.processorModel ?? system.processorText.flatMap(ProcessorName.of)
     readMappings(root)

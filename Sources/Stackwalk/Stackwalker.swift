@@ -229,7 +229,7 @@ public struct Stackwalker {
 
   /// Passes stored frames to `visit`.
   ///
-  /// The memory in which these frames were found is not in the report.
+  /// The report does not contain the memory in which these frames were found, so the stack cannot be walked again.
   private func visitStored(_ stored: StoredStack, _ visit: (UnwindState) -> Bool) -> StackTrace.End
   {
     for frame in stored.frames {

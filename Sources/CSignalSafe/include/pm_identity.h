@@ -8,7 +8,7 @@
 
 // Gives a user's file permissions to the calling thread only, for the rest of the thread's life. The thread's other
 // user IDs remain those of root, so that the user can neither send signals to the process nor trace it. Returns 0 or
-// -errno; after an error the thread must not touch a file.
+// -errno; after an error, the thread may have only some of the user's permissions, so it must not touch a file.
 //
 // Raw system calls are used, because libc's setgroups changes all threads. The change clears the process's dumpable
 // flag (PR_SET_DUMPABLE), which is set again immediately, so that the kernel can still write a core file.

@@ -61,9 +61,10 @@ uint64_t pm_executable_name(void);
 // type.
 int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);
 
-// Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program. For example, a deep
-// recursion overflows the sanitizer's shadow stack, and the sanitizer reports a race when two crashes are handled one
-// after the other. Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
+// Returns 1 in a program with ThreadSanitizer. The handler is not installed in such a program, because the sanitizer
+// disturbs the handler: for example, a deep recursion overflows the sanitizer's shadow stack, and the sanitizer reports
+// a race when two crashes are handled one after the other. Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry,
+// kShadowStackSize).
 int pm_is_thread_sanitized(void);
 
 // Returns whether a signal handler belongs to Swift's backtracer, in a shared or static runtime, and finds the range

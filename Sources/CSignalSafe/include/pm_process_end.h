@@ -8,7 +8,8 @@
 // A function that is called when the process calls _exit, or when a vfork child, which runs in the process's memory,
 // calls _exit.
 typedef void (*pm_process_end_function)(void);
-// A function that is called in the child that daemon(3) forked. The parent's other threads do not exist in the child.
+// A function that is called in the child that daemon(3) forked, to create the handler's files for this child. The
+// parent's other threads do not exist in the child.
 typedef void (*pm_continuation_function)(void);
 
 extern _Atomic(pm_process_end_function) pm_process_end_storage __attribute__((visibility("hidden")));

@@ -24,8 +24,8 @@ PM_INLINE uint64_t pm_asked_mask(struct pm_thread_mask mask, uint64_t kernel) {
   return (mask.kernel & ~kernel) == 0 ? kernel | mask.opened : kernel;
 }
 
-// The signals that stay unblocked; 0 until startHandler has set them. While the value is 0, this package does not
-// change the masks that threads request.
+// The crash signals that stay unblocked in threads that ask to block them; 0 until startHandler has set them. While the
+// value is 0, this package does not change the masks that threads request.
 extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
 // The process in which these signals stay unblocked. They do not stay unblocked in a vfork child, which runs in its
 // parent's memory, because the child sets its mask for the program that it will execute.

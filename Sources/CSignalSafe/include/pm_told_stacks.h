@@ -14,8 +14,8 @@ enum {
   // The number of table entries in which a thread with a given ID may be recorded. Collisions are rare, because the
   // kernel assigns consecutive IDs.
   PM_TOLD_PLACES = 16,
-  // Alternate stacks below this size in bytes count as small. A signal frame takes up to 11 KiB, and a handler needs
-  // stack in addition.
+  // Alternate stacks below this size in bytes count as small: `ThreadRoom` does not assume that they have room for a
+  // signal frame. A signal frame takes up to 11 KiB, and a handler needs stack in addition.
   PM_SMALL_STACK = 28 << 10,
 };
 

@@ -18,7 +18,8 @@ enum KernelLog {
       let launch = record.course?.launch?.uptime,
       let name = record.course?.executablePath?.split(separator: "/").last
     else { return false }
-    // The log's clock stops while the machine is suspended; the clock of the launch does not.
+    // The log's clock stops while the machine is suspended, but the clock of the launch does not. So the time for which
+    // the machine was suspended is added to the log's times.
     let asleep = SystemClock.sinceBoot &- SystemClock.awakeSinceBoot
     let victim = "Killed process \(record.processID) (\(String(name.utf8.prefix(15)) ?? ""))"
     for (time, text) in messages() where text.contains(victim) {

@@ -44,7 +44,8 @@ extension PendingDirectory {
     let status = try directory.status(of: claim.name.description)
     for number in 1...1000 {
       let target = number == 1 ? name : "\(name).\(number)"
-      // If a converter was killed in the middle of the move, the file has both names.
+      // If a converter was killed in the middle of the move, the file has two names: `claim.name`, and `target` in the
+      // quarantine directory.
       let isMoved = try quarantine.status(of: target).map { $0 == status }
       guard isMoved != false else { continue }
       // The reason is written first, so that every dump in quarantine has a reason.

@@ -36,7 +36,7 @@ extension Capture {
 
   /// Closes the descriptors that the handler holds as placeholders, to free descriptor numbers for files in /proc.
   ///
-  /// A placeholder that now refers to another file stays open.
+  /// A placeholder that now refers to another file stays open, because that file belongs to the program.
   private func closeSpareDescriptors() {
     guard mayMake(CallBit.files) else { return }
     let spares = shared.spares

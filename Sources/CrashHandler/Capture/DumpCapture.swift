@@ -137,7 +137,8 @@ extension Capture {
 
   /// Writes the end mark, and removes `.locked` from the file's name.
   ///
-  /// The dump of a hang is not renamed here; `HangDump` renames it, once the crash handler can find the dump.
+  /// The dump of a hang is not renamed here; `HangDump` renames it after adding it to `HangDumps`, so that a crash can
+  /// remove it.
   fileprivate func finish() {
     guard holdsDumpFile() && writer.endDocument(), holdsDumpFile() else { return }
     session.result.isComplete = true

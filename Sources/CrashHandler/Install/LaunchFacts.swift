@@ -15,7 +15,8 @@ struct LaunchFacts {
   let capturesArguments: Bool
   /// If this is false, the encoded facts lack the host name, the time zone, user and group IDs, and the cgroup's path.
   ///
-  /// If this is true, but `privacy` is not `full`, they lack the same facts, except for the cgroup's path.
+  /// If this is true, but `privacy` is not `full`, the encoded facts lack the same facts, but contain the cgroup's
+  /// path.
   let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Adds the dump of a hang to the list of hang dumps that a crash removes.
 ///
-/// Not crash code. Crash code never adds a dump to the list.
+/// Not crash code: crash code only removes the dumps in the list, and never adds one.
 extension HangDumps {
   /// Reserves an entry; returns -1 if none is free.
   func take() -> Int {

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Facts about the last heartbeat; the mutex around this value is held while a heartbeat is written.
 private struct LastHeartbeat {
-  /// The minimum time in nanoseconds between two reads of the locked files.
+  /// The minimum time in nanoseconds between two readings of the locks that the process holds on files.
   ///
   /// Reading the locks of all descriptors may take a millisecond, so not every heartbeat reads them.
   private static let lockInterval: Int64 = 5_000_000_000

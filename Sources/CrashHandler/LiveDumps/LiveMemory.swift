@@ -28,7 +28,8 @@ final class LiveMemory: TaskMemory {
   ///
   /// - Parameter process: the process's ID; 0 for this process.
   init?(_ maps: LiveMaps, of process: Int32) {
-    // With larger pages, each entry of the page map would cover more than 4 KiB.
+    // With larger pages, each entry of the page map would cover more than `pageSize`, so pages would be counted
+    // wrongly.
     guard sysconf(Int32(_SC_PAGESIZE)) == Int(Self.pageSize) else { return nil }
     let pageMap = unsafe open(
       process == 0 ? "/proc/self/pagemap" : "/proc/\(process)/pagemap", O_RDONLY | O_CLOEXEC)
@@ -88,7 +89,7 @@ final class LiveMemory: TaskMemory {
 
   /// Returns, for `count` consecutive pages, whether each is in memory.
   ///
-  /// - Parameter page: the number of the first page.
+  /// - Parameter page: the number of the first page: its address divided by `pageSize`.
   /// - Returns: fewer elements if the page map ends or cannot be read.
   private func states(of page: UInt64, count: Int) -> [Bool] {
     unsafe [Bool](unsafeUninitializedCapacity: count) { states, filled in

@@ -79,7 +79,7 @@ package struct LiveTaskSearch {
     var candidates: [UInt64] = []
     var dropped: UInt64 = 0
     let start = Self.processorTime
-    // Half of the time is for the search; the other half is for reading the tasks that were found.
+    // Half of the CPU time is for finding addresses of possible tasks; the other half is for reading the tasks there.
     let deadline = start + limits.time / 2
     for range in maps.searched {
       unsafe memory.forEachPart(

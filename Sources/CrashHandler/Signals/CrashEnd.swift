@@ -53,9 +53,9 @@ extension Capture {
     // After this handler returns, the faulting instruction runs again, and the kernel takes the restored action for
     // the new fault.
     if faultsAgain {
-      // If the fault has occurred three more times, a seccomp filter seems to forbid rt_sigaction. So this function
-      // blocks the signal, because the kernel takes the default action for a fault whose signal is blocked. Source:
-      // Linux kernel/signal.c, force_sig_info_to_task.
+      // If the fault has called this handler three more times, the action was not restored, and a seccomp filter seems
+      // to forbid rt_sigaction. So this function blocks the signal, because the kernel takes the default action for a
+      // fault whose signal is blocked. Source: Linux kernel/signal.c, force_sig_info_to_task.
       if shared.timesReraised > 2 { signal.context?.signalMask |= SignalMask.bit(number) }
       return
     }
@@ -114,7 +114,7 @@ extension Capture {
   ///
   /// In that case, the faulting instruction may succeed when it runs again, and the process would then continue.
   private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {
-    // The address is checked only when the captured crash ends the process.
+    // The address is checked only on the capturing thread while the process is ending; otherwise the result is false.
     guard
       signal.number == SIGSEGV && signal.code == SEGV_MAPERR
         || signal.number == SIGBUS && signal.code == BUS_ADRERR,

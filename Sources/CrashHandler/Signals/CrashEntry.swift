@@ -54,8 +54,9 @@ func pm_handle_crash(
 extension Capture {
   /// Takes the dump on the handler's large stack.
   ///
-  /// Until `captureCrash` sets the alternate stack for faults in the handler, faults except SIGSYS are blocked: the
-  /// frame of another signal would overwrite the frame of the crash.
+  /// Until `captureCrash` sets the alternate stack for faults in the handler, faults except SIGSYS are blocked: because
+  /// the thread has left its alternate stack, the kernel would write the frame of another signal over the frame of the
+  /// crash there.
   fileprivate func takeDump() {
     blockFaultsAndWatchdog()
     unsafe pm_call_on_stack(session.stackTop, pm_capture_crash, argument)

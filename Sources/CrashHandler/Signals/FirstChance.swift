@@ -8,8 +8,8 @@ extension Capture {
   /// Calls the callback; returns true if the callback has handled the signal.
   ///
   /// The callback is not called for a signal that interrupts code on an alternate stack, where only signal handlers
-  /// run. That signal may be a fault in the callback itself, which would then be called for its own faults until the
-  /// stack is full.
+  /// run. The signal may be a fault in the callback itself. If the callback were called for its own faults, this would
+  /// repeat until the stack is full.
   @_noLocks
   func offerFirstChance(to call: HandlerCall) -> Bool {
     let signal = call.signal

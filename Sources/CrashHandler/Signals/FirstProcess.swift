@@ -24,7 +24,8 @@ extension Capture {
   /// True in the first process for a SIGTRAP or SIGSYS that an instruction raised and whose previous action is the
   /// default.
   ///
-  /// This signal ends the process if an instruction raises it, but the kernel discards it if the handler queues it.
+  /// This signal ends the process if an instruction raises it, but the kernel discards it if the handler queues it. So
+  /// the handler makes the instruction raise it again (`rewindToSignal`).
   ///
   /// The result is false for a signal that a process sent, which the kernel would have discarded even without this
   /// handler.
@@ -50,7 +51,8 @@ extension Capture {
   func rewindToSignal(_ signal: DeliveredSignal) -> Bool {
     guard let context = signal.context else { return false }
     #if arch(arm64)
-      // This is the instruction `svc #0`. At a breakpoint, the instruction pointer need not be moved.
+      // This is the instruction `svc #0`. At a breakpoint (`brk`), the instruction pointer need not be moved, because
+      // it points to the breakpoint.
       let (size, expected): (Int, UInt32) = (4, 0xD400_0001)
     #else
       // This is the instruction `int3` or `syscall`.

@@ -61,7 +61,8 @@ extension Capture {
   ///
   /// The first signal that another process or the kernel sent is stored, and is sent again if the process survives the
   /// crash; later ones are dropped. After any other signal, such as a fault, the thread continues at the innermost
-  /// recovery point. If there is none, the process ends, or the previous action of the new signal follows.
+  /// recovery point. If there is none, the process ends by the crash's signal if the crash's outcome is that the
+  /// process ends; otherwise, the previous action of the new signal follows.
   @_noLocks
   func recoverCapture(from call: HandlerCall) {
     let signal = call.signal

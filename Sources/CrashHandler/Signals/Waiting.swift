@@ -53,9 +53,10 @@ extension Capture {
   /// normally lasts until the crash has ended the process. If the process survives the crash, or the wait reaches its
   /// limit (`WaitingBound`), this function returns.
   ///
-  /// The crash handler stops most threads before they call this function, because they do not block the stop signals.
-  /// `exit`, `quick_exit` and `_exit` call this function through the functions that `ExitNotes` registers. If a vfork
-  /// child calls `_exit`, the function returns immediately, because the capturing thread belongs to the parent process.
+  /// Usually, only threads that block the stop signals call this function, because the crash handler stops the others
+  /// before they can call it. `exit`, `quick_exit` and `_exit` call this function through the functions that
+  /// `ExitNotes` registers. If a vfork child calls `_exit`, the function returns immediately, because the capturing
+  /// thread belongs to the parent process.
   @_noLocks
   func waitBeforeExit() {
     guard shared.capturingThread.value != 0, shared.isOwnProcess else { return }

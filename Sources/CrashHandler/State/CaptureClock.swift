@@ -11,7 +11,7 @@ struct CaptureClock {
     /// The last part of the dump is being written: the section `capture` and the end mark, which have a separate time
     /// limit.
     case finish
-    /// The time for the last part is also over.
+    /// The time for the last part is over too, so the dump is broken off.
     case over
   }
 

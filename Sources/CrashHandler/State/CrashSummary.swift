@@ -55,7 +55,7 @@ struct CrashSummary {
     for _ in Indices(15) where rest.count > 0 {
       let events = pm_wait_writable(STDERR_FILENO, 10)
       guard events > 0 else { continue }
-      // The pipe or socket has no reader, or descriptor 2 is closed.
+      // The pipe or socket has no reader, or descriptor 2 is closed, so nothing more can be written.
       if events & Int(POLLERR | POLLHUP | POLLNVAL) != 0 { return }
       let result = unsafe pm_write(STDERR_FILENO, rest.address, rest.count)
       if result > 0 {

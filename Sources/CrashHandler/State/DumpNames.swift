@@ -12,7 +12,7 @@ struct DumpNames {
   let fifo: UnsafePointer<CChar>
   /// The offset in bytes of the report ID's text in each of these names.
   let reportIDOffset: Int
-  /// The 16 bytes of the report ID.
+  /// The report ID whose text is in these names, as 16 bytes.
   let reportID: UnsafeMutableRawPointer
   /// True if the report ID differs from the one that was encoded at launch.
   var areNew = false

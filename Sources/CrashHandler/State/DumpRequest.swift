@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// Why a dump is taken, and how.
 ///
-/// A crash uses the default values.
+/// The default values are those for a crash.
 ///
 /// RUNS-DURING-CRASH; the code that requests the dump sets the values.
 @safe

@@ -19,7 +19,7 @@ struct WatchdogTime {
   private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 
   private(set) var ticksLeft = 0
-  /// The remaining clock time in nanoseconds.
+  /// The remaining time in nanoseconds by the clock, as opposed to ticks.
   private var clockLeft: UInt64 = 0
   private var lastTick: UInt64 = 0
   /// The earliest clock time at which the time limit can be over; 0 if unknown.

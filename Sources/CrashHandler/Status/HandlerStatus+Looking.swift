@@ -127,7 +127,8 @@ extension HandlerStatus.Finding {
   /// set this thread's mask. In a new thread, and in a thread that creates a thread or process, libc blocks all signals
   /// for a moment; in its own helper threads, libc blocks them permanently.
   ///
-  /// - Parameter includingAbort: true if `abort` leads to no dump in a thread that blocks SIGABRT.
+  /// - Parameter includingAbort: true to include SIGABRT; pass true if `abort` leads to no dump in a thread that blocks
+  ///   SIGABRT.
   package static func blocked(
     _ threads: [ThreadSignals], includingAbort: Bool = false
   ) -> [HandlerStatus.Finding] {

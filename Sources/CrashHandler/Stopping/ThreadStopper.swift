@@ -33,8 +33,8 @@ struct ThreadStopper {
       return
     }
     capture.shared.stops.stopped.store(0)
-    // A thread that stops wakes this thread when the target is reached. Until the number of threads to wait for is
-    // known, the target is higher than any count of stopped threads.
+    // `target` is the number of stopped threads at which a stopping thread wakes this thread. Until the number of
+    // threads to wait for is known, the target is higher than any count of stopped threads.
     capture.shared.stops.target.store(UInt32.max)
     // Each stop has a new number, so no thread can still be waiting on this number since an earlier stop. The number is
     // even, because `callStandIns` uses the lowest bit.

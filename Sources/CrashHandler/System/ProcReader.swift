@@ -18,7 +18,7 @@ struct ProcReader {
   /// True if `/proc` is not open, so that none of its files can be read.
   var isMissing: Bool { @_noLocks get { proc < 0 } }
 
-  /// Opens a file or directory; returns -errno if it cannot be opened.
+  /// Opens a file or directory in `/proc`; returns -errno if it cannot be opened.
   @_noLocks
   func open(_ path: UnsafePointer<CChar>, directory: Bool = false) -> Int32 {
     let flags = directory ? O_RDONLY | O_CLOEXEC | O_DIRECTORY : O_RDONLY | O_CLOEXEC

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// The state of a thread that the kernel saved when it called a signal handler: a `ucontext_t`.
 ///
-/// The kernel has just written the context on the thread's stack, so code can read it without a check. Memory to
-/// which the registers in the context point must be checked.
+/// The kernel has just written the context on the thread's stack, so code reads the context without checking first that
+/// its memory is mapped. Memory to which a register in the context points must be checked before it is read.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -65,8 +65,8 @@ struct MessageOwner {
     for frame in frames.prefix(Self.depth) {
       guard let function = frame.function else {
         guard isInLibrary(frame) else { return .unknown }
-        // A function without a name may be one that writes a message, unless it is in a C or C++ library such as
-        // libstdc++.
+        // In a library of Swift, a function without a name may be one that writes a message of the runtime, so the
+        // result is not sure. C and C++ libraries such as libstdc++ have no such function.
         if snapshot.modules.module(of: frame).map({ RuntimeCode.isSwiftLibrary($0.name) }) ?? true {
           isSure = false
         }

@@ -119,7 +119,8 @@ package struct OwnCode: Sendable {
     otherSources.contains(where: file.contains)
   }
 
-  /// Parts of the paths of Swift's own sources, of headers and of the handler's C code.
+  /// Parts of the paths of source files that are not the program's own: Swift's sources, headers and the handler's C
+  /// code.
   private static let otherSources = [
     "/swift/stdlib/", "/swift-corelibs-", "/swift-foundation", "/usr/include/", "/usr/lib/",
     "/lib/swift/", "/Sources/CSignalSafe/", "/Sources/CSignalMasks/", "/Sources/CThreadStacks/",

@@ -127,7 +127,7 @@ struct AddressSpaceMap {
     let isNear: Bool
   }
 
-  /// All rows in order, split into parts; parts that are far from all marks can be collapsed.
+  /// All rows in order, split into parts; parts that are far from all marked rows can be collapsed.
   var parts: [Part] {
     var near = Set<Int>()
     for index in rows.indices where rows[index].isMarked {

@@ -28,7 +28,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// Adds hexadecimal dumps of the memory around the fault, all collapsed except the first.
+  /// Adds the memory excerpts as hexadecimal dumps, all collapsed except the first.
   func addMemory(to html: inout HTMLWriter) {
     let excerpts = report.snapshot.memoryExcerpts
     guard !excerpts.isEmpty else { return }

@@ -50,7 +50,7 @@ extension MemoryFault {
     guard let fault = exception.address, let context = exception.context else { return nil }
     func isUsed(_ address: Address) -> Bool {
       // Metadata has fields up to 64 bytes below its address. Except for classes with hundreds of methods, its fields
-      // end less than 4 KiB above this address.
+      // end less than 4 KiB above this address. So a fault in this range may be an access to a field.
       guard let word = snapshot.memory.word(at: address),
         fault.value &- word &+ 64 < 64 + 4096
       else { return false }

@@ -58,7 +58,7 @@ extension NotedWord {
   /// Finds the registers that point to objects or hold a known pattern, and the pointers to objects on the stack.
   ///
   /// - Parameters:
-  ///   - snapshot: the process.
+  ///   - snapshot: the crashed process, with its captured memory.
   ///   - context: the registers of the crashed thread.
   ///   - symbols: opens modules' files; nil to read only the dump's memory.
   static func all(

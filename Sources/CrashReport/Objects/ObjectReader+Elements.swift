@@ -51,8 +51,8 @@ extension ObjectReader {
     }
   }
 
-  /// The storage of a native set or dictionary: a hash table whose buckets hold the keys and, for a dictionary, a
-  /// second array with the values.
+  /// The storage of a native set or dictionary: a hash table whose buckets hold the keys; for a dictionary, a second
+  /// array holds the values.
   private struct HashedStorage {
     let keys: Address
     /// The address of the values; nil for a set, or if the type of the values is not supported.
@@ -208,7 +208,7 @@ private struct StringValue {
 
   /// The text of UTF-8 bytes; nil if they are not UTF-8.
   ///
-  /// - Parameter isCut: true if the last character may be incomplete.
+  /// - Parameter isCut: true if the text was cut after these bytes, so that the last character may be incomplete.
   private static func text(_ bytes: ArraySlice<UInt8>, isCut: Bool) -> String? {
     var bytes = bytes
     if isCut {

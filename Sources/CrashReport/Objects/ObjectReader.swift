@@ -24,7 +24,7 @@ package struct SwiftObject: Sendable, Equatable {
   package var size: UInt64?
   /// The first bytes of a string, as text; nil for an object of another type.
   package var text: String?
-  /// The first bytes of an array of numbers, or of data.
+  /// The first bytes of an array of numbers, or of a `Data` value.
   package var firstBytes: [UInt8] = []
   /// The first elements of an array of strings, a set or a dictionary; "_" stands for an element, key or value that
   /// cannot be read.

@@ -16,7 +16,7 @@ package enum Quantity {
     return whole < 10 && tenth > 0 ? "\(whole).\(tenth) \(name)" : "\(whole) \(name)"
   }
 
-  /// A distance between two addresses as text; small distances are exact.
+  /// A distance between two addresses as text; a distance below 10 KiB is exact.
   static func distance(_ bytes: UInt64) -> String {
     switch bytes {
     case ..<10_240: "\(bytes) bytes"

@@ -207,7 +207,7 @@ extension CrashReport {
 }
 
 extension ClientAnnotation {
-  /// A note for a value that may not be the last value that was set.
+  /// A note for an annotation whose value in the dump may not be the last value that the program set.
   fileprivate var note: String {
     switch state {
     case .beingReplaced: "  (a newer value was being written)"

@@ -152,8 +152,8 @@ struct FoldedRecursion {
     let listedBefore =
       trace.omittedCount > 0 ? frames.count { $0.offset < trace.omittedAfter } : frames.count
     let margin = recursion.period * Self.shownRounds
-    // In a report from a log, the recursion may end with the omitted frames. No rounds are then shown below the line
-    // that replaces the other rounds.
+    // In a report from a log, the recursion may end with the omitted frames. Then the line that replaces the other
+    // rounds is the last line of the recursion.
     let isOpen = recursion.first + recursion.count == listedBefore + trace.omittedCount
     let end = recursion.first + recursion.count - (isOpen && trace.omittedCount > 0 ? 0 : margin)
     guard recursion.first <= listedBefore - recursion.period, recursion.first + margin < end else {
@@ -212,7 +212,7 @@ struct ThreadGroup {
 
   /// Groups threads by their stacks; the groups are in the order of their first threads.
   ///
-  /// A thread without frames, or with missing frames, is a separate group.
+  /// A thread without frames, or with missing frames, is a separate group, because its whole stack cannot be compared.
   static func groups(of threads: [CrashReport.Thread]) -> [ThreadGroup] {
     var groups: [ThreadGroup] = []
     var known: [[Address]: Int] = [:]

@@ -77,7 +77,7 @@ extension CrashReport {
     return lines.sorted { ($1.count, $0.oldest) < ($0.count, $1.oldest) }
   }
 
-  /// A sentence about how much memory was searched.
+  /// A sentence that says in how much memory the tasks were found, and how much was not searched.
   private static func searchSentence(_ tasks: AllTasks) -> String {
     let timers =
       tasks.timerCount > 0

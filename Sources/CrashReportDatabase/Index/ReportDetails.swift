@@ -167,7 +167,7 @@ package struct ReportDetails: Sendable, Equatable {
 }
 
 extension ReportDetails {
-  /// The keys that are neither texts nor numbers.
+  /// The numbers of the fields in a record that are neither a `Text` nor a `Number`.
   private enum Key {
     static let flags: UInt8 = 31
     static let ownFrame: UInt8 = 64

@@ -4,7 +4,7 @@ package import IntermediateDump
 package struct ReportFile: Sendable {
   package let id: ReportID
   package let state: StoredReport.State
-  /// The status of the minidump.
+  /// The minidump's file status, as from lstat(2).
   package let status: FileStatus
   /// The minidump's path.
   package let path: String

@@ -3,10 +3,10 @@ package import IntermediateDump
 /// The facts of a database's reports, stored in its file `reports.index`.
 ///
 /// The index is only a cache: each record can be created again from its minidump. A record is used only if the
-/// minidump's size and time of last change are the same as in the record. File errors are never reported to a caller.
-/// Records are appended with one write, so converters need no lock. A record that does not match its digest is
-/// ignored. Reading ends at the first offset where no record begins, and `isWorn(reports:)` is then true, which means
-/// that the file must be written again.
+/// minidump's size and time of last change are the same as in the record. A caller is never told of file errors,
+/// because facts that the index does not provide can be read from the minidump. Records are appended with one write, so
+/// converters need no lock. A record that does not match its digest is ignored. Reading ends at the first offset where
+/// no record begins, and `isWorn(reports:)` is then true, which means that the file must be written again.
 ///
 /// A record is little-endian. A record's head contains a magic number (4 bytes), the size of the rest (4 bytes) and the
 /// digest of the rest (8 bytes). The rest contains the report's ID (16 bytes), the minidump's size (8 bytes), the time

@@ -61,7 +61,7 @@ struct SentryContexts {
     ]
   }
 
-  /// The context in which this package describes the crash.
+  /// This package's own entry among the event's contexts, which describes the crash.
   private var crash: SentryValue {
     let snapshot = report.snapshot
     let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])

@@ -73,7 +73,8 @@ struct SentryEvent: Sendable {
     TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
   }
 
-  /// The release, such as "shop@1.2"; nil if there is no version, or if the result is empty or reserved.
+  /// The release, such as "shop@1.2"; nil if there is no version, or if the result would be empty or a word that Sentry
+  /// reserves.
   ///
   /// If the report names no product, the program's name is used.
   private var release: String? {

@@ -55,7 +55,7 @@ enum SentryLimits {
     return word.isEmpty || [".", "..", "latest", "none"].contains(word.lowercased()) ? nil : word
   }
 
-  /// The name of a tag, cut to the limit, and with `_` instead of forbidden characters.
+  /// The name of a tag, cut to the limit, and with `_` instead of characters that Sentry does not allow in it.
   static func tagName(_ name: String) -> String {
     String(
       name.utf8.prefix(tag).map { byte -> Character in

@@ -18,7 +18,7 @@ public enum DescriptorKind: UInt8, DumpCode {
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
 
-  /// True if the link contains only text from the kernel, and none that the program chose.
+  /// True if the descriptor's link in `/proc` contains only text from the kernel, and none that the program chose.
   package var hasKernelsName: Bool {
     @_noLocks get {
       switch self {

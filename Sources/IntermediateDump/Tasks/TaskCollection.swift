@@ -140,7 +140,8 @@ package struct TaskCollection {
 }
 
 extension [TaskGroup] {
-  /// At most `limit` groups in the same order: the groups that contain tasks of a cycle, and the first others.
+  /// At most `limit` groups in the same order; groups that contain tasks of a cycle are kept first, then the groups at
+  /// the beginning.
   ///
   /// - Parameter cycles: the IDs of the tasks that wait for each other in a cycle.
   package func first(_ limit: Int, cycles: Set<UInt64>) -> [TaskGroup] {

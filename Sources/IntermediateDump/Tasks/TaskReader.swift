@@ -19,7 +19,7 @@ package struct TaskReader<Memory: TaskMemory> {
   private static var childFlags: UInt64 { 0x1500_0000 }
   private static var childFlag: UInt64 { 0x0100_0000 }
   private static var groupChildFlag: UInt64 { 0x0400_0000 }
-  /// The known bits of the status; the low byte is the priority.
+  /// The bits that the status of a task may have in the known layout of the runtime; the low byte is the priority.
   private static var knownStatus: UInt64 { 0xFFFF }
   private static var isRunning: UInt64 { 0x800 }
   private static var isEnqueued: UInt64 { 0x1000 }

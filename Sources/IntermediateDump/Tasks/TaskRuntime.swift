@@ -44,7 +44,7 @@ package struct TaskRuntime: Sendable, Equatable {
     /// The offset, in a task object, of the head of the list of task-local values.
     package var head: UInt64
 
-    /// Returns nil if the offset is not known; `head` then has a special value.
+    /// Returns nil if `head` cannot be an offset, as when the offset is not known.
     package init?(key: UInt64, type: UInt64, head: UInt64) {
       guard head != 0, head & 7 == 0, head < 4096 else { return nil }
       (self.key, self.type, self.head) = (key, type, head)

@@ -15,7 +15,7 @@ extension MinidumpEncoder {
   /// Source: Microsoft winnt.h, Breakpad `minidump_cpu_amd64.h`.
   mutating func appendAMD64Context(_ context: X86_64Context, flags: UInt32) {
     let area = context.floatingPointState.count >= 512 ? context.floatingPointState : []
-    // P1Home to P6Home, which only the calling convention of Windows uses.
+    // P1Home to P6Home are 0, because only the calling convention of Windows uses them.
     buffer.appendZeros(48)
     buffer.append(MinidumpFormat.amd64Context | flags)
     buffer.append(UInt32(truncatingIfNeeded: area[...].littleEndian(at: 24, width: 4) ?? 0))

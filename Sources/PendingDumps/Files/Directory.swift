@@ -260,7 +260,7 @@ extension Directory {
     case done
     /// No file has the old name, because another process renamed or removed the file first.
     case sourceMissing
-    /// The new name is taken, and `replacing` is false.
+    /// Another file already has the new name, and `replacing` is false.
     case targetExists
   }
 

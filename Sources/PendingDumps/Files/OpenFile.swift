@@ -185,7 +185,7 @@ package struct FileStatus: Sendable, Equatable {
     mode = UInt32(status.st_mode) & 0o7777
   }
 
-  // The seconds that a file system stores may not fit in 64 bits as nanoseconds.
+  // The result is clamped, because the seconds that a file system stores may not fit in 64 bits as nanoseconds.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let seconds = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     guard !seconds.overflow else { return time.tv_sec < 0 ? .min : .max }

@@ -42,7 +42,7 @@ package struct ProcessStatistics: Sendable, Equatable {
     self.stackStart = stackStart
   }
 
-  /// Parses the text of the file; nil if it has another format.
+  /// Parses the text of a process's `stat` file in `/proc`; nil if it has another format.
   package init?(statText text: [UInt8]) {
     // Field 2, the name, may contain blanks and parentheses; later fields do not contain parentheses.
     guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }

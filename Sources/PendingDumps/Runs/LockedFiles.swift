@@ -6,8 +6,8 @@ internal import Glibc
 /// them, because another process that waited for one of the locks may have killed it.
 ///
 /// The locks are read from each descriptor's `fdinfo`. The file `/proc/locks` lists all locks, but is not used: while
-/// the kernel produces its text, no process on the machine can lock or unlock a file. The kernel also first waits
-/// some milliseconds for processes that are locking or unlocking files.
+/// the kernel produces its text, no process on the machine can lock or unlock a file. Before that, the read itself
+/// waits some milliseconds for processes that are just then locking or unlocking files.
 ///
 /// Signal handlers must not use this type. Source: proc_pid_fdinfo(5); Linux fs/locks.c, `locks_start`.
 package enum LockedFiles {

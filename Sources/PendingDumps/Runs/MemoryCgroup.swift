@@ -41,7 +41,8 @@ package enum CgroupText {
   }
 }
 
-/// This process's memory cgroup, and two of the cgroup's files, which the handler keeps open.
+/// This process's memory cgroup, and its two files with the memory in use and with the limit, which the handler keeps
+/// open.
 package struct MemoryCgroupFiles {
   /// The cgroup's path; nil if there is none.
   package let path: String?
@@ -113,8 +114,8 @@ package struct MemoryCgroup {
     let root = CgroupText.root
     var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
     // In a container, the caller's path may be the path on the host, while the root of the mount is already the
-    // caller's cgroup. If the mount also shows other cgroups, its root has the totals of all cgroups, so the root is
-    // tried last.
+    // caller's cgroup. If the mount also shows other cgroups, the files at its root contain the totals of all cgroups,
+    // so the root is tried last.
     if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
       directories += [root, "\(root)/memory"]
     }

@@ -107,9 +107,9 @@ package struct RunRecord: Sendable {
 
   /// Encodes the record as an intermediate dump with one map.
   ///
-  /// `OwnerProperties` writes the record token by token. The converter's `fields` is not used, because setting it up
-  /// would take longer than the rest of the encoding, and every program would contain its code. A test checks that
-  /// both encodings produce the same bytes.
+  /// `OwnerProperties` writes the record token by token. The list `RunRecord.fields`, with which the converter reads
+  /// records, is not used, because setting it up would take longer than the rest of the encoding, and every program
+  /// would contain its code. A test checks that both encodings produce the same bytes.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode(sizeHint: 8 << 10) { writer in
       writer.header()

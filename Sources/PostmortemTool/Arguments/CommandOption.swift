@@ -3,7 +3,7 @@
 /// The parser, the help, the manual page and the completion are all derived from these properties, so they cannot
 /// contradict each other.
 struct CommandOption: Sendable {
-  /// The kind of value that an option or operand takes, for completion.
+  /// The kind of value that an option or operand takes, so that a shell can complete the value.
   enum Completion: Sendable, Equatable {
     case nothing
     case directory

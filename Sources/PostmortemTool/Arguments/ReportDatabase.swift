@@ -13,7 +13,7 @@ enum ReportDatabase {
   /// The environment variable that names the database if the command line does not.
   static let variable = "POSTMORTEM_DATABASE"
 
-  /// The database that the environment names; nil if the environment names none.
+  /// The path of the database from the environment variable `variable`; nil if the variable is not set or empty.
   static var ofEnvironment: String? {
     ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -133,7 +133,7 @@ enum ReportDatabase {
 extension StoredReport {
   /// The maximum size in bytes of a report that is read to find how a run ended.
   ///
-  /// A report on how a run ended takes only a few kilobytes.
+  /// A report on how a run ended takes only a few kilobytes, so a larger report was made from a dump.
   private static var endSize: Int64 { 64 << 10 }
 
   /// How a run that left no dump ended, as a word of the JSON schema; nil for a report that was made from a dump or

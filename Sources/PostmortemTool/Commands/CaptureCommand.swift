@@ -103,7 +103,7 @@ private struct QuietMoment {
   ///
   /// Writing a dump usually takes milliseconds, so a few attempts are enough.
   ///
-  /// - Throws: the error of the last examination.
+  /// - Throws: the error of the last call of `look`.
   func find<Value: ~Copyable>(_ look: () throws(ToolError) -> Value) throws(ToolError) -> Value {
     var attempt = 1
     while true {

@@ -181,7 +181,7 @@ private final class WatchWaiting {
 
   /// Waits until there is an event or the time is over.
   ///
-  /// - Returns: false if one of the signals has arrived.
+  /// - Returns: false if one of the signals that were passed to `init(stopsAt:)` has arrived.
   func wait(seconds: Int) -> Bool {
     _ = wake.wait(timeout: .now() + .seconds(seconds))
     // One check handles all events that have arrived so far.

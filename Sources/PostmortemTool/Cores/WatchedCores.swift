@@ -14,7 +14,7 @@ struct WatchedCores {
   private let directories: [String]
   /// The checked files with the status that they had then; a file with the same status is not examined again.
   private var known: Set<FileState> = []
-  /// True if one of the files may have been incomplete at the last check.
+  /// True if one of the files may have been incomplete at the last check, so that the next check must come soon.
   private(set) var isWaiting = false
 
   private struct FileState: Hashable {

@@ -52,8 +52,8 @@ struct ReportWalk {
   ) throws {
     let directory = try database.open()
     var index = ReportIndex(in: directory)
-    // Records that are appended to a damaged index are never found. Listing all reports writes the index again, at
-    // the cost of having all facts in memory at the same time.
+    // Records that are appended to a damaged index are never found, because reading ends at the damage. Listing all
+    // reports writes the index again, at the cost of having all facts in memory at the same time.
     if index.isWorn(reports: .max / 4) {
       _ = try ListedReport.all(in: database)
       index = ReportIndex(in: directory)

@@ -90,7 +90,7 @@ struct ReportEntry: Codable {
   let message: String?
   let place: String?
   let signature: String?
-  /// How a run that left no dump ended.
+  /// A word for how a run that left no dump ended; nil for the report of a dump.
   let end: String?
   let upload: UploadEntry
 

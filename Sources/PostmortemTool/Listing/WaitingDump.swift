@@ -35,7 +35,7 @@ struct WaitingDump {
 
   /// True for a dump to which its owner no longer writes, and which no converter claims.
   ///
-  /// The dump of a hang counts only if its owner is dead.
+  /// The dump of a hang counts only if its owner is dead, because a living owner updates or removes the dump.
   private static func isLeft(_ name: PendingDumpName, in directory: String) -> Bool {
     switch name.role {
     case .finished: return true

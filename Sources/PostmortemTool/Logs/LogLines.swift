@@ -22,7 +22,8 @@ struct LogLines {
 
   /// The entry that is being read, if the log is an export of systemd's journal; nil outside of an entry.
   private var entry: JournalEntry?
-  /// The beginnings of lines that were cut, by source.
+  /// For each source, the beginning of a line that the log's writer cut into parts and whose last part has not been
+  /// read yet.
   private var beginnings: [String: [UInt8]] = [:]
   private static let maximumBeginnings = 1024
   private static let maximumLength = 1 << 16

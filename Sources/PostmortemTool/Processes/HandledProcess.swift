@@ -87,7 +87,7 @@ struct HandledProcess {
         || namespace == record.processNamespace.map { "pid:[\($0)]" })
   }
 
-  /// True if the process still has its locked file open, which exec closes.
+  /// True if the process still has its locked file open; false after an exec, which closes this file.
   var holdsFile: Bool {
     guard let file else { return false }
     return links.contains { key, link in

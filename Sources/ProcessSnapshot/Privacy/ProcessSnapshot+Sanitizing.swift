@@ -91,7 +91,8 @@ extension ProcessSnapshot {
   /// The captured unwind tables of modules, together with the ELF headers that refer to them.
   ///
   /// The handler captures such tables for modules that have no file (but not for the vDSO), or whose files were deleted
-  /// or replaced. The tables are read-only contents of a file, and stack walks need them to find the same frames.
+  /// or replaced. The tables are read-only contents of a file and not data of the process, and stack walks need them to
+  /// find the same frames.
   private func keptTables(outside stacks: RangeSet) -> [AddressRange] {
     modules.flatMap { module -> [AddressRange] in
       guard let headers = memory.unwindHeaders(of: module.address),

@@ -8,7 +8,7 @@ package struct ContextRecord: Sendable, Equatable {
   package struct Value: Sendable, Hashable {
     package var name: String
     package var value: String
-    /// True if the value was cut because there was no room.
+    /// True if the value was cut because the record had no room for all of it.
     package var isCut: Bool
 
     package init(name: String, value: String, isCut: Bool = false) {

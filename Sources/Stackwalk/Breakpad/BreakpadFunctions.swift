@@ -35,7 +35,7 @@ struct BreakpadFunctions {
   private mutating func writeUnit(_ unit: Int, to output: inout BreakpadOutput) {
     guard let information else { return }
     var batch: [AddressRange] = []
-    /// Maps the number of a file in the unit to the number of the same file in the records.
+    /// Maps the number of a file in the unit to the number of the same file in the FILE records.
     var files: [UInt16: Int] = [:]
     for part in information.functions(ofUnit: unit) {
       guard part.range.start >= batch.last?.clampedEnd ?? 0, !claimed.overlaps(part.range),

@@ -48,7 +48,8 @@ enum AsyncFunctionName {
     return Demangler.demangle(name)?.contains(" async ") == true ? name : nil
   }
 
-  /// Removes the suffix that marks a part, such as `TY0_` in "fTY0_"; nil for a name without such a suffix.
+  /// Removes the suffix that marks a part of an asynchronous function, such as `TY0_` in "fTY0_"; nil for a name
+  /// without such a suffix.
   private static func withoutPart(_ name: String) -> String? {
     guard name.hasSuffix("_") else { return nil }
     let digits = name.dropLast().reversed().prefix { $0.isNumber }.count

@@ -27,8 +27,8 @@ final class CFITable {
 
   /// The maximum number of table entries that are examined for one address.
   ///
-  /// Several entries are examined only because of empty functions (see `fde(at:)`). In practice, fewer empty functions
-  /// than this are at one address.
+  /// More than one entry is examined only because of empty functions (see `fde(at:)`). In practice, fewer empty
+  /// functions than this limit are at one address.
   private static let emptyCount = 64
 
   private let places: Places

@@ -9,11 +9,11 @@ public import ProcessSnapshot
 ///
 /// Source: Docs/Internals/CrashSummary.md; DWARF 5, 6.4.
 public struct CandidateFrames {
-  /// One line of the stack in the summary.
+  /// One line of the stack in a crash summary.
   public struct Entry: Sendable, Equatable {
     /// How an entry was found.
     public enum Evidence: Sendable, Equatable {
-      /// The entry is the crash itself, or was found by following frame pointers.
+      /// The entry is the instruction pointer of the crash, or was found by following frame pointers.
       ///
       /// If the crash was a call to an address without code, the entry of the caller has this evidence too.
       case framePointer

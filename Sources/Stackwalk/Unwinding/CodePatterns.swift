@@ -61,7 +61,7 @@ enum FrameSetup: Equatable {
 enum CallInstruction {
   /// Checks whether the 8 bytes before a return address end in a call.
   ///
-  /// On x86_64, bytes that look like a call may also be the end of another instruction.
+  /// On x86_64, the result may be true although the bytes are only the end of another instruction.
   ///
   /// Source: Intel SDM volume 2, CALL; Arm ARM, BL and BLR.
   static func ends(_ code: [UInt8], architecture: ProcessSnapshot.Architecture) -> Bool {

@@ -108,7 +108,7 @@ struct GapMethod: UnwindMethod {
   /// Reads the frame whose return address is at a slot of the stack.
   ///
   /// The result is nil unless call frame information finds three callers in a row, starting from the stack pointer
-  /// alone.
+  /// alone, so that a word that only looks like a return address is rarely accepted.
   private func described(
     at slot: Address, after state: UnwindState, in process: UnwindProcess
   ) -> UnwindState? {

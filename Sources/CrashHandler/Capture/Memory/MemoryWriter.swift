@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Writes the process's memory to the dump, and NUL-terminated text from that memory.
+/// Writes parts of the process's memory to the dump, either as memory regions or as NUL-terminated text.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -84,7 +84,8 @@ extension Capture {
 
   /// Writes the last messages of the Swift runtime and libc.
   ///
-  /// libc's message begins with its size, which is followed by the text: see `pm_abort_message_pointer`.
+  /// libc's message begins with its size, which is skipped, and continues with the text; see
+  /// `pm_abort_message_pointer`.
   fileprivate func writeMessages() {
     let (text, limit) = (regions, 16384)
     text.writeText(

@@ -118,7 +118,8 @@ struct StackWriter {
     end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }
 
-  /// Returns the address at which the capture of a stack starts: 128 bytes below the stack pointer, rounded down.
+  /// Returns the address at which the capture of a stack starts: 128 bytes below the stack pointer, rounded down to a
+  /// multiple of 16.
   ///
   /// The System V ABI for x86-64 lets a leaf function use 128 bytes below the stack pointer.
   @_noLocks

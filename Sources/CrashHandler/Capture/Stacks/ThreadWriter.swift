@@ -57,8 +57,8 @@ struct ThreadWriter {
   @_noLocks
   func write(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     capture.writer.startMap(key)
-    // A thread that could not be stopped may have crashed since. In that case, the dump contains the registers of that
-    // crash.
+    // A thread that could not be stopped may have crashed in the meantime. In that case, the dump contains the
+    // registers of that crash.
     if !record.status.isStill, let crash = capture.shared.waiting.value(of: record.threadID) {
       record.setCrash(crash)
     }

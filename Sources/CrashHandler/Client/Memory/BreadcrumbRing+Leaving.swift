@@ -29,8 +29,8 @@ extension BreadcrumbRing {
       slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
   }
 
-  /// Takes the next number, and marks its slot as incomplete; returns nil if another thread is still writing to that
-  /// slot, or has already stored a later breadcrumb there.
+  /// Takes the number of a new breadcrumb, and marks the slot for this number as incomplete; returns nil if another
+  /// thread is still writing to that slot, or has already stored a later breadcrumb there.
   @_noLocks
   func take() -> UInt64? {
     let number = unsafe pm_atomic_add_64(next, 1)

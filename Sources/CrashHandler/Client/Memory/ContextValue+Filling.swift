@@ -121,7 +121,7 @@ extension ContextValue {
     set(word(16) &+ UInt64(truncatingIfNeeded: count), at: 16)
   }
 
-  /// The size of this record without the unused part of the text.
+  /// The number of bytes of this record, without the unused part of the space for the text.
   var byteCountInUse: Int { @_noLocks get { ContextValue.textOffset &+ (textCount &+ 7) & ~7 } }
 
   @_noLocks

@@ -140,7 +140,7 @@ struct CellResult: Equatable {
   static var done: CellResult { @_noLocks get { CellResult(code: 0) } }
   /// The value was not changed, because another thread has replaced the version that the caller expected.
   static var overtaken: CellResult { @_noLocks get { CellResult(code: 1) } }
-  /// Other threads are writing to all buffers that are not current.
+  /// Other threads are writing to all buffers that are not current, so the new value is dropped.
   static var noBuffer: CellResult { @_noLocks get { CellResult(code: 2) } }
   static var tooLong: CellResult { @_noLocks get { CellResult(code: 3) } }
 

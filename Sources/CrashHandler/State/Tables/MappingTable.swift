@@ -5,7 +5,7 @@ struct Mapping {
   static var isReadable: UInt8 { @_noLocks get { 1 } }
   static var isWritable: UInt8 { @_noLocks get { 2 } }
   static var isExecutable: UInt8 { @_noLocks get { 4 } }
-  /// The flag of a mapping that begins at file offset 0.
+  /// The flag of a mapping that begins at file offset 0, where an ELF header can be.
   static var startsFile: UInt8 { @_noLocks get { 8 } }
   /// The flag of a mapping that is known to contain an image.
   static var isOfImage: UInt8 { @_noLocks get { 32 } }

@@ -115,8 +115,8 @@ extension Capture {
 
   /// Removes `.locked` from the name of a complete dump.
   ///
-  /// The suffix is the only lock. If the rename fails, the dump keeps the suffix, but its end mark still shows that
-  /// it is complete.
+  /// The suffix tells other processes not to convert the dump while its owner is alive; there is no other lock. If the
+  /// rename fails, the dump keeps the suffix, but its end mark still shows that it is complete.
   ///
   /// - Returns: true if `.locked` was removed from the name of the dump, or of the copy that replaces a removed dump.
   @_noLocks

@@ -16,7 +16,8 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the thread that takes the dump. Source: unshare(2), CLONE_FILES.
 extension Capture {
-  /// Unshares the descriptor table if the default action follows the dump, because that action uses no descriptors.
+  /// Stops sharing the descriptor table with other threads if the default action follows the dump, because that action
+  /// uses no descriptors.
   ///
   /// The table stays shared if a previous handler runs later. Otherwise, that handler would have copies of the
   /// descriptors, which would stay open when other threads close theirs.

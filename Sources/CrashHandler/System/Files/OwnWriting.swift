@@ -2,8 +2,9 @@ internal import CSignalSafe
 
 /// Keeps SIGXFSZ from ending the process when this package writes a file outside a crash.
 ///
-/// A write beyond RLIMIT_FSIZE raises SIGXFSZ, whose default action ends the process. So SIGXFSZ is blocked during
-/// the write, and removed if the write has made it pending. The soft limit is also raised, if the caller allows that.
+/// A write beyond RLIMIT_FSIZE raises SIGXFSZ, whose default action ends the process. So SIGXFSZ is blocked during the
+/// write, and removed if the write has made it pending. If the caller allows it, the soft limit is raised too, so that
+/// the write can succeed.
 ///
 /// `finish` must be called after the write. RUNS-DURING-CRASH: signal handlers and `_exit` use this type when they note
 /// in the run record how the process ends. Ordinary code that writes files, such as `startHandler`, also uses it.
@@ -19,7 +20,7 @@ struct OwnWriting {
 
   /// - Parameters:
   ///   - raisesLimit: true if the soft limit on file sizes may be raised.
-  ///   - signals: the bits of other signals that are blocked during the write.
+  ///   - signals: the bits of the signals that, in addition to SIGXFSZ, are blocked during the write.
   ///   - open: the bits of signals that are unblocked during the write, even if the thread had blocked them.
   @_noLocks
   init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {

@@ -110,7 +110,8 @@ struct ImageFinder {
           at: mappings[index].start, memory: memory, scratch: scratch.address),
         image.isMapped(in: mappings)
       else { continue }
-      // An image whose ELF header is not at its first address may still be in the dynamic linker's list.
+      // An image whose ELF header is not at its first address may already be in the table, because it is in the dynamic
+      // linker's list.
       current = images.missing(
         bias: image.bias, dynamicSection: image.dynamicSection)
       if current < 0 { current = images.add(Image(.headers)) }
