@@ -7,7 +7,8 @@ internal import IntermediateDump
 extension Capture {
   /// Writes the dump; after a fault or a hanging call between two sections, starts the loop over the sections again.
   ///
-  /// Sections that have already begun are skipped, unless the dump has lost its file and must be written again.
+  /// Sections that have already begun are skipped. If the dump has lost its file and must be written again, only
+  /// `stopThreads` and `readMappings`, which write nothing, are still skipped.
   @inline(__always) @_noLocks
   func writeDump() {
     for _ in Indices(16) where !session.time.isOver {

@@ -44,7 +44,7 @@ extension Capture {
     return signal.context != nil && signal.recurrence.isLikely && !hasLeftSequence(signal)
   }
 
-  /// Runs Swift's backtracer, which sets the default actions of its signals.
+  /// Runs Swift's backtracer, which resets all signals that it handles to the default action before it returns.
   ///
   /// If the process then does not end, this function prepares the handler for the next crash.
   @_noLocks

@@ -7,8 +7,8 @@ internal import IntermediateDump
 /// If the FIFO has no reader or is removed, processes in any PID namespace know that the claims are no longer valid.
 ///
 /// A program may close the FIFO during a conversion, for example with close_range(2). Another converter then also
-/// takes the dump, but the database keeps only one of the two reports. So the FIFO is enough evidence for a claim,
-/// but not for the owner of a locked file.
+/// takes the dump, but the database keeps only one of the two reports. So a FIFO without a reader is enough
+/// evidence that a converter is dead, but not that the owner of a locked file is dead.
 package final class ClaimWitness {
   /// The part of a converter's FIFO name before the `@`.
   static let identifier = "converter"

@@ -89,7 +89,7 @@ struct ThreadWriter {
   /// `running`.
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
     // The thread may have continued since the thread table was filled, so its system call is read again. In a crash, it
-    // is read again only if the table lacks it, or if the attempt to stop the thread failed.
+    // is read again only if the table lacks it, or if the thread is `unresponsive`.
     if record.systemCall.count == 0 || !capture.session.request.isCrash
       || record.has(.unresponsive)
     {
