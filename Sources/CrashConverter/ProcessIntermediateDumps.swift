@@ -22,7 +22,7 @@ internal import PendingDumps
 ///   - identifier: the program whose dumps come first. If nothing shows whether the owner of a locked dump is alive, a
 ///     dump of this program is converted after a day without a write, and a dump of another program after 60 days. Pass
 ///     nil for a tool that converts the dumps of all programs.
-///   - annotations: added to every report; they replace a dump's annotations of the same name.
+///   - annotations: added to every full report; they replace a dump's annotations of the same name.
 ///   - limit: the maximum number of dumps of other programs that are converted, including failed attempts; there is
 ///     no limit without an identifier.
 ///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread, from the
@@ -31,7 +31,7 @@ internal import PendingDumps
 ///   - pruning: which reports are removed from the database between and after the conversions, whatever their program
 ///     is and whether they were uploaded or not. Nothing is removed if there was no dump to convert.
 ///   - privacy: the privacy level, which determines the secrets that reports may contain; secrets that the handler has
-///     left out stay left out. Only full reports contain streams of `userStreams` and attachments.
+///     left out stay left out. Only full reports contain annotations, streams of `userStreams` and attachments.
 ///   - progress: called after each dump with the number of dumps that were examined so far and the number of all
 ///     dumps. Other converters may take some of these dumps.
 /// - Returns: the results, in the order of processing. A dump that is left for another call has a result with the

@@ -11,11 +11,11 @@ extension Handler {
   /// most 20 dumps that other programs left in the same database. The call uploads nothing.
   ///
   /// - Parameters:
-  ///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
+  ///   - annotations: added to every full report; they replace a dump's annotations with the same names.
   ///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread. They are
   ///     read from the crashed build's files, if these still exist. This takes at most about 2 seconds per dump, and 4
   ///     seconds per call.
-  ///   - userStreams: objects that add their own minidump streams to every report.
+  ///   - userStreams: objects that add their own minidump streams to every full report.
   ///   - pruning: the limits for the database. If there were dumps to convert, the call deletes the reports that exceed
   ///     these limits, including reports of other programs and reports that were not uploaded.
   /// - Returns: the results of the processed dumps, each of which can be printed as one line. Some dumps have no

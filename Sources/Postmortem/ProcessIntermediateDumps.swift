@@ -9,9 +9,9 @@ internal import CrashHandler
 /// same. The method has the additional parameter `pruning`, and also exists in an `async` form.
 ///
 /// - Parameters:
-///   - annotations: annotations to add to every report; they replace a dump's annotations with the same names.
+///   - annotations: added to every full report; they replace a dump's annotations with the same names.
 ///   - storingSymbols: whether each report stores function names and lines, mainly of its crashing thread.
-///   - userStreams: objects that add their own minidump streams to every report.
+///   - userStreams: objects that add their own minidump streams to every full report.
 /// - Returns: the results of the processed dumps, each of which can be printed as one line. Some dumps have no result,
 ///   for example a dump that another converter takes first. If a dump cannot be converted, the call does not throw, and
 ///   the next call tries to convert the dump again. The third failure moves the dump to the quarantine directory;

@@ -10,8 +10,9 @@
 // user IDs remain those of root, so that the user can neither send signals to the process nor trace it. Returns 0 or
 // -errno; after an error, the thread may have only some of the user's permissions, so it must not touch a file.
 //
-// Raw system calls are used, because libc's setgroups changes all threads. The change clears the process's dumpable
-// flag (PR_SET_DUMPABLE), which is set again immediately, so that the kernel can still write a core file.
+// Raw system calls are used, because libc's setgroups changes all threads. When the file-system user or group of a
+// thread changes, the kernel clears the process's dumpable flag. If the flag was set, this function sets it again
+// (PR_SET_DUMPABLE), so that the kernel can still write a core file.
 //
 // Source: setfsuid(2), setgroups(2), "C library/kernel differences"; ptrace(2), "Ptrace access mode checking"; Linux
 // kernel/cred.c, commit_creds.

@@ -27,9 +27,10 @@ internal import PendingDumps
 ///
 /// - Parameters:
 ///   - name: at most 64 bytes; a context with a longer name is left out and counted. The names and values of nested
-///     contexts share 232 bytes, and each context takes another 2 of these bytes. A value that does not fit is cut
-///     and marked as cut. To make room for the value, or for 32 bytes of a longer one, values of outer contexts are
-///     cut, down to 32 bytes each. If that is not enough, the outermost contexts are left out and counted.
+///     contexts share 232 bytes, and each context takes another 2 of these bytes. Values of outer contexts are cut,
+///     down to about 32 bytes each, until the new value fits, or its first 32 bytes if it is longer. If that is not
+///     enough, the outermost contexts are left out and counted. A new value that still does not fit is cut and marked
+///     as cut.
 ///   - value: text, in UTF-8.
 ///   - operation: the closure to run; it runs once, on the calling thread.
 /// - Returns: the operation's result.
