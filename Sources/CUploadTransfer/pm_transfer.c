@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,9 +194,6 @@ static void find_library(void) {
 
 struct pm_transfer {
   _Atomic int is_cancelled;
-  // The signals that the transfer's thread blocks, so that the program's threads receive them; bit n - 1 stands for
-  // signal n.
-  uint64_t blocked;
   // The previous and the next transfer in the list of running transfers; guarded by `process_end.lock`.
   pm_transfer *previous, *next;
   // Guards `multi`, so that no thread uses `multi` while another frees it.
@@ -301,11 +297,10 @@ static size_t take_answer(char *bytes, size_t one, size_t count, void *data) {
   return 0;
 }
 
-pm_transfer *pm_transfer_make(uint64_t blocked) {
+pm_transfer *pm_transfer_make(void) {
   pm_transfer *transfer = calloc(1, sizeof *transfer);
   if (!transfer) return NULL;
   pthread_mutex_init(&transfer->lock, NULL);
-  transfer->blocked = blocked;
   return transfer;
 }
 
@@ -453,14 +448,6 @@ static pm_transfer_answer run(
       .body = transfer->kept,
       .reason = transfer->reason,
   };
-  // The transfer's thread blocks the program's signals, because they are meant for the program's own threads. SIGPIPE
-  // is one of these signals, so a server that closes the connection does not end the program.
-  sigset_t signals, before;
-  sigemptyset(&signals);
-  for (int signal = 1; signal <= 31; signal++) {
-    if (transfer->blocked >> (signal - 1) & 1) sigaddset(&signals, signal);
-  }
-  pthread_sigmask(SIG_BLOCK, &signals, &before);
   if (!enter()) {
     answer.result = PM_TRANSFER_CANCELLED;
     return answer;

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Blocks, in the kernel, the signals that the calling thread asked to block but that were kept unblocked. Call this
 // before creating a thread or program that inherits the mask. Returns these signals; pass them to `pm_open_again`
 // afterward.
@@ -15,5 +19,9 @@ void pm_open_again(uint64_t signals);
 // installed its own handler. SIGABRT is then not unblocked, so that the program's handler runs only when it would run
 // without this package.
 int pm_takes_abort(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#include "pm_annotations.h"
+
+PM_BEGIN_C
+
 // The version of this structure, of the client memory, of the memory for the breadcrumbs of each unit of work, and of
 // the contexts; CoreFile/Client reads all of them. Increase this version if any of these layouts changes.
 #define PM_CORE_LAYOUT 1
@@ -21,5 +25,7 @@ extern struct pm_core_facts pm_core_facts_storage __attribute__((visibility("hid
 // If no memory is left for the copies, core files lack these facts.
 void pm_keep_core_facts(
     const void *_Nonnull process, uint64_t process_size, const void *_Nonnull system, uint64_t system_size);
+
+PM_END_C
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "pm_annotations.h"
 
+PM_BEGIN_C
+
 // A function that is called when the process calls _exit, or when a vfork child, which runs in the process's memory,
 // calls _exit.
 typedef void (*pm_process_end_function)(void);
@@ -32,5 +34,7 @@ static inline pm_continuation_function _Nullable pm_continuation(void) {
   return __c11_atomic_load(&pm_continuation_storage, __ATOMIC_SEQ_CST);
 }
 static inline int pm_follows_exits(void) { return pm_follows_exits_storage ? pm_follows_exits_storage() : 0; }
+
+PM_END_C
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef PM_PROGRAM_H
 #define PM_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,8 @@
 #include "pm_handlers.h"
 #include "pm_signal_masks.h"
 #include "pm_state.h"
+
+PM_BEGIN_C
 
 // Adds `value`; returns the value before the addition.
 PM_INLINE uint64_t pm_atomic_add_64(uint64_t *_Nonnull word, uint64_t value) {
@@ -75,7 +78,7 @@ static inline void pm_adopt_mask(void) {
 // Pushes a task-local value for the current task, or for the thread if it runs no task; returns 0 if the program has no
 // Swift concurrency. The first push in a task, and the first push on a thread without a task, also find out where the
 // runtime stores values.
-_Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
+bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
 // Removes the value that pm_push_work pushed last in the current task, or in the thread if it runs no task.
 void pm_pop_work(void);
@@ -103,6 +106,8 @@ void pm_forget_thread_id(void);
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the Swift runtime has the hook for throws.
-_Bool pm_tells_throws(void);
+bool pm_tells_throws(void);
+
+PM_END_C
 
 #endif

@@ -3,12 +3,15 @@
 #ifndef PM_SIGNAL_MASKS_H
 #define PM_SIGNAL_MASKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "pm_annotations.h"
 #include "pm_context.h"
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
+
+PM_BEGIN_C
 
 // The difference between the mask that a thread requested and the mask in the kernel; bit n - 1 stands for signal n.
 struct __attribute__((aligned(16))) pm_thread_mask {
@@ -40,7 +43,7 @@ PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_s
 
 // Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has no such struct, or if the struct
 // cannot be read.
-PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
+PM_INLINE bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
   uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage;
   if (pm_thread_mask_offset_storage == 0 || !pm_is_readable(place)) return 0;
   *mask = *(const struct pm_thread_mask *)place;
@@ -55,5 +58,7 @@ PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) 
   *(struct pm_thread_mask *)place = (struct pm_thread_mask){opened, mask & ~opened};
   pm_context_set_signal_mask(context, mask & ~opened);
 }
+
+PM_END_C
 
 #endif

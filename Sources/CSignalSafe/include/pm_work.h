@@ -10,6 +10,8 @@
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 
+PM_BEGIN_C
+
 // Facts that locate a task's list of task-local values, and the corresponding list of a thread that runs no task.
 //
 // Source: swift include/swift/ABI/TaskLocal.h, class Item. An item contains a pointer to the next item, the key, the
@@ -58,5 +60,7 @@ PM_INLINE size_t pm_open_contexts_used(void) {
   uint64_t used = pm_atomic_load_64((const uint64_t *)pm_open_contexts_storage + 1);
   return used < PM_OPEN_CONTEXTS_SIZE ? used : PM_OPEN_CONTEXTS_SIZE;
 }
+
+PM_END_C
 
 #endif

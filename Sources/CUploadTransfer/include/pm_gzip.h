@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct pm_gzip pm_gzip;
 
 // Begins a stream; returns NULL if there is no zlib or no memory.
@@ -19,5 +23,9 @@ int pm_gzip_step(
 
 // Frees a stream, whether the stream has ended or not.
 void pm_gzip_free(pm_gzip *_Nonnull stream);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

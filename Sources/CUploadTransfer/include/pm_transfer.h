@@ -1,11 +1,18 @@
 // Makes one HTTP request with libcurl, within limits on the time and on the size of the response.
 //
 // libcurl is loaded when the first request is made, so neither linking nor starting a program needs libcurl.
+//
+// A thread that runs, ends or adds headers to a transfer must block SIGPIPE, which a server that closes the connection
+// can raise.
 #ifndef PM_TRANSFER_H
 #define PM_TRANSFER_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 // The maximum numbers of bytes that are kept from a response's headers and from its body.
 enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
@@ -42,10 +49,7 @@ typedef struct pm_transfer_answer {
 } pm_transfer_answer;
 
 // Creates a transfer for one request; returns NULL if there is no memory.
-//
-// `blocked`: the signals that the transfer's thread blocks, so that only threads of the program receive them; bit n - 1
-// stands for signal n.
-pm_transfer *_Nullable pm_transfer_make(uint64_t blocked);
+pm_transfer *_Nullable pm_transfer_make(void);
 
 // Adds a header line, "Name: value".
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);
@@ -73,5 +77,9 @@ void pm_transfer_end(pm_transfer *_Nonnull transfer);
 
 // Frees a transfer that has not run, or has ended.
 void pm_transfer_free(pm_transfer *_Nonnull transfer);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,7 +1,9 @@
 internal import CUploadTransfer
+internal import CrashReportDatabase
 internal import Foundation
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
 /// A request to a server.
 package struct UploadRequest: Sendable {
@@ -89,7 +91,7 @@ package struct LibcurlTransport: UploadTransport {
   private let progress: @Sendable (Int64) -> Void
 
   init?(_ request: UploadRequest, _ progress: @escaping @Sendable (Int64) -> Void) {
-    guard let transfer = unsafe pm_transfer_make(SignalTable.mask(.programEvent)) else {
+    guard let transfer = unsafe pm_transfer_make() else {
       return nil
     }
     unsafe self.transfer = transfer
@@ -102,9 +104,16 @@ package struct LibcurlTransport: UploadTransport {
   func run() async -> Answer {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        Thread.detachNewThread {
-          continuation.resume(returning: self.runHere())
-          unsafe pm_transfer_end(self.transfer)
+        do throws(CrashReportDatabaseError) {
+          try WorkThread.start {
+            continuation.resume(returning: self.runHere())
+            unsafe pm_transfer_end(self.transfer)
+          }
+        } catch {
+          continuation.resume(
+            returning: Answer(
+              result: PM_TRANSFER_FAILED, status: 0, headers: [], body: [], reason: "\(error)",
+              wakes: 0))
         }
       }
     } onCancel: {

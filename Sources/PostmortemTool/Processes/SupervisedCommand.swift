@@ -26,6 +26,12 @@ enum SupervisedCommand {
     for signal in untouched { unsafe sigdelset(&signals, signal) }
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
+    defer {
+      // Signals that arrived before the command's end were for the command.
+      var none = timespec()
+      while unsafe sigtimedwait(&signals, nil, &none) > 0 {}
+      unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
     // This process may have been started with SIGCHLD ignored, and the kernel then does not report the end of a
     // child.
     Glibc.signal(SIGCHLD, SIG_DFL)

@@ -1,12 +1,11 @@
-import CrashTestSupport
-import Foundation
+internal import Foundation
 
 /// The toolchain whose `swift` is in PATH.
-enum Toolchain {
+public enum Toolchain {
   /// The path of one of the toolchain's programs.
   ///
   /// - Throws: `OutsideToolError` if it is not in the directory of `swift`.
-  static func path(of tool: String) throws -> String {
+  public static func path(of tool: String) throws -> String {
     let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     for directory in directories {
       let swift = "\(directory)/swift"
