@@ -328,63 +328,30 @@ where ![
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }
 
-/// The files of each library module that need no Linux.
-///
-/// For other systems, the module consists of these files and of its folder in `Sources/PostmortemStub`, which has the
-/// rest of the module's interface.
-let portableSources = [
-  "CrashConverter": [
-    "Client/UserStreamDataSource.swift", "CrashConverterError.swift",
-    "History/RecentCrash.swift", "ProcessedDump.swift",
-  ],
-  "CrashHandler": [
-    "Handler.swift", "Interface/CaptureLimits.swift", "Interface/CrashHandlerError.swift",
-    "Interface/HandledSignals.swift", "Interface/HandlerOptions.swift",
-    "Interface/SystemCalls.swift",
-    "Status/HandlerStatus.swift", "Values/CallBit.swift",
-  ],
-  "CrashReportDatabase": [
-    "Exports.swift", "PruneCondition.swift", "ReportMetadata.swift",
-    "StoredAttachment.swift", "StoredReport.swift",
-  ],
-  "CrashReportUpload": [
-    "Interface/UploadCandidate.swift", "Interface/UploadError.swift",
-    "Interface/UploadEvent.swift", "Interface/UploadOptions.swift",
-  ],
-  "HangDetection": ["HangMonitor+Options.swift"],
-  "IntermediateDump": [
-    "Codes/BreadcrumbLevel.swift", "Codes/DumpCode.swift", "DumpDigest.swift", "LittleEndian.swift",
-    "Reader/ClampedArithmetic.swift",
-    "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
-    "SignalNames.swift", "SignalTable+Classes.swift", "SignalTable.swift",
-  ],
-  "PendingDumps": ["Files/CrashReportDatabaseError.swift", "OutcomeCounters.swift"],
-  "Postmortem": [
-    "Handler+Processing.swift", "Postmortem.swift", "ProcessIntermediateDumps.swift",
-  ],
-  "ProcessSnapshot": ["Process/UserStream.swift"],
-]
-let wholeModules = ["MinimalCLI", "PostmortemHandler", "PostmortemUpload", "ReportingService"]
-
 if !isSupported {
+  // A library module consists of its folder `Interface`, whose files need no Linux, and of its folder in
+  // `Sources/PostmortemStub`, which has the rest of the module's interface. All files of these modules need no Linux.
+  let wholeModules = ["MinimalCLI", "PostmortemHandler", "PostmortemUpload", "ReportingService"]
+  let root = Context.packageDirectory + "/Sources"
+  let files = FileManager.default.subpaths(atPath: root) ?? []
   package.products = package.products.filter { $0 is Product.Library }
-  package.targets = package.targets.filter {
-    portableSources[$0.name] != nil || wholeModules.contains($0.name)
-  }
-  let names = package.targets.map(\.name)
-  let folder = Context.packageDirectory + "/Sources"
-  let files = FileManager.default.subpaths(atPath: folder) ?? []
-  for target in package.targets {
-    target.dependencies = target.dependencies.filter { dependency in
-      if case .byNameItem(let name, _) = dependency { names.contains(name) } else { false }
-    }
-    guard let portable = portableSources[target.name] else { continue }
-    let stub = "PostmortemStub/\(target.name)/"
-    let sources = portable.map { "\(target.name)/\($0)" } + files.filter { $0.hasPrefix(stub) }
+  package.targets = package.targets.filter { target in
+    if wholeModules.contains(target.name) { return true }
+    let sources = ["\(target.name)/Interface", "PostmortemStub/\(target.name)"]
+      .filter(files.contains)
     target.path = "Sources"
     target.sources = sources
     // The excluded files are named one by one, because SwiftPM warns about files that are neither sources nor
     // excluded.
-    target.exclude = files.filter { $0.contains(".") && !sources.contains($0) }
+    target.exclude = files.filter { file in
+      file.contains(".") && !sources.contains { file.hasPrefix($0 + "/") }
+    }
+    return !sources.isEmpty
+  }
+  let names = package.targets.map(\.name)
+  for target in package.targets {
+    target.dependencies = target.dependencies.filter { dependency in
+      if case .byNameItem(let name, _) = dependency { names.contains(name) } else { false }
+    }
   }
 }

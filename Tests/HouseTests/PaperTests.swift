@@ -24,8 +24,9 @@ import Testing
     #expect(!(try House.text("Package.swift").contains("unsafeFlags")))
   }
 
+  /// The files in `Codes` have several small types each, and are named after their subject.
   @Test func aFileWithPublicTypesIsNamedAfterOneOfThem() throws {
-    for file in try House.swiftFiles(in: "Sources") {
+    for file in try House.swiftFiles(in: "Sources") where !file.path.contains("/Codes/") {
       let types = publicTypes(in: file.text)
       guard !types.isEmpty else { continue }
       #expect(types.contains(file.baseName), "\(file.path) holds \(types)")
@@ -38,7 +39,7 @@ import Testing
       "Sources/CrashHandler/Interface/HandlerOptions.swift",
       "Sources/CrashHandler/Interface/CaptureLimits.swift",
       "Sources/CrashReportUpload/Interface/UploadOptions.swift",
-      "Sources/HangDetection/HangMonitor+Options.swift",
+      "Sources/HangDetection/Interface/HangMonitor+Options.swift",
     ]
     var options: Set<String> = []
     for file in files {

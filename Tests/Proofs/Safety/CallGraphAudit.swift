@@ -14,8 +14,8 @@ struct CallGraphAudit {
   private var bound: Set<String> = []
   private(set) var reached: Set<String> = []
   private(set) var violations: [Violation] = []
-  /// The source files of the instructions of all functions that were reached.
-  private(set) var files: Set<String> = []
+  /// The addresses of the instructions of all functions that were reached.
+  private(set) var addresses: [UInt64] = []
   /// Entries of the list that were needed.
   private(set) var used: Set<String> = []
 
@@ -45,7 +45,7 @@ struct CallGraphAudit {
           violations.append(Violation(function: name, what: "is not in the program"))
           continue
         }
-        files.formUnion(function.files)
+        addresses += function.addresses
         for instruction in function.threadLocal {
           violations.append(Violation(function: name, what: "thread-local: \(instruction)"))
         }

@@ -1,6 +1,6 @@
 /// A set of values that a dump stores as numbers; each value also has a readable word.
 ///
-/// Only the types in this folder define these numbers. The handler writes `code`, the reader creates a value from the
+/// Only the types in `Codes` and `BreadcrumbLevel` define these numbers. The handler writes `code`, the reader creates a value from the
 /// number, and the JSON, its schema and the format's document use `word`. Never renumber a value, and never reuse a
 /// number that any version of these files has used.
 ///

@@ -3,7 +3,10 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-extension EnvironmentRange {
+/// Finds the arguments, the environment and the auxiliary vector, at the top of the main thread's stack.
+///
+/// Not crash code.
+enum EnvironmentRange {
   /// Finds the addresses of this process's arguments and environment.
   ///
   /// The range ends at the end of the main thread's stack mapping, where the kernel puts the executable's name and a
@@ -15,23 +18,26 @@ extension EnvironmentRange {
   /// Source: Linux fs/exec.c, fs/binfmt_elf.c; getauxval(3), AT_EXECFN.
   static func current(
     from start: UInt64 = ProcessStatistics.current()?.stackStart ?? 0
-  ) -> EnvironmentRange {
-    guard start != 0 else { return EnvironmentRange(start: 0, end: 0) }
+  ) -> AddressRange {
+    guard start != 0 else { return AddressRange() }
     let name = pm_executable_name()
     if let text = unsafe UnsafePointer<CChar>(bitPattern: UInt(name)), name > start,
       name - start < 64 << 20
     {
       let pageSize = UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 4096))
       let end = name + UInt64(unsafe strnlen(text, Int(PATH_MAX))) + 1 + 8
-      return EnvironmentRange(start: start, end: (end + pageSize - 1) / pageSize * pageSize)
+      return AddressRange(
+        start: start, count: Int((end + pageSize - 1) / pageSize * pageSize - start))
     }
     for line in (SystemFile.text("/proc/thread-self/maps") ?? "").lazyLines {
       let limits = line.prefix { $0 != " " }.split(separator: "-")
       guard limits.count == 2, let first = UInt64(digits: limits[0], radix: 16),
         let last = UInt64(digits: limits[1], radix: 16)
       else { continue }
-      if start >= first, start < last { return EnvironmentRange(start: start, end: last) }
+      if start >= first, start < last {
+        return AddressRange(start: start, count: Int(last - start))
+      }
     }
-    return EnvironmentRange(start: 0, end: 0)
+    return AddressRange()
   }
 }
