@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// `postmortem stats --html`: its counts, and how it handles hostile names.
+/// `postmortem dashboard`: its counts, and how it handles hostile names.
 @Suite struct OverviewPageTests {
   private static let hostile = "\"><script>alert(1)</script><img src=x onerror='x'>\u{202E}&amp;"
 

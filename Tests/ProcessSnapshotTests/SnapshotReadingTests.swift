@@ -253,13 +253,4 @@ import Testing
     #expect(!read.capture.isComplete)
     #expect(read.capture.damage?.contains("architecture 7") == true)
   }
-
-  @Test func writerErrorMakesADumpIncomplete() throws {
-    var dump = DumpTokens()
-    dump.map(.capture) { $0.unsigned(.writerError, 28, 4) }
-    dump.end()
-    let read = try snapshot(dump.bytes)
-    #expect(!read.capture.isComplete)
-    #expect(read.capture.damage?.contains("errno 28") == true)
-  }
 }

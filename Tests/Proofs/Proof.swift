@@ -177,7 +177,7 @@ extension Proof {
       suites: ["DocumentationTests", "CodeBlockTests", "CommandBlockTests"],
       covers: [
         "Sources/Postmortem", "Sources/PostmortemHandler", "Sources/PostmortemUpload", "README.md",
-        "Docs",
+        "Docs", ".ci/articles",
       ]),
     Proof(
       name: "privacy", summary: "no form of a private report holds a planted secret; frames stay",
@@ -230,7 +230,7 @@ extension Proof {
       summary: "the release script refuses what is not ready; a tag can be depended on",
       suites: ["ReleaseTests"],
       covers: [
-        ".ci", "Package.swift", "CHANGELOG.md", "Docs/Reference/Versioning.md",
+        ".ci", "Package.swift", "CHANGELOG.md", "CONTRIBUTING.md",
         "Docs/Reference/Export.md",
       ],
       full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),

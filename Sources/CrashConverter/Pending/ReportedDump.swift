@@ -1,7 +1,6 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
-internal import ProcessSnapshot
 
 /// The report that the database has under a dump's ID.
 ///
@@ -16,13 +15,9 @@ enum ReportedDump {
 
   /// Compares the dump with the report that has its ID.
   ///
-  /// - Parameters:
-  ///   - identity: the dump's digest, which is compared with the digest that the report contains.
-  ///   - dump: the dump's contents, for a comparison with a report that a version without digests wrote. If nil,
-  ///     such a report counts as the report of another dump.
+  /// - Parameter identity: the dump's digest, which is compared with the digest that the report contains.
   static func look(
-    at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity,
-    dump: ProcessSnapshot?
+    at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity
   ) throws(CrashReportDatabaseError) -> ReportedDump {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
@@ -30,16 +25,7 @@ enum ReportedDump {
     guard let document = try summary(of: database.openReport(report)),
       document.root.map(.runEnd) == nil
     else { return .other }
-    if let known = document.root.map(.process)?.unsigned(.dumpDigest) {
-      return identity.matches(known) ? .sameDump : .other
-    }
-    guard let dump else { return .other }
-    let known = ProcessSnapshot(reading: document)
-    let isSame =
-      known.process.crashTime != nil && known.process.crashTime == dump.process.crashTime
-      && known.process.processID == dump.process.processID
-      && known.exception?.threadID == dump.exception?.threadID
-    return isSame ? .sameDump : .other
+    return identity.matches(document.root.map(.process)?.unsigned(.dumpDigest)) ? .sameDump : .other
   }
 
   /// True if the database already has a report with this ID that is not about a run without a dump.

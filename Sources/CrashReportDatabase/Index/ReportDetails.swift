@@ -5,7 +5,7 @@ package import IntermediateDump
 ///
 /// In a record of the index, these facts follow the facts that a list shows; each of them is a field. A field has a key
 /// (1 byte), the size of the contents (2 bytes) and the contents, little-endian. A reader skips keys that it does not
-/// know. Versions of the package without details stop reading a record where the details begin.
+/// know.
 package struct ReportDetails: Sendable, Equatable {
   /// What a report is about.
   package enum Kind: UInt64, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 /// A section that the handler captures; bit n of the key `sectionsAbandoned` stands for raw value n.
 ///
-/// Never renumber a value, and never reuse a number that any version of this file has used. `Section` defines the
-/// order in which the handler writes the sections.
+/// Never renumber a value, and never reuse a number that a released version of this file has used. `Section` defines
+/// the order in which the handler writes the sections.
 package enum DumpSection: UInt8, CaseIterable, Sendable {
   case exception = 1
   case stopThreads = 2

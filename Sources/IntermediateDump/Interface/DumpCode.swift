@@ -2,7 +2,7 @@
 ///
 /// Only the types in `Codes` and `BreadcrumbLevel` define these numbers. The handler writes `code`, the reader creates a value from the
 /// number, and the JSON, its schema and the format's document use `word`. Never renumber a value, and never reuse a
-/// number that any version of these files has used.
+/// number that a released version of these files has used.
 ///
 /// The synthesized `rawValue` does not have the annotation for crash code (`@_noLocks`). So each type that crash code
 /// writes defines a property `code`, in the same file as the type.

@@ -81,7 +81,6 @@ extension AllTasks {
             TaskRecord(words: records[$0..<$0 + 4])
           }))
     }
-    // The units of work may be missing, because earlier versions did not write them.
     guard UInt64(groups.count) == head[4] else { return }
     for index in groups.indices {
       guard let count = next(1)?.first, count <= UInt64(rest.count / 2),

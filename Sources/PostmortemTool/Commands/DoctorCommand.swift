@@ -36,8 +36,6 @@ enum DoctorCommand: Subcommand {
   /// The result of the examination as JSON.
   struct Answer: Codable {
     let pid: Int32
-    /// The old name of `pid`, which is kept until version 2.0 for programs that read it.
-    let processID: Int32
     let healthy: Bool
     let findings: [String]
     let problems: [String]

@@ -16,7 +16,7 @@ enum PruneCommand: Subcommand {
   static let options: [CommandOption] = [
     .database,
     CommandOption(
-      "--older-than, --age", value: "AGE", completing: .words(["7d", "2weeks", "30d"]),
+      "--age", value: "AGE", completing: .words(["7d", "2weeks", "30d"]),
       "delete reports older than AGE: 7d, 12h, 2weeks; a number without a unit is days (default: 365d)"
     ),
     CommandOption(

@@ -18,7 +18,7 @@ enum UploadCommand: Subcommand {
     Without an ID, all pending reports are sent, if uploads are enabled in the database. Each report is tried once, \
     now (and again without attachments if it is too large). A report that fails stays pending; a report that the \
     server permanently refuses is skipped (see postmortem list). Proxies come from http_proxy, https_proxy, \
-    all_proxy and no_proxy. The command checks certificates and does not follow redirects. Docs/Reference/Upload.md \
+    all_proxy and no_proxy. The command checks certificates and does not follow redirects. Docs/Guide/Uploading.md \
     lists servers.
     """
   static let options: [CommandOption] = [
@@ -70,7 +70,7 @@ enum UploadCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    let (path, words) = try arguments.databaseAndIDs(needsIDs: false)
+    let (path, words) = try arguments.databaseAndIDs()
     if arguments.has("--enable") || arguments.has("--disable") {
       return try set(path, words, arguments)
     }

@@ -103,7 +103,7 @@ enum Completer {
     case .report: Answer(candidates: reports(words))
     case .program: Answer(candidates: programs(words))
     case .processID:
-      Answer(candidates: HandlerSearch.handled(in: nil).map { ("\($0.processID)", $0.name) })
+      Answer(candidates: HandlerSearch.handled(in: nil).map { ("\($0.pid)", $0.name) })
     case .subcommand: Answer(candidates: subcommands)
     }
   }

@@ -73,8 +73,6 @@ struct ReportOutput {
 /// A report in the form of the JSON of `list`, `delete` and `prune`.
 struct ReportEntry: Codable {
   let reportID: String
-  /// The same ID under the name that was used before version 1.1; this name is removed in version 2.0.
-  let id: String
   let state: String
   let creationTime: Timestamp
   /// The size of the report's minidump in bytes.
@@ -97,7 +95,6 @@ struct ReportEntry: Codable {
   init(_ report: ListedReport, isUploading: Bool) {
     let stored = report.stored
     reportID = stored.id.description
-    id = reportID
     state = stored.state.rawValue
     creationTime = stored.creationTime
     size = stored.size

@@ -3,7 +3,6 @@ public import IntermediateDump
 /// One thread of the process, as it was at the crash or, in a dump without a crash, when the dump was taken.
 public struct ThreadSnapshot: Sendable, Equatable {
   public typealias CaptureMethod = IntermediateDump.CaptureMethod
-  public typealias SystemCallSource = IntermediateDump.SystemCallSource
 
   /// The kernel's thread ID.
   public var id: UInt32
@@ -35,9 +34,6 @@ public struct ThreadSnapshot: Sendable, Equatable {
   ///
   /// If the arguments are not known, the text is only the number of the system call.
   public var systemCall: String?
-  /// How the handler of version 1.0.0 inferred the system call; nil if the kernel showed the call, and in dumps
-  /// of other versions.
-  public var systemCallSource: SystemCallSource?
   /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
   ///
   /// If this mapping also contains the stack of another thread below the stack pointer, the range begins above that
@@ -194,7 +190,6 @@ extension ThreadSnapshot {
       .optional(.niceValue, \.niceValue),
       .optional(.threadProcessorTime, \.processorTime),
       .optional(.systemCall, \.systemCall),
-      .optional(.systemCallSource, \.systemCallSource),
       Field(.stackRegionStart, [.address], size: 8) { map, thread in
         guard let start: Address = map[.stackRegionStart],
           let end: Address = map[.stackRegionEnd], start < end
