@@ -67,11 +67,11 @@ let package = Package(
     .target(
       name: "HangDetection",
       dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump", "PendingDumps"]),
-    // Replaces pthread_sigmask, sigprocmask, posix_spawn, exec and abort: the linker finds these functions before
-    // those of libc. It is linked if the trait Interposition is enabled.
+    // Replaces pthread_sigmask, sigprocmask and abort: the linker finds these functions before those of libc. It is
+    // linked if the trait Interposition is enabled.
     .target(name: "CSignalMasks", dependencies: ["CSignalSafe"]),
     // Replaces pthread_create in the same way.
-    .target(name: "CThreadStacks", dependencies: ["CSignalMasks", "CSignalSafe"]),
+    .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
     // Replaces _exit, _Exit and daemon in the same way.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.

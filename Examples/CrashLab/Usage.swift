@@ -15,7 +15,6 @@ extension Command {
                              [--show-identity]
            crash-lab process-itself DEED --database DIR
            crash-lab chain SCENE (--database DIR | --no-handler)
-           crash-lab masks SCENE (--database DIR | --no-handler)
            crash-lab java SCENE ORDER LIBRARY DIRECTORY (--database DIR | --no-handler)
            crash-lab library DIR FILE NUMBER PLACE
            crash-lab locks SCENE waits|watched|dumps --database DIR
@@ -27,6 +26,7 @@ extension Command {
            crash-lab tasks SCENE COUNT waits|watched|dumps --database DIR
            crash-lab tell SCENE DIR DIRECTORY
            crash-lab threads-made LIMIT KIBIBYTES (--database DIR | --no-handler)
+           crash-lab use SCENE (--database DIR | --no-handler)
            crash-lab data-race (--database DIR | --no-handler)
            crash-lab idle|start-again|status|status-closed|status-of-many|forked --database DIR
            crash-lab --list|--list-conditions|--list-ends
@@ -42,7 +42,6 @@ extension Command {
       process-itself  starts the handler, converts what is there, and then does its deed;
                       Deeds/Deed.swift says what each DEED is
       chain           plays a program that had signal handlers of its own before; C/chain.c has them
-      masks           plays a program that blocks the signals of crashes; C/masks.c has them
       java            has a Java virtual machine of LIBRARY play a scene of the class Play in DIRECTORY;
                       Subcommands/JavaMachine.swift says what each ORDER is
       library         crashes in a library that a test compiled, with its reports in DIR
@@ -67,6 +66,8 @@ extension Command {
                       prints their number, the arenas of malloc, and the handler's status; LIMIT is
                       none, address-space, data or
                       locked-memory
+      use             uses signals, threads or processes as a program may, and prints what it sees; C/uses
+                      and Subcommands/UseScene.swift have the scenes, and "list" lists them
       data-race       has two threads race for a variable, and aborts; without the handler if that
                       cannot be started
       idle            starts the handler, prints what runs in the process, and exits

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "CProcessEnds.h"
@@ -37,18 +38,26 @@ __attribute__((visibility("default"))) void _Exit(int status) { end_process(stat
 // Turns the child that daemon(3) forked into the daemon; runs in that child.
 static int become_daemon(int keeps_directory, int keeps_files) {
   if (setsid() == -1) return -1;
-  if (!keeps_directory && chdir("/") != 0) return -1;
+  if (!keeps_directory) {
+    int ignored = chdir("/");
+    (void)ignored;
+  }
   if (keeps_files) return 0;
-  int null = open("/dev/null", O_RDWR);
-  if (null == -1) return -1;
+  // pm_openat and pm_close, unlike open and close, are no cancellation points.
+  int null = pm_openat(AT_FDCWD, "/dev/null", O_RDWR);
+  if (null < 0) {
+    errno = -null;
+    return -1;
+  }
   struct stat status;
-  if (fstat(null, &status) != 0 || !S_ISCHR(status.st_mode)) {
-    close(null);
-    errno = ENODEV;
+  int is_known = fstat(null, &status) == 0;
+  if (!is_known || !S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, 3)) {
+    if (is_known) errno = ENODEV;
+    pm_close(null);
     return -1;
   }
   for (int file = 0; file <= 2; file++) dup2(null, file);
-  if (null > 2) close(null);
+  if (null > 2) pm_close(null);
   return 0;
 }
 

@@ -21,7 +21,6 @@ extension Command {
     "library": LibraryCrash.self,
     "live-dump": LiveDump.self,
     "locks": Locks.self,
-    "masks": MaskScene.self,
     "near-memory-limit": NearMemoryLimit.self,
     "objects": ObjectScene.self,
     "process": Processing.self,
@@ -36,6 +35,7 @@ extension Command {
     "tasks": Tasks.self,
     "tell": Telling.self,
     "threads-made": ThreadsMade.self,
+    "use": UseScene.self,
     "work": Working.self,
   ]
 }

@@ -61,19 +61,13 @@ PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
 
 PM_INLINE void pm_set_state(void *_Nullable state) { __c11_atomic_store(&pm_state_storage, state, __ATOMIC_RELEASE); }
 
-// Returns the ID of the process that was passed to pm_keep_open.
-static inline int32_t pm_masks_process(void) { return __c11_atomic_load(&pm_masks_process_storage, __ATOMIC_SEQ_CST); }
-
-// Keeps the given signals unblocked from now on, in the given process.
-static inline void pm_keep_open(uint64_t signals, int32_t process) {
-  __c11_atomic_store(&pm_masks_process_storage, process, __ATOMIC_SEQ_CST);
+// Keeps the given signals unblocked from now on.
+static inline void pm_keep_open(uint64_t signals) {
   __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
 }
 
-// Unblocks, in the calling thread, the signals that were passed to pm_keep_open.
-static inline void pm_adopt_mask(void) {
-  if (pm_adopt_mask_storage) pm_adopt_mask_storage();
-}
+// Returns whether the program contains the target CSignalMasks.
+static inline _Bool pm_replaces_masks(void) { return pm_replaces_masks_storage != 0; }
 
 // Pushes a task-local value for the current task, or for the thread if it runs no task; returns 0 if the program has no
 // Swift concurrency. The first push in a task, and the first push on a thread without a task, also find out where the

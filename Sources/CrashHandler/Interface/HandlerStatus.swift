@@ -16,7 +16,8 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       ///
       /// If that thread has a fault whose signal it blocks, the kernel kills the process, and no handler runs.
       ///
-      /// With glibc 2.41 or newer, these signals include SIGABRT, because `abort` no longer unblocks it.
+      /// With glibc 2.41 or newer, one such finding is about the threads that block SIGABRT, because libc's `abort` no
+      /// longer unblocks it. If libc itself aborts in such a thread, as after heap damage, there is no dump.
       public static let blocked = Code(description: "blocked")
       /// In a crash, the handler would be unable to read `/proc`, for example because the process has given up its
       /// access (Landlock, seccomp).

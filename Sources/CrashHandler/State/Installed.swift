@@ -92,8 +92,6 @@ struct Installed: ~Copyable {
     /// The address and size of the code of abort(); the size is 0 if it is not known.
     let abortStart: UInt64
     let abortSize: UInt64
-    /// Whether abort(3) unblocks SIGABRT in a thread that blocks it.
-    let abortOpensItsSignal: Bool
   }
 
   /// The facts for the surroundings section that are known at launch.
