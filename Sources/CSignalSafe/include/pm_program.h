@@ -67,7 +67,7 @@ static inline void pm_keep_open(uint64_t signals) {
 }
 
 // Returns whether the program contains the target CSignalMasks.
-static inline _Bool pm_replaces_masks(void) { return pm_replaces_masks_storage != 0; }
+static inline bool pm_replaces_masks(void) { return pm_replaces_masks_storage != 0; }
 
 // Pushes a task-local value for the current task, or for the thread if it runs no task; returns 0 if the program has no
 // Swift concurrency. The first push in a task, and the first push on a thread without a task, also find out where the
