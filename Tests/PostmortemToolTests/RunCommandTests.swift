@@ -38,6 +38,23 @@ import Testing
     #expect(directory.names() == [], "no core file, of whichever of the two")
   }
 
+  @Test(arguments: [SIGINT, SIGTERM])
+  func aSignalAfterTheCommandsEndEndsTheUpload(signal: Int32) async throws {
+    let tool = try BuiltProducts.besideTests("postmortem")
+    let enabled = try await ChildProcess.run(
+      tool, ["upload", database, "--enable"], in: directory.path)
+    try #require(enabled.end.exitCode == 0, "\(enabled.standardError)")
+    let server = try SilentServer()
+    let racer = try Racer(
+      "postmortem",
+      ["run", "--database", database, "--upload", server.url, "--"]
+        + [try BuiltProducts.besideTests("HandlerOnlyVictim"), database, "abort"])
+    defer { racer.kill() }
+    #expect(try server.request().hasPrefix("POST / "))
+    #expect(racer.blockedSignals == 0)
+    #expect(try racer.end(by: signal) == signal)
+  }
+
   @Test func withoutADatabaseItSaysThatNoDumpIsProcessed() async throws {
     let child = try await run(shell("echo done; exit 3"))
     #expect(child.end.exitCode == 3 && child.standardOutput == "done\n")

@@ -235,15 +235,41 @@ package struct Directory: ~Copyable, Sendable {
     owner?.give(file.descriptor)
   }
 
+  private static func temporaryName(_ stem: String, _ suffix: String = ".tmp") -> String {
+    "\(stem).\(UInt64.random(in: .min ... .max))\(suffix)"
+  }
+
   /// Creates a file with a unique name, which consists of a stem, a random number and a suffix.
   package func createTemporary(
     _ stem: String, suffix: String = ".tmp"
   ) throws(CrashReportDatabaseError) -> OpenFile {
-    let name = "\(stem).\(UInt64.random(in: .min ... .max))\(suffix)"
+    let name = Self.temporaryName(stem, suffix)
     guard let file = try create(name) else {
       throw CrashReportDatabaseError(systemCall: "making \(path)/\(name)", errno: EEXIST)
     }
     return file
+  }
+
+  /// Creates a temporary file that does not get its name before `link`, so that nothing remains of it if the process
+  /// ends.
+  ///
+  /// On a file system without such files, the file has its name from the start.
+  package func createUnlinked(_ stem: String) throws(CrashReportDatabaseError) -> OpenFile {
+    let result = unsafe openat(descriptor, ".", O_RDWR | __O_TMPFILE | O_CLOEXEC, 0o600)
+    guard result >= 0 else { return try createTemporary(stem) }
+    var file = OpenFile(descriptor: result, path: "\(path)/\(Self.temporaryName(stem))")
+    settle(&file)
+    return file
+  }
+
+  /// Gives a file of `createUnlinked` its name.
+  ///
+  /// Source: open(2), "O_TMPFILE".
+  package func link(_ file: borrowing OpenFile) throws(CrashReportDatabaseError) {
+    let source = "/proc/self/fd/\(file.descriptor)"
+    guard unsafe linkat(AT_FDCWD, source, descriptor, file.name, AT_SYMLINK_FOLLOW) == 0
+      || errno == EEXIST
+    else { throw CrashReportDatabaseError(systemCall: "making \(file.path)", errno: errno) }
   }
 
   /// Removes a file; it is not an error if the file is missing.
