@@ -10,7 +10,8 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     public static let notADirectory = Code(description: "not a directory")
     /// The directory, a symbolic link to it, or a dump belongs to another user.
     public static let foreignOwner = Code(description: "belongs to another user")
-    /// The directory is writable by all users, or by a group with which this process does not share databases.
+    /// The directory is writable by all users, or by a group that this process is not in and does not share databases
+    /// with.
     public static let writableByOthers = Code(description: "others may write to it")
     /// There is no group with that name.
     public static let invalidGroup = Code(description: "no such group")

@@ -1,4 +1,5 @@
 internal import CrashReportDatabase
+internal import PendingDumps
 
 /// The subcommand `postmortem prune`.
 enum PruneCommand: Subcommand {
@@ -6,7 +7,10 @@ enum PruneCommand: Subcommand {
   static let summary = "delete reports that are too old or take too much space"
   static let usage = ["[OPTION...] [DIR/]"]
   static let discussion = """
-    Deletes the reports that are too old, and the oldest reports if all of them take too much space.
+    Deletes the reports that are too old. If all of them take more than --size, or more than a quarter of their file \
+    system, deletes reports that have a newer one of the same program and signature, then others, the oldest first. \
+    Deletes dumps that take more than 128 MiB or a quarter of the file system, as each start of a program with a \
+    handler does.
 
     Prints a line for each deleted report. Reports that wait to be uploaded are deleted too. Remains of dead \
     processes (half-written reports, metadata without a report) are deleted after three days. The same happens, with \
@@ -21,7 +25,7 @@ enum PruneCommand: Subcommand {
     ),
     CommandOption(
       "--size", value: "SIZE", completing: .words(["100M", "1G"]),
-      "keep the newest reports up to this total size, and always the newest one: 500M, 1G; a number without a "
+      "keep reports up to this total size, and always the newest one: 500M, 1G; a number without a "
         + "unit is MiB (default: 128M)"),
     CommandOption("--dry-run", "delete nothing; print the reports that would be deleted"),
     .quiet,
@@ -40,6 +44,12 @@ enum PruneCommand: Subcommand {
     let database = try ReportDatabase.open(path)
     let isDry = arguments.has("--dry-run")
     var unreadable = UnreadableFiles(of: path)
+    if !isDry {
+      // Nothing is created: without the directory, there are no dumps.
+      if let pending = try? database.open().subdirectory(PendingDumpName.directory) {
+        database.boundDumps(in: pending, host: HostIdentity.current())
+      }
+    }
     let deleted = try ListedReport.indexed(
       isDry
         ? database.excess(condition) { unreadable.add($0) }
