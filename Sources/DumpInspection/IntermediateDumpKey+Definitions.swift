@@ -154,7 +154,7 @@ extension IntermediateDumpKey {
     case .thread: .map("One thread.")
     case .threadID: .unsigned(4, "Kernel ID of the thread.").shown(in: .thread, as: "id")
     case .threadName: .text("""
-      Name of the thread, as written after `Name:` in proc_pid_status(5), with escapes. Only in a minidump.
+      Name of the thread at the crash, in any encoding: field 2 of proc_pid_stat(5).
       """).shown(in: .thread, as: "name")
     case .threadState: .unsigned(1, """
       State letter of proc(5), as a character code, from before the thread was asked to stop.
@@ -222,7 +222,6 @@ extension IntermediateDumpKey {
       nanoseconds (CLOCK_THREAD_CPUTIME_ID), when the value is written. Missing if one thread writes a \
       dump about another thread.
       """).shown(in: .thread, as: "processorTime", "CPU time", unit: .nanoseconds)
-    case .threadNameBytes: .bytes("Name of the thread at the crash, in any encoding: field 2 of proc_pid_stat(5).")
     case .memory: .array("""
       Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses the \
       maps of all occurrences. Not in a minidump. For each of at most 256 threads that wait in futex(2), \

@@ -74,7 +74,9 @@ import Testing
     let other = try await makeReport(in: beginning)
     let shown = try await run(["show", beginning], variable: database)
     #expect(shown.end.exitCode == 0 && shown.standardOutput.contains(id), "\(shown)")
-    for words in [["delete", "--dry-run"], ["upload", "--url", "http://h/", "--dry-run", "--json"]] {
+    for words in [
+      ["delete", "--dry-run"], ["upload", "--url", "http://h/", "--dry-run", "--json"],
+    ] {
       let child = try await run(words + [beginning], variable: database)
       #expect(child.end.exitCode == 0 && child.standardOutput.contains(id), "\(words) \(child)")
     }

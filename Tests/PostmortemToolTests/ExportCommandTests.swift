@@ -89,16 +89,14 @@ import Testing
     try await crash(2)
     let whole = try facts(try await run("export", database))
     let index = try #require(directory.bytes("db/reports.index"))
-    try FileManager.default.removeItem(atPath: database + "/reports.index")
-    #expect(try facts(try await run("export", database)) == whole)
-    #expect(
-      directory.bytes("db/reports.index")?.count == index.count, "the records are added")
-    for damage in [[UInt8](), Array(index.dropLast(3)), [1, 2, 3]] {
-      try directory.put(damage, "db/reports.index")
+    for damage in [nil, [], Array(index.dropLast(3)), [1, 2, 3]] as [[UInt8]?] {
+      try FileManager.default.removeItem(atPath: database + "/reports.index")
+      if let damage { try directory.put(damage, "db/reports.index") }
       let again = try await run("export", database)
       #expect(again.end.exitCode == 0)
       #expect(try facts(again) == whole)
       let size = directory.bytes("db/reports.index")?.count ?? 0
+      #expect(size >= index.count, "the records are added")
       #expect(try await run("export", database).standardOutput == again.standardOutput)
       #expect(directory.bytes("db/reports.index")?.count == size, "nothing is read again")
     }
@@ -172,8 +170,8 @@ import Testing
     #expect(try lines(otlp).count == 1)
     for attribute in [
       #"{"key":"postmortem.tasks","value":{"intValue":"7"}}"#,
-      #"{"key":"postmortem.inFlight.age","value":{"doubleValue":43.500}}"#,
-      #"{"key":"postmortem.inFlight.value.id","value":{"stringValue":"<b>"}}"#,
+      #"{"key":"postmortem.in_flight.age","value":{"doubleValue":43.500}}"#,
+      #"{"key":"postmortem.in_flight.value.id","value":{"stringValue":"<b>"}}"#,
     ] { #expect(otlp.standardOutput.contains(attribute), "\(otlp.standardOutput)") }
   }
 

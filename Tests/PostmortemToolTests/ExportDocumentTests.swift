@@ -53,7 +53,8 @@ import Testing
     #expect(ExportColumn.schemaVersion == 1)
     #expect(
       Array(names.prefix(37)) == [
-        "schemaVersion", "reportID", "time", "timeKnown", "host", "containerID", "program", "version",
+        "schemaVersion", "reportID", "time", "timeKnown", "host", "containerID", "program",
+        "version",
         "environment", "executable", "buildID", "kind", "signal", "code", "cause", "message",
         "signature", "place", "frames", "tags", "residentBytes", "peakResidentBytes",
         "groupBytes", "groupLimitBytes", "threads", "openFiles", "uptimeSeconds",

@@ -42,7 +42,8 @@ enum ListCommand: Subcommand {
       "print a JSON array of objects with reportID, state, creationTime, size, path; time, program, version, pid, "
         + "signal, cause, message, place and signature, if known; end, for a run that left no dump; and upload, "
         + "with state (pending, uploading, uploaded, skipped), attempts, lastAttempt, nextAttempt, requested, "
-        + "serverID and note. Groups have signature, program, count, first, last, versions and reportIDs"),
+        + "serverID and note. Groups have signature, program, count, first, last, versions and reportIDs"
+    ),
   ]
   static let operands = Operands.database
   static let closing = """

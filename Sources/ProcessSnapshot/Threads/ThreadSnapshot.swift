@@ -122,34 +122,6 @@ extension ThreadSnapshot {
       }, ClientInformation.ExtraMemoryRange.mapFields)
     writer.end()
   }
-
-  /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty name, which means unnamed.
-  ///
-  /// In such a line, the kernel writes a newline as `\n` and a backslash as `\\`.
-  ///
-  /// Source: proc_pid_status(5), Linux fs/proc/array.c.
-  static func name(unescaping text: ArraySlice<UInt8>) -> String? {
-    var bytes: [UInt8] = []
-    var iterator = text.makeIterator()
-    while let byte = iterator.next(), byte != 0 {
-      guard byte == UInt8(ascii: "\\") else {
-        bytes.append(byte)
-        continue
-      }
-      switch iterator.next() {
-      case UInt8(ascii: "n")?: bytes.append(UInt8(ascii: "\n"))
-      case UInt8(ascii: "\\")?: bytes.append(byte)
-      case let other?: bytes += [byte, other]
-      case nil: bytes.append(byte)
-      }
-    }
-    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// The text that the kernel writes for a name in a `Name:` line.
-  static func escaped(name: String) -> String {
-    name.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-  }
 }
 
 extension ThreadSnapshot {
@@ -159,17 +131,12 @@ extension ThreadSnapshot {
     [
       .required(.threadID, \.id),
       Field(.threadName, [.text]) { map, thread in
-        thread.name = map.data(.threadName).flatMap(name(unescaping:)) ?? thread.name
-        return thread.name != nil
-      } write: { thread, writer in
-        writer.write(.threadName, thread.name.map(escaped(name:)))
-      }.showing { $0.name.map { .text($0) } },
-      Field(.threadNameBytes, [.bytes]) { map, thread in
-        guard let bytes = map.data(.threadNameBytes), !bytes.isEmpty else { return false }
-        thread.name = String(decoding: bytes, as: UTF8.self)
+        guard let name = map.data(.threadName), !name.isEmpty else { return false }
+        thread.name = String(decoding: name, as: UTF8.self)
         return true
-      } write: { _, _ in
-      },
+      } write: { thread, writer in
+        writer.write(.threadName, thread.name)
+      }.showing { $0.name.map { .text($0) } },
       Field(.threadState, [.unsigned], size: 1) { map, thread in
         guard let letter: UInt8 = map[.threadState], letter > 0x20, letter < 0x7F else {
           return false
