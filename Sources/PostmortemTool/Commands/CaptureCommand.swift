@@ -71,14 +71,14 @@ enum CaptureCommand: Subcommand {
       reportID, database: process.database, tasks: process.tasks,
       contextSwitches: contextSwitches)
     guard let processed else {
-      return Terminal.print(
+      return try StandardOutput.print(
         "report \(reportID), created by another converter; "
           + "postmortem show\(process.database.asDatabaseOperand)\n")
     }
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: ProcessedEntry(processed)))
+      try StandardOutput.print(JSON.text(of: ProcessedEntry(processed)))
     } else {
-      Terminal.print(processed.line(database: process.database) + "\n")
+      try StandardOutput.print(processed.line(database: process.database) + "\n")
     }
     guard processed.outcome.kind == .complete else { throw ToolError.printed }
   }

@@ -50,7 +50,7 @@ enum DashboardCommand: Subcommand {
           + (links.isEmpty
             ? "." : ", with \(links.count) pages in \(path.escapedForMessage).reports/."))
     } else {
-      Terminal.print(page)
+      try StandardOutput.print(page)
     }
     if walk.failureCount > 0 { throw ToolError.printed }
   }

@@ -47,10 +47,10 @@ enum DoctorCommand: Subcommand {
     guard let word = arguments.operands.first else { return try list(arguments) }
     let examination = try ProcessExamination(try processID(word, arguments))
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: examination.answer))
+      try StandardOutput.print(JSON.text(of: examination.answer))
     } else {
       let usesColor = try arguments.usesColor()
-      for line in examination.text(usesColor: usesColor) { Terminal.print(line + "\n") }
+      for line in examination.text(usesColor: usesColor) { try StandardOutput.print(line + "\n") }
     }
     if !examination.isHealthy { throw ToolError.printed }
   }
@@ -78,9 +78,9 @@ enum DoctorCommand: Subcommand {
     let database = try arguments["--database"].map { try ReportDatabase.place($0) }
     let found = HandlerSearch.handled(in: database)
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: found))
+      try StandardOutput.print(JSON.text(of: found))
     } else {
-      for process in found { Terminal.print(process.text + "\n") }
+      for process in found { try StandardOutput.print(process.text + "\n") }
     }
     guard found.isEmpty else { return }
     throw ToolError(

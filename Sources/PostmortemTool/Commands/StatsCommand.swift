@@ -81,21 +81,21 @@ enum StatsCommand: Subcommand {
       reports = try countReports(path, &statistics, &unreadable)
     }
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: statistics))
+      try StandardOutput.print(JSON.text(of: statistics))
     } else {
-      Terminal.print(text(of: statistics))
-      printFrequent(reports)
+      try StandardOutput.print(text(of: statistics))
+      try printFrequent(reports)
     }
     try unreadable.check()
   }
 
   /// Prints the five most frequent combinations of program and signature.
-  private static func printFrequent(_ reports: [ListedReport]) {
+  private static func printFrequent(_ reports: [ListedReport]) throws(ToolError) {
     let groups = ReportGroup.groups(of: reports)
     guard !groups.isEmpty else { return }
     let table = ReportTable(
       width: Terminal.width, usesColor: Terminal.usesColor, now: .now)
-    Terminal.print("\nMost frequent:\n" + table.text(of: Array(groups.prefix(5))))
+    try StandardOutput.print("\nMost frequent:\n" + table.text(of: Array(groups.prefix(5))))
   }
 
   private static func countReports(
