@@ -8,6 +8,7 @@ extension Command {
                           [--among-objects]
                           [--and KIND]
            crash-lab end WAY (--database DIR [--no-unclean-ends] | --no-handler)
+           crash-lab functions own|libc (--database DIR | --no-handler)
            crash-lab gone-binary (--database DIR | --no-handler)
            crash-lab hang TARGET MANNER OUTCOME --database DIR
            crash-lab live-dump SCENE [PATH] --database DIR
@@ -34,6 +35,8 @@ extension Command {
     what it does:
       KIND            dies in this way; --list names them
       end             ends in a way that leaves no dump, or waits to be ended; --list-ends names them
+      functions       calls the functions that this package defines in front of libc's, or libc's, and prints
+                      what they do; C/functions has the calls
       gone-binary     crashes after the file system that it was run from is gone; takes root
       hang            hangs under a monitor: TARGET is main, queue, actor or heartbeat, MANNER idle, busy
                       or never; Subcommands/Hang.swift says what each OUTCOME is

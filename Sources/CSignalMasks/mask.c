@@ -30,6 +30,14 @@ static int ask_kernel(int how, const uint64_t *set, sigset_t *old) {
   return (int)-pm_sigprocmask(how, set ? &signals : NULL, (uint64_t *)old);
 }
 
+// Returns those of the signals that have this package's handler.
+static uint64_t handled(uint64_t signals) {
+  uint64_t result = 0;
+  for (int signal = 1; signal < 32; signal++)
+    if (signals & PM_SET(signal) && pm_has_crash_handler(signal)) result |= PM_SET(signal);
+  return result;
+}
+
 // Returns the signals to pass to the kernel if the thread, whose mask is `now`, asks for `asked`.
 //
 // A signal of a fault that the kernel blocks now, as in the handler of this signal, stays blocked if the thread asks for
@@ -40,7 +48,7 @@ static uint64_t adapted(int how, uint64_t asked, uint64_t now) {
   if (how == SIG_BLOCK && (asked & ~PM_NEVER_BLOCKED) == PM_WORKER_MASK && (now & ~PM_OPEN_WORKER_MASK) == 0 &&
       pm_takes_abort())
     return PM_OPEN_WORKER_MASK;
-  return asked & ~(pm_kept_open() & ~PM_ABORT & ~now);
+  return asked & ~handled(asked & pm_kept_open() & ~PM_ABORT & ~now);
 }
 
 static int change_mask(int how, const sigset_t *set, sigset_t *old) {

@@ -57,6 +57,15 @@ extension Proof {
         "Examples/CrashLab/Table",
       ]),
     Proof(
+      name: "alone",
+      summary: "legal uses of signals, threads and processes: the same as alone; libc's functions too",
+      suites: ["LegalUseTests", "ReplacedFunctionTests"],
+      covers: [
+        "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
+        "Sources/CSignalMasks", "Sources/CProcessEnds", "Examples/CrashLab/C/uses",
+        "Examples/CrashLab/C/functions",
+      ]),
+    Proof(
       name: "other-glibc",
       summary:
         "the same with the C libraries of Debian 13 and of unstable; what older kernels lack is not missed",

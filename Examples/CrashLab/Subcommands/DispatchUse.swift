@@ -14,6 +14,7 @@ enum DispatchUse: String, CaseIterable {
   case openOnWorker = "dispatch-open"
   case abortOnWorker = "dispatch-abort"
   case abortInTask = "dispatch-abort-task"
+  case ownHandler = "dispatch-own-handler"
   case heapOnWorker = "dispatch-heap"
   case heapInTask = "dispatch-heap-task"
   case heapAfterSent = "dispatch-heap-after-sent"
@@ -72,6 +73,13 @@ enum DispatchUse: String, CaseIterable {
       }
     case .abortOnWorker: Self.onWorker { abort() }
     case .abortInTask: Self.inTask { abort() }
+    case .ownHandler:
+      Self.startWorkers()
+      signal(SIGABRT) { _ in Self.handled.add(1, ordering: .relaxed) }
+      crashlab_block(SIGABRT)
+      crashlab_send(SIGABRT)
+      while !crashlab_is_pending(SIGABRT), Self.handled.load(ordering: .relaxed) == 0 {}
+      say("ran \(Self.handled.load(ordering: .relaxed)) times")
     case .heapOnWorker: Self.onWorker { crash_double_free() }
     case .heapInTask: Self.inTask { crash_double_free() }
     case .heapAfterSent:
@@ -82,10 +90,9 @@ enum DispatchUse: String, CaseIterable {
       Self.onWorker { crash_double_free() }
     case .noMainThread:
       Self.startWorkers()
-      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) {
+      DispatchQueue.global().async {
         crashlab_send(SIGABRT)
-        unsafe crashlab_tell("on a worker")
-        exit(4)
+        while true { pause() }
       }
       dispatchMain()
     case .timers: Self.countTicks()
@@ -97,6 +104,7 @@ enum DispatchUse: String, CaseIterable {
   // MARK: - Helpers
 
   private nonisolated(unsafe) static var source: (any DispatchSourceSignal)?
+  private static let handled = Atomic(0)
   private static let received = DispatchSemaphore(value: 0)
 
   private static func holdSource(of signal: Int32) {

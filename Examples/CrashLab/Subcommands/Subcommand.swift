@@ -13,6 +13,7 @@ extension Command {
     "end": End.self,
     "forked": Probe.self,
     "forked-in-flight": InFlight.self,
+    "functions": FunctionComparison.self,
     "gone-binary": GoneBinary.self,
     "hang": Hang.self,
     "idle": Probe.self,

@@ -27,7 +27,7 @@ struct UseScene: Subcommand {
       standardError("crash-lab: unknown scene \(scene)\n")
       exit(EX_USAGE)
     }
-    try startUnlessDisabled()
+    try Self.startUnlessDisabled(database)
     if let use {
       use.run()
     } else {
@@ -36,7 +36,8 @@ struct UseScene: Subcommand {
     exit(0)
   }
 
-  private func startUnlessDisabled() throws {
+  /// Starts the handler, unless there is to be none, or `POSTMORTEM_DISABLE` is set.
+  static func startUnlessDisabled(_ database: String?) throws {
     guard let database else { return }
     var options = HandlerOptions()
     options.writesSummary = false

@@ -30,28 +30,32 @@ PM_BEGIN_C
 // Signal 32. It is blocked in a thread that called abort while it blocked SIGABRT.
 #define PM_ABORTS_BLOCKED PM_SET(32)
 
-// The signals that are kept unblocked: those of faults, and SIGABRT if libc's abort does not unblock it itself. 0 until
-// startHandler has set them; while the value is 0, this package changes no mask.
+// The signals that are kept unblocked: those of faults for which the program had no handler at the start, and SIGABRT if
+// libc's abort does not unblock it itself. 0 until startHandler has set them; while the value is 0, this package changes
+// no mask.
 extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
 // 1 if the program contains the target CSignalMasks.
 extern int pm_replaces_masks_storage __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
 
-// Returns whether SIGABRT is kept unblocked and has this package's handler. The result is 0 if the program has
-// installed its own handler. SIGABRT is then not unblocked, so that the program's handler runs only when it would run
-// without this package.
-PM_INLINE bool pm_takes_abort(void) {
+// Returns whether a signal has this package's handler. If the program has installed its own handler, the signal is
+// blocked as the program asks, so that this handler runs only when it would run without this package.
+PM_INLINE bool pm_has_crash_handler(int signal) {
   struct pm_signal_action action;
-  return pm_kept_open() & PM_ABORT && pm_sigaction(SIGABRT, NULL, &action) == 0 &&
-         action.handler == (uint64_t)pm_enter_crash;
+  return pm_sigaction(signal, NULL, &action) == 0 && action.handler == (uint64_t)pm_enter_crash;
 }
+
+// Returns whether SIGABRT is kept unblocked and has this package's handler.
+PM_INLINE bool pm_takes_abort(void) { return pm_kept_open() & PM_ABORT && pm_has_crash_handler(SIGABRT); }
 
 // Returns the mask of a thread that blocked `mask` before the handler was started, from then on.
 PM_INLINE uint64_t pm_opened_mask(uint64_t mask) {
   uint64_t kept = pm_kept_open(), opened = mask & ~(kept & ~PM_ABORT);
   return kept & PM_ABORT && opened == PM_WORKER_MASK ? PM_OPEN_WORKER_MASK : opened;
 }
+
+PM_INLINE uint64_t pm_worker_mask(void) { return PM_WORKER_MASK; }
 
 // Returns whether SIGABRT is unblocked only because of `pm_opened_mask` or the target CSignalMasks.
 PM_INLINE bool pm_is_open_worker(uint64_t mask) { return pm_kept_open() & PM_ABORT && mask == PM_OPEN_WORKER_MASK; }

@@ -265,8 +265,8 @@ PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void
 }
 
 // Queues a signal again for the whole process with the original siginfo, because the process was its original target.
-PM_INLINE long pm_sigqueueinfo(int process, int signal, const void *information) {
-  return PM_SYSCALL(SYS_rt_sigqueueinfo, process, signal, information, 0, 0, 0);
+PM_INLINE long pm_sigqueueinfo(int thread, int signal, const void *information) {
+  return PM_SYSCALL(SYS_rt_sigqueueinfo, thread, signal, information, 0, 0, 0);
 }
 
 // The kernel's struct sigaction. This code does not use libc's struct, because libc's wrapper sets its own restorer

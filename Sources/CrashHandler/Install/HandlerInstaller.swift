@@ -69,7 +69,7 @@ enum HandlerInstaller {
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
     if options.keepsCrashSignalsOpen {
-      OpenSignals.keep(signals.mask, blocked: signals.blocked)
+      OpenSignals.keep(signals)
     }
     if options.alternateStacksOnAllThreads {
       // The handler first makes new threads install stacks, and then gives stacks to existing threads, so that it

@@ -4,17 +4,19 @@ internal import CSignalSafe
 ///
 /// Not crash code.
 enum OpenSignals {
-  /// Chooses the signals among the handled ones (`crashes`), and unblocks them in the calling thread.
+  /// Chooses the signals among the handled ones, and unblocks them in the calling thread.
   ///
   /// From then on, pthread_sigmask leaves them unblocked, and each new thread unblocks those that it inherits blocked.
   ///
-  /// - Parameter blocked: the signals that the calling thread blocks; nil if they are not known.
-  static func keep(_ crashes: UInt64, blocked: UInt64?) {
+  /// A signal that has a handler of the program's is not kept unblocked: without this package, this handler would not
+  /// run while the signal is blocked.
+  static func keep(_ signals: CrashSignals) {
     guard pm_replaces_masks() else { return }
-    var kept = crashes & CrashSignals.faults
+    let blocked = signals.blocked
+    var kept = CrashSignals.faults & signals.mask & ~signals.handledByProgram
     // A signal that is pending now was sent, and would arrive at once.
     if blocked.map({ $0 & kept != 0 }) ?? true { kept &= ~(SignalMask.pending ?? 0) }
-    if pm_abort_opens_its_signal() == 0 { kept |= crashes & SignalMask.bit(SIGABRT) }
+    if pm_abort_opens_its_signal() == 0 { kept |= signals.mask & SignalMask.bit(SIGABRT) }
     pm_keep_open(kept)
     if blocked.map({ pm_opened_mask($0) != $0 }) ?? true { openHere() }
     // If new threads get alternate stacks, `ThreadStack.followNewThreads` later replaces this function with one that

@@ -25,7 +25,9 @@ extension Capture {
       return information.queue(number, for: pm_gettid(), of: process)
         || pm_tgkill(process, pm_gettid(), number) == 0
     }
-    return unsafe pm_sigqueueinfo(process, number, information.address) == 0
+    // The kernel allows a process to queue a signal of another sender only under the ID of the calling thread. The
+    // signal is still queued for the whole process. Source: Linux kernel/signal.c, do_rt_sigqueueinfo.
+    return unsafe pm_sigqueueinfo(pm_gettid(), number, information.address) == 0
       || pm_kill(process, number) == 0
   }
 

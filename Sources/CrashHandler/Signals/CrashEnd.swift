@@ -68,6 +68,8 @@ extension Capture {
     // The signal is blocked first, so that the kernel delivers it only when this handler returns, with the crash's
     // registers.
     SignalMask.block(SignalMask.bit(number))
+    // The thread's own mask may block the signal too, if ppoll or sigsuspend had unblocked it for one call.
+    signal.context?.signalMask &= ~SignalMask.bit(number)
     let answer = pm_getpid()
     let process = answer < 0 ? shared.process.id : answer
     let thread = pm_gettid()

@@ -118,7 +118,7 @@ static void in_handler(void) {
 static void note(int signal, siginfo_t *information, void *context) {
   (void)context;
   calls++;
-  use_say("handler of %d, code %d, mask %016llx\n", signal, information->si_code, (unsigned long long)use_mask());
+  use_say("handler of %d, code %d\n", signal, information->si_code);
 }
 
 static void prepare_note(void) { use_handle(SIGABRT, note, 0); }
@@ -165,7 +165,6 @@ static unsigned long long whole_mask(void) {
 static void use_older(void) {
   use_say("sigblock %x now %016llx\n", sigblock(1 << (SIGSEGV - 1) | 1 << (SIGHUP - 1)), whole_mask());
   use_say("sigsetmask %x now %016llx\n", sigsetmask(1 << (SIGBUS - 1)), whole_mask());
-  use_say("siggetmask %x\n", siggetmask());
   use_say("sigrelse %d now %016llx\n", sigrelse(SIGBUS), whole_mask());
   use_say("sighold %d %d now %016llx\n", sighold(SIGABRT), sighold(SIGUSR1), whole_mask());
   use_say("sighold of none %d %d\n", sighold(0), sighold(99));
@@ -209,6 +208,40 @@ static void take_fault(void) {
   use_say("took %d\n", taken);
 }
 
+// A program with a handler of its own for SIGSEGV blocks the signal, and then faults or waits for it.
+static void leave_nothing(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  use_say("the handler ran\n");
+  _exit(5);
+}
+static void before_handled(void) { use_handle(SIGSEGV, leave_nothing, 0); }
+static void fault_handled(void) {
+  sigset_t now = use_set(0);
+  use_block(SIGSEGV, 0);
+  pthread_sigmask(SIG_BLOCK, NULL, &now);
+  use_say("blocked: %d\n", sigismember(&now, SIGSEGV));
+  crash_null_call();
+}
+static void fault_handled_later(void) {
+  before_handled();
+  fault_handled();
+}
+static void *fault_all_blocked(void *argument) {
+  use_block_all();
+  crash_null_call();
+  return argument;
+}
+static void fault_handled_on_thread(void) { pthread_join(use_start(fault_all_blocked, NULL), NULL); }
+static void wait_handled(void) {
+  sigset_t set = use_set(SIGSEGV, 0);
+  int taken = 0;
+  use_block(SIGSEGV, 0);
+  use_send(SIGSEGV);
+  use_tell("sent");
+  sigwait(&set, &taken);
+  use_say("took %d\n", taken);
+}
+
 // A SIGSEGV that is sent is not seen by sigwait.
 static void wait_for_fault(void) {
   sigset_t set = use_set(SIGSEGV, 0);
@@ -233,6 +266,10 @@ const struct use uses_of_masks[] = {
     {"masks-all-before", block_all_before, tell_after_start},
     {"masks-all-before-fault", block_all_before, fault_after_start},
     {"masks-fault-pending-before", send_fault_before, take_fault},
+    {"masks-handled-fault", before_handled, fault_handled},
+    {"masks-handled-fault-later", NULL, fault_handled_later},
+    {"masks-handled-fault-thread", before_handled, fault_handled_on_thread},
+    {"masks-handled-awaited", before_handled, wait_handled},
     {"masks-fault-awaited", NULL, wait_for_fault},
     {NULL, NULL, NULL},
 };

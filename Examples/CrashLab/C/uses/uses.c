@@ -174,4 +174,9 @@ int crashlab_wait_for(int signal) {
 
 void crashlab_send(int signal) { use_send(signal); }
 
+bool crashlab_is_pending(int signal) {
+  sigset_t pending;
+  return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
+}
+
 void crashlab_tell(const char *name) { tell(name, use_mask() & ~(1ull << (SIGABRT - 1))); }
