@@ -68,7 +68,8 @@ package func processIntermediateDumps(
     let room = VolumeRoom(of: pending.root.descriptor)
     if room?.isTight == true {
       prune(database, pruning)
-      database.boundDumps(in: pending.directory, host: pending.host)
+      CrashReportDatabase.boundDumps(
+        of: pending.root, in: pending.directory, host: pending.host)
     }
     let files: [PendingDirectory.File]
     do throws(CrashReportDatabaseError) {

@@ -46,26 +46,20 @@ extension CrashReportDatabase {
   /// Removes finished dumps that exceed their bound, which takes the directory's file system into account.
   ///
   /// - Parameters:
+  ///   - database: the database's directory, whose reports need not exist.
   ///   - pending: the directory of pending dumps.
   ///   - host: the host identity of the calling process.
-  package func boundDumps(in pending: borrowing Directory, host: HostIdentity) {
-    var programs: Set<String>?
+  package static func boundDumps(
+    of database: borrowing Directory, in pending: borrowing Directory, host: HostIdentity
+  ) {
+    var identifiers: Set<String>?
     PendingDumpBound(directory: pending, identifier: nil, host: host).apply { identifier in
-      let known = programs ?? reportedPrograms()
-      programs = known
+      let known =
+        identifiers
+        ?? Set(ReportIndex(in: database).programs.map(PendingDumpName.identifier(reducing:)))
+      identifiers = known
       return known.contains(identifier)
     }
-  }
-
-  /// The identifiers of the programs that have a report, as far as the index knows them.
-  private func reportedPrograms() -> Set<String> {
-    guard let database = try? open(), let listing = try? listing() else { return [] }
-    let index = ReportIndex(in: database)
-    return Set(
-      listing.reports.compactMap { report in
-        index.facts(of: report, withDetails: false)?.program
-          .map(PendingDumpName.identifier(reducing:))
-      })
   }
 
   /// Renews the dates of reports that were created while the clock was not set, so the age of these reports counts from

@@ -100,7 +100,7 @@ package struct PendingDumpBound {
     for name in names {
       let isLocked = name.hasSuffix(".locked")
       guard
-        isLocked ? prefix.map { name.utf8.starts(with: $0.utf8) } ?? false : isFinished(name),
+        isLocked ? prefix.map({ name.utf8.starts(with: $0.utf8) }) ?? false : isFinished(name),
         let status = status(of: name)
       else { continue }
       let file = file(name, status)
@@ -145,7 +145,8 @@ package struct PendingDumpBound {
 
   private func boundSize(of newestFirst: [File], _ hasReport: (String) -> Bool) {
     let limit = room?.limit(Self.maximumSize) ?? Self.maximumSize
-    var excess = newestFirst.reduce(0) { $0.clampedAdding($1.size) }.clampedSubtracting(limit)
+    var excess = newestFirst.reduce(Int64(0)) { $0.clampedAdding($1.size) }
+      .clampedSubtracting(limit)
     var removed: Set<String> = []
     if excess > 0 {
       for file in inOrderOfRemoval(newestFirst, hasReport) where excess > 0 {

@@ -324,8 +324,8 @@ package enum DatabaseDirectory {
   ///
   /// Source: Kubernetes pkg/volume/volume_linux.go, SetVolumeOwnership.
   private static func isOpenToOwnGroup(_ status: stat) -> Bool {
-    guard isTrusted(status) else { return geteuid() == 0 }
-    return status.st_gid == getegid() || ownGroups.contains(status.st_gid)
+    if geteuid() == 0, status.st_uid != 0 { return true }
+    return isTrusted(status) && (status.st_gid == getegid() || ownGroups.contains(status.st_gid))
   }
 
   /// The supplementary groups of this process.

@@ -1,5 +1,4 @@
 internal import CrashReportDatabase
-internal import PendingDumps
 
 /// The subcommand `postmortem prune`.
 enum PruneCommand: Subcommand {
@@ -41,15 +40,12 @@ enum PruneCommand: Subcommand {
     let arguments = try Arguments(words, of: self)
     let condition = try condition(arguments)
     let path = try arguments.database()
-    let database = try ReportDatabase.open(path)
     let isDry = arguments.has("--dry-run")
+    // Dumps first: a volume that they fill has no room for the directories of reports.
+    if !isDry { ReportDatabase.boundDumps(in: try ReportDatabase.place(path)) }
+    let database = try isDry
+      ? ReportDatabase.open(path) : ReportDatabase.openForSettings(path, creating: false)
     var unreadable = UnreadableFiles(of: path)
-    if !isDry {
-      // Nothing is created: without the directory, there are no dumps.
-      if let pending = try? database.open().subdirectory(PendingDumpName.directory) {
-        database.boundDumps(in: pending, host: HostIdentity.current())
-      }
-    }
     let deleted = try ListedReport.indexed(
       isDry
         ? database.excess(condition) { unreadable.add($0) }

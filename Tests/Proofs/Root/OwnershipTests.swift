@@ -211,7 +211,7 @@ struct OwnershipTests {
       Self.asUser(Self.user, Self.group) + [
         try Self.tool, "list", database, "--shared-with", "\(Self.group)", "--json",
       ])
-    #expect(listed.standardOutput.components(separatedBy: "\"id\"").count == 5, "\(listed)")
+    #expect(listed.standardOutput.components(separatedBy: "\"reportID\"").count == 5, "\(listed)")
     let stranger = try await run(
       Self.asUser(Self.sidecar) + [
         try Self.tool, "list", database, "--shared-with", "\(Self.group)",
