@@ -25,8 +25,6 @@ struct Proof: Sendable {
   let covers: [String]
   var ring = Ring.core
   var full: Full?
-  /// True for a proof that measures waiting processes: other work on the machine would distort the measurement.
-  var runsAlone = false
 }
 
 extension Proof {
@@ -73,7 +71,7 @@ extension Proof {
         "Examples/CrashLab", "Tests/CrashCatalogue",
       ], full: .environment(name: "POSTMORTEM_ARM64", value: "all")),
     Proof(
-      name: "idle", summary: "all that waits takes less than a thousandth of a processor together",
+      name: "idle", summary: "what waits wakes up no more often than it must, and never spins",
       suites: ["IdleTests"],
       covers: [
         "Sources/CrashReportUpload/Queue",
@@ -81,7 +79,7 @@ extension Proof {
         "Sources/CUploadTransfer", "Sources/HangDetection", "Sources/CrashHandler/LiveDumps",
         "Sources/PostmortemTool/Commands/WatchCommand.swift",
         "Sources/PostmortemTool/Commands/RunCommand.swift",
-      ], runsAlone: true),
+      ]),
     Proof(
       name: "exits",
       summary: "a program that exits while it uploads ends as one that does not, and as soon",
