@@ -225,11 +225,13 @@ extension Proof {
       full: .environment(name: "POSTMORTEM_FLEET_HOSTS", value: "1000")),
     Proof(
       name: "release",
-      summary: "the release script refuses what is not ready; a tag can be depended on",
-      suites: ["ReleaseTests"],
+      summary:
+        "the release script refuses what is not ready; a tag can be depended on, and with C++ too",
+      suites: ["ReleaseTests", "InteroperabilityTests"],
       covers: [
         ".ci", "Package.swift", "CHANGELOG.md", "Docs/Reference/Versioning.md",
-        "Docs/Reference/Export.md",
+        "Docs/Reference/Export.md", "Sources/CSignalSafe", "Sources/CSignalMasks",
+        "Sources/CSwiftDemangle", "Sources/CUploadTransfer",
       ],
       full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),
     Proof(
