@@ -25,8 +25,6 @@ struct Proof: Sendable {
   let covers: [String]
   var ring = Ring.core
   var full: Full?
-  /// True for a proof that measures waiting processes: other work on the machine would distort the measurement.
-  var runsAlone = false
 }
 
 extension Proof {
@@ -82,7 +80,7 @@ extension Proof {
         "Examples/CrashLab", "Tests/CrashCatalogue",
       ], full: .environment(name: "POSTMORTEM_ARM64", value: "all")),
     Proof(
-      name: "idle", summary: "all that waits takes less than a thousandth of a processor together",
+      name: "idle", summary: "what waits wakes up no more often than it must, and never spins",
       suites: ["IdleTests"],
       covers: [
         "Sources/CrashReportUpload/Queue",
@@ -90,7 +88,7 @@ extension Proof {
         "Sources/CUploadTransfer", "Sources/HangDetection", "Sources/CrashHandler/LiveDumps",
         "Sources/PostmortemTool/Commands/WatchCommand.swift",
         "Sources/PostmortemTool/Commands/RunCommand.swift",
-      ], runsAlone: true),
+      ]),
     Proof(
       name: "exits",
       summary: "a program that exits while it uploads ends as one that does not, and as soon",
@@ -236,11 +234,13 @@ extension Proof {
       full: .environment(name: "POSTMORTEM_FLEET_HOSTS", value: "1000")),
     Proof(
       name: "release",
-      summary: "the release script refuses what is not ready; a tag can be depended on",
-      suites: ["ReleaseTests"],
+      summary:
+        "the release script refuses what is not ready; a tag can be depended on, and with C++ too",
+      suites: ["ReleaseTests", "InteroperabilityTests"],
       covers: [
         ".ci", "Package.swift", "CHANGELOG.md", "CONTRIBUTING.md",
-        "Docs/Reference/Export.md",
+        "Docs/Reference/Export.md", "Sources/CSignalSafe", "Sources/CSignalMasks",
+        "Sources/CSwiftDemangle", "Sources/CUploadTransfer",
       ],
       full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),
     Proof(
