@@ -3,7 +3,8 @@ import CrashTestSupport
 extension LegalUse {
   /// All scenes, in the order in which crash-lab lists them.
   public static let all: [LegalUse] =
-    masks + aborts + jumps + contexts + waits + timers + [LegalUse("shown")] + programs + stacks
+    masks + aborts + jumps + contexts + waits + requests + notices + timers + [LegalUse("shown")]
+    + programs + stacks
     + threads + limits
     + dispatch
 
@@ -12,6 +13,8 @@ extension LegalUse {
     $0.difference != nil
       || [
         "aborts-pending", "jumps-work-and-leave", "contexts-abort", "waits-signalfd-threads",
+        "requests-open-for-call",
+        "notices-files",
         "timers-signals",
         "programs-exec", "stacks-swapped", "threads-first-ends", "limits-queue", "dispatch-wait",
       ].contains($0.name)
@@ -101,6 +104,11 @@ extension LegalUse {
     LegalUse("jumps-skip", .exits(0, dumps: 8)),
     LegalUse("jumps-grow", .exits(0, dumps: 4)),
     LegalUse("jumps-raised", .exits(0, dumps: 12)),
+    LegalUse("jumps-reset", .ends(by: 11, dumps: 1)),
+    LegalUse("jumps-ignored", .ends(by: 11)),
+    LegalUse("jumps-ignored-later", .ends(by: 11)),
+    LegalUse("jumps-own-mask", .exits(0, dumps: 4)),
+    LegalUse("jumps-own-mask-later"),
   ]
 
   private static let contexts = [
@@ -132,6 +140,28 @@ extension LegalUse {
     LegalUse("waits-signalfd-heap", .ends(by: 6, dumps: 1), withNewGlibc: .ends(by: 6)),
   ]
 
+  private static let requests = [
+    LegalUse("requests-each", .exits(0, dumps: 15)),
+    LegalUse("requests-term", .ends(by: 15)),
+    LegalUse("requests-open-for-call", .ends(by: 3, dumps: 1)),
+    LegalUse("requests-thread", .ends(by: 1)),
+    LegalUse("requests-pipes"),
+    LegalUse("requests-pipe", .ends(by: 13)),
+    LegalUse("requests-stopped"),
+    LegalUse("requests-children", .exits(0, dumps: 1)),
+    LegalUse("requests-parents"),
+  ]
+
+  private static let notices = [
+    LegalUse("notices-files"),
+    LegalUse("notices-files-awaited"),
+    LegalUse("notices-work"),
+    LegalUse("notices-messages"),
+    LegalUse("notices-forks"),
+    LegalUse("notices-locks"),
+    LegalUse("notices-interrupted"),
+  ]
+
   private static let timers = [
     LegalUse("timers-each"),
     LegalUse("timers-profiler"),
@@ -160,6 +190,7 @@ extension LegalUse {
     LegalUse("programs-exec"),
     LegalUse("programs-become"),
     LegalUse("programs-become-thread"),
+    LegalUse("programs-not-become", .ends(by: 11, dumps: 1)),
     LegalUse("programs-shells", needsShell: true),
     LegalUse("programs-forked", .exits(0, dumps: 6)),
     LegalUse("programs-forked-raw", .exits(0, dumps: 1)),

@@ -50,6 +50,14 @@
       }
     }
 
+    @Test(arguments: systems)
+    func theReplacedFunctionsDoWhatLibcsDo(_ system: String) async throws {
+      guard let root = try await root(system) else { return }
+      let failures = try await ReplacedFunctions.failures(
+        try await BuiltProducts.shared.executable("crash-lab", .staticDebug), in: root)
+      #expect(failures.isEmpty, "\(system)\n\(failures.joined(separator: "\n"))")
+    }
+
     /// Skips the test if one of its packages is not available.
     func root(_ system: String) async throws -> CatalogueRoot? {
       do {

@@ -32,8 +32,8 @@ static const uint64_t words[] = {
     ~(USES_FAULTS | 3ull << 31),
     3ull << 31,
     1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1),
-    // What a worker of libdispatch asks for.
-    ~(USES_FAULTS | 3ull << 31 | 1ull << (SIGPIPE - 1) | 1ull << (SIGPROF - 1)),
+    // Nearly what a worker of libdispatch asks for.
+    ~(USES_FAULTS | 3ull << 31 | 1ull << (SIGPIPE - 1) | 1ull << (SIGPROF - 1) | 1ull << (SIGUSR2 - 1)),
 };
 enum { sets = sizeof words / sizeof *words, hows = 5, places = 5 };
 static const int operations[hows] = {SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK, 77, -1};

@@ -370,6 +370,50 @@ static void leave_raised(void) {
     }
 }
 
+// Handlers that are reset, and signals that are ignored.
+static void before_reset(void) { use_handle(SIGSEGV, leave, (int)SA_RESETHAND); }
+static void before_ignored(void) { signal(SIGSEGV, SIG_IGN); }
+static void ignore_sent(void) {
+  raise(SIGSEGV);
+  use_send(SIGSEGV);
+  use_say("ignored\n");
+  fault();
+}
+static void later_ignored(void) {
+  before_ignored();
+  ignore_sent();
+}
+// A handler with its own mask and without SA_NODEFER sees what it asked for.
+static void see_mask(int signal, siginfo_t *information, void *context) {
+  (void)information, (void)context;
+  sigset_t now = use_set(0);
+  pthread_sigmask(SIG_BLOCK, NULL, &now);
+  use_say("handler of %d, mask %016llx\n", signal, (unsigned long long)use_word(&now));
+  siglongjmp(place, 1);
+}
+static void before_see_mask(void) {
+  for (int index = 0; index < 3; index++) {
+    int signals[] = {SIGSEGV, SIGBUS, SIGUSR1};
+    struct sigaction action = {.sa_sigaction = see_mask, .sa_flags = SA_SIGINFO};
+    sigaddset(&action.sa_mask, SIGABRT);
+    sigaddset(&action.sa_mask, SIGFPE);
+    sigaction(signals[index], &action, NULL);
+  }
+}
+static void see_each_mask(void) {
+  for (int round = 0; round < 2; round++) {
+    if (sigsetjmp(place, 1) == 0) fault();
+    if (sigsetjmp(place, 1) == 0) raise(SIGBUS);
+    if (sigsetjmp(place, 1) == 0) raise(SIGUSR1);
+    use_tell("left");
+    use_block(SIGHUP, 0);
+  }
+}
+static void later_see_mask(void) {
+  before_see_mask();
+  see_each_mask();
+}
+
 const struct use uses_of_jumps[] = {
     {"jumps-leave", before_leave, leave_each},
     {"jumps-leave-later", NULL, later_leave},
@@ -400,5 +444,10 @@ const struct use uses_of_jumps[] = {
     {"jumps-skip", before_skip, skip_each},
     {"jumps-grow", before_grow, grow_file},
     {"jumps-raised", before_sent_faults, leave_raised},
+    {"jumps-reset", before_reset, leave_each},
+    {"jumps-ignored", before_ignored, ignore_sent},
+    {"jumps-ignored-later", NULL, later_ignored},
+    {"jumps-own-mask", before_see_mask, see_each_mask},
+    {"jumps-own-mask-later", NULL, later_see_mask},
     {NULL, NULL, NULL},
 };

@@ -156,6 +156,14 @@ static void become_there(void) {
   pthread_join(use_start(become_on_thread, NULL), NULL);
 }
 
+// A program that could not become another one goes on, and crashes as before.
+static void fail_to_become(void) {
+  use_block(SIGABRT, 0);
+  execl("/nowhere", "nowhere", (char *)NULL);
+  use_tell("failed");
+  crash_null_call();
+}
+
 // -- Shells ------------------------------------------------------------------------------------------------------------
 
 static void use_shells(void) {
@@ -297,6 +305,7 @@ const struct use uses_of_programs[] = {
     {"programs-exec", NULL, exec_each},
     {"programs-become", NULL, become_another},
     {"programs-become-thread", NULL, become_there},
+    {"programs-not-become", NULL, fail_to_become},
     {"programs-shells", NULL, use_shells},
     {"programs-forked", NULL, fork_each},
     {"programs-forked-raw", NULL, fork_raw},
