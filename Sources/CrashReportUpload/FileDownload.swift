@@ -27,13 +27,13 @@ internal import IntermediateDump
   ///     part of the contents.
   ///   - progress: called with the number of bytes that were written so far.
   /// - Returns: the HTTP status of the answer. A status such as 404 or 500 does not throw.
-  /// - Throws: `UploadError.Code.noAnswer`.
+  /// - Throws: `UploadError` with the code `noAnswer` or `noTransport`.
   package func run(
     _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void
   ) throws(UploadError) -> Int {
-    guard let transfer = unsafe pm_transfer_make(SignalTable.mask(.programEvent)) else {
-      throw UploadError(.noAnswer, "no memory")
-    }
+    let library = try TransferLibrary.find()
+    let transfer = unsafe pm_transfer_make(library.path, SignalTable.mask(.programEvent))
+    guard let transfer = unsafe transfer else { throw UploadError(.noAnswer, "no memory") }
     defer { unsafe pm_transfer_free(transfer) }
     let progress = Progress(progress)
     let answer = unsafe withExtendedLifetime(progress) {

@@ -1,6 +1,7 @@
 // Makes one HTTP request with libcurl, within limits on the time and on the size of the response.
 //
-// libcurl is loaded when the first request is made, so neither linking nor starting a program needs libcurl.
+// libcurl is loaded when the first request is made, so neither linking nor starting a program needs libcurl. The caller
+// must have checked that the library's names would be bound to the library's own definitions (`LibraryClosure`).
 #ifndef PM_TRANSFER_H
 #define PM_TRANSFER_H
 
@@ -21,7 +22,7 @@ typedef enum pm_transfer_result {
   // The whole transfer took longer than `most` milliseconds.
   PM_TRANSFER_LATE,
   PM_TRANSFER_CANCELLED,
-  // There is no libcurl, or only a version that is too old.
+  // libcurl could not be loaded.
   PM_TRANSFER_NO_LIBRARY,
 } pm_transfer_result;
 
@@ -43,9 +44,10 @@ typedef struct pm_transfer_answer {
 
 // Creates a transfer for one request; returns NULL if there is no memory.
 //
+// `library`: the path of libcurl, which the first transfer of the process loads.
 // `blocked`: the signals that the transfer's thread blocks, so that only threads of the program receive them; bit n - 1
 // stands for signal n.
-pm_transfer *_Nullable pm_transfer_make(uint64_t blocked);
+pm_transfer *_Nullable pm_transfer_make(const char *_Nonnull library, uint64_t blocked);
 
 // Adds a header line, "Name: value".
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);

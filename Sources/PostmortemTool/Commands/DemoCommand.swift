@@ -67,7 +67,7 @@ enum DemoCommand: Subcommand {
   private static func crashVictim(database: String) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: OwnProgram.path)
-    process.arguments = [DemoVictim.name, database]
+    process.arguments = OwnProgram.leadingArguments + [DemoVictim.name, database]
     process.environment = OwnProgram.quietEnvironment
     let ended = DispatchSemaphore(value: 0)
     process.terminationHandler = { _ in ended.signal() }

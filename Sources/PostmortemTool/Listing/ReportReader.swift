@@ -4,6 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -68,7 +69,7 @@ final class ReportReader {
       // The Swift runtime's message about a trap is discarded, because it does not help a user.
       unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
       let path = OwnProgram.path
-      let words = unsafe Self.strings([path] + arguments)
+      let words = unsafe Self.strings([path] + OwnProgram.leadingArguments + arguments)
       let variables = unsafe Self.strings(OwnProgram.quietEnvironment.map { "\($0)=\($1)" })
       defer { unsafe (words + variables).forEach { unsafe free($0) } }
       var processID = pid_t()
@@ -185,7 +186,7 @@ final class ReportReader {
   }
 }
 
-/// How to start this program again: its path, and the environment.
+/// How to start this program again: its path, the arguments before its own, and the environment.
 enum OwnProgram {
   /// The path of this program's file; if the file no longer exists there, the link in `/proc`.
   ///
@@ -197,6 +198,15 @@ enum OwnProgram {
       InputFile.exists(path)
     else { return link }
     return path
+  }
+
+  /// The arguments of the dynamic linker, if the kernel was asked to run the dynamic linker with this program as an
+  /// argument; otherwise none.
+  static var leadingArguments: [String] {
+    let text = SystemFile.text("/proc/thread-self/cmdline") ?? ""
+    let words = text.split(separator: "\0", omittingEmptySubsequences: false).dropLast()
+    // The arguments of this program begin with its name.
+    return words.dropLast(CommandLine.arguments.count - 1).dropFirst().map(String.init)
   }
 
   /// The environment with Swift's backtracer turned off.
