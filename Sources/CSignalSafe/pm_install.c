@@ -256,6 +256,21 @@ void pm_find_abort(uint64_t *start, uint64_t *size) {
 
 uint64_t pm_executable_name(void) { return getauxval(AT_EXECFN); }
 
+static int find_program(struct dl_phdr_info *info, size_t size, void *found) {
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_INTERP) *(uint64_t *)found = (uint64_t)info->dlpi_phdr;
+  // The first object is the program.
+  return 1;
+}
+
+uint64_t pm_program_run_by_loader(void) {
+  uint64_t headers = 0;
+  // The kernel loads no interpreter for the dynamic linker itself, and none for a static executable.
+  if (getauxval(AT_BASE) == 0) dl_iterate_phdr(find_program, &headers);
+  return headers;
+}
+
 int pm_auxiliary_value(uint64_t type, uint64_t *value) {
   errno = 0;
   *value = getauxval(type);

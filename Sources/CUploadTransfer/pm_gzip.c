@@ -42,25 +42,28 @@ static struct {
   int (*end)(stream_state *);
 } zlib;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int has_library;
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+static int is_loaded;
 
-static void find_library(void) {
-  void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return;
-  *(void **)&zlib.init = dlsym(library, "deflateInit2_");
-  *(void **)&zlib.step = dlsym(library, "deflate");
-  *(void **)&zlib.end = dlsym(library, "deflateEnd");
-  has_library = zlib.init && zlib.step && zlib.end;
+static int has_library(const char *path) {
+  pthread_mutex_lock(&loading);
+  void *library = is_loaded ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library) {
+    *(void **)&zlib.init = dlsym(library, "deflateInit2_");
+    *(void **)&zlib.step = dlsym(library, "deflate");
+    *(void **)&zlib.end = dlsym(library, "deflateEnd");
+    is_loaded = zlib.init && zlib.step && zlib.end;
+  }
+  pthread_mutex_unlock(&loading);
+  return is_loaded;
 }
 
 struct pm_gzip {
   stream_state state;
 };
 
-pm_gzip *pm_gzip_make(void) {
-  pthread_once(&once, find_library);
-  if (!has_library) return NULL;
+pm_gzip *pm_gzip_make(const char *library) {
+  if (!has_library(library)) return NULL;
   pm_gzip *stream = calloc(1, sizeof *stream);
   if (!stream) return NULL;
   if (zlib.init(&stream->state, LEVEL, DEFLATED, GZIP_WINDOW, MEMORY, 0, "1", (int)sizeof stream->state) != 0) {

@@ -32,12 +32,14 @@ enum {
   OPT_POST = 47,
   OPT_FOLLOWLOCATION = 52,
   OPT_MAXREDIRS = 68,
+  OPT_HTTP_VERSION = 84,
   OPT_NOSIGNAL = 99,
   OPT_PROTOCOLS = 181,
   OPT_REDIR_PROTOCOLS = 182,
   OPT_HTTP09_ALLOWED = 285,
   INFO_RESPONSE_CODE = 0x200002,
   PROTOCOLS_HTTP = 3,
+  HTTP_1_1 = 2,
   MESSAGE_DONE = 1,
   ERROR_SIZE = 256,
   READ_ABORT = 0x10000000,
@@ -93,9 +95,6 @@ static const struct {
     {"curl_multi_cleanup", (void **)&curl.multi_cleanup},
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int has_library;
-
 static int64_t milliseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -125,6 +124,13 @@ static struct {
   pm_transfer *running;
 } process_end = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+// Loads libcurl once.
+static struct {
+  pthread_once_t once;
+  pthread_mutex_t lock;
+  int is_loaded;
+} loading = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
 // Begins a use of libcurl; returns 0 if the process is ending.
 static int enter(void) {
   atomic_fetch_add(&process_end.inside, 1);
@@ -152,6 +158,7 @@ static void begin_child(void) {
   atomic_store(&process_end.inside, 0);
   process_end.running = NULL;
   pthread_mutex_init(&process_end.lock, NULL);
+  pthread_mutex_init(&loading.lock, NULL);
 }
 
 static int bind(void *library) {
@@ -169,30 +176,38 @@ static void keep_open_ssl(void *library) {
   if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-// Finds the functions of libcurl, and initializes libcurl. If the program itself is linked with libcurl, that libcurl
-// is used.
-static void find_library(void) {
+static void watch_process(void) {
   atomic_store(&process_end.process, getpid());
   pthread_atfork(NULL, NULL, begin_child);
   atexit(end_transfers);
-  static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-  void *library = RTLD_DEFAULT;
-  has_library = bind(library);
-  for (size_t i = 0; !has_library && i < sizeof names / sizeof *names; i++) {
-    library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    has_library = library && bind(library);
-  }
-  if (!has_library || atomic_load(&process_end.has_begun)) return;
+}
+
+static int load(const char *path) {
+  // With RTLD_NOW, the library's names are bound before the program can load anything else that defines them.
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library || !bind(library) || atomic_load(&process_end.has_begun)) return 0;
   keep_open_ssl(library);
   // 3 is CURL_GLOBAL_ALL. libcurl counts these calls, so the program may have made the same call before.
-  has_library = curl.global_init(3) == 0;
+  if (curl.global_init(3) != 0) return 0;
   // Handlers of `exit` run in reverse order of their registration, so this second registration makes `end_transfers`
   // run before OpenSSL's handler. The first registration is for an exit that comes before OpenSSL has registered its
   // handler.
   atexit(end_transfers);
+  return 1;
+}
+
+// Loads libcurl, unless it has been loaded before. Returns 0 if it cannot be used.
+static int has_library(const char *path) {
+  pthread_once(&loading.once, watch_process);
+  pthread_mutex_lock(&loading.lock);
+  if (!loading.is_loaded) loading.is_loaded = load(path);
+  int is_loaded = loading.is_loaded;
+  pthread_mutex_unlock(&loading.lock);
+  return is_loaded;
 }
 
 struct pm_transfer {
+  char *library;
   _Atomic int is_cancelled;
   // The previous and the next transfer in the list of running transfers; guarded by `process_end.lock`.
   pm_transfer *previous, *next;
@@ -297,17 +312,19 @@ static size_t take_answer(char *bytes, size_t one, size_t count, void *data) {
   return 0;
 }
 
-pm_transfer *pm_transfer_make(void) {
+pm_transfer *pm_transfer_make(const char *library) {
   pm_transfer *transfer = calloc(1, sizeof *transfer);
-  if (!transfer) return NULL;
+  if (!transfer || !(transfer->library = strdup(library))) {
+    free(transfer);
+    return NULL;
+  }
   pthread_mutex_init(&transfer->lock, NULL);
   return transfer;
 }
 
 void pm_transfer_add_header(pm_transfer *transfer, const char *line) {
   if (!enter()) return;
-  pthread_once(&once, find_library);
-  void *lines = has_library ? curl.slist_append(transfer->lines, line) : NULL;
+  void *lines = has_library(transfer->library) ? curl.slist_append(transfer->lines, line) : NULL;
   if (lines) transfer->lines = lines;
   leave();
 }
@@ -368,6 +385,7 @@ void pm_transfer_end(pm_transfer *transfer) {
 void pm_transfer_free(pm_transfer *transfer) {
   if (transfer->lines) curl.slist_free_all(transfer->lines);
   pthread_mutex_destroy(&transfer->lock);
+  free(transfer->library);
   free(transfer);
 }
 
@@ -381,6 +399,8 @@ static int prepare(pm_transfer *transfer, const char *url, int64_t size) {
   curl.easy_setopt(easy, OPT_URL, url);
   curl.easy_setopt(easy, OPT_PROTOCOLS, (long)PROTOCOLS_HTTP);
   curl.easy_setopt(easy, OPT_HTTP09_ALLOWED, 0L);
+  // A server or proxy with HTTP/2 may reset a stream, ask for HTTP/1.1 or go silent, and would do so at each attempt.
+  curl.easy_setopt(easy, OPT_HTTP_VERSION, (long)HTTP_1_1);
   curl.easy_setopt(easy, OPT_NOSIGNAL, 1L);
   curl.easy_setopt(easy, OPT_ERRORBUFFER, transfer->reason);
   curl.easy_setopt(easy, OPT_USERAGENT, "swift-postmortem");
@@ -452,8 +472,7 @@ static pm_transfer_answer run(
     answer.result = PM_TRANSFER_CANCELLED;
     return answer;
   }
-  pthread_once(&once, find_library);
-  if (has_library) {
+  if (has_library(transfer->library)) {
     add_running(transfer);
     transfer->left = size;
     answer.result = prepare(transfer, url, size) ? transfer_all(transfer, idle, most, &answer.wakes)

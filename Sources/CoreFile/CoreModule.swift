@@ -130,9 +130,27 @@ extension CoreModule {
       if let index = modules.firstIndex(where: {
         $0.range.contains(headers) || $0.address == start
       }) {
-        modules[index].source = .program
+        modules[started(modules, by: index, process, memory) ?? index].source = .program
       }
     }
     return modules
+  }
+
+  /// Finds the program that the dynamic linker has started, if the kernel was asked to run the dynamic linker itself; nil
+  /// if the kernel was asked to run the program.
+  ///
+  /// - Parameter index: the module that the kernel was asked to run.
+  ///
+  /// Source: ld.so(8); System V gABI, DT_DEBUG, which only the dynamic section of a program has.
+  private static func started(
+    _ modules: [CoreModule], by index: Int, _ process: CoreProcess, _ memory: MemorySnapshot
+  ) -> Int? {
+    // The types 7 (AT_BASE) and 3 (PT_INTERP): the kernel has loaded no other interpreter.
+    guard (process.auxiliaryValue(7) ?? 0) == 0, modules[index].segment(ofType: 3) == nil else {
+      return nil
+    }
+    return modules.firstIndex {
+      $0.segment(ofType: 3) != nil && LinkMap(of: $0, in: memory) != nil
+    }
   }
 }

@@ -220,10 +220,11 @@ struct DumpConversion: ~Copyable {
   func store(
     _ snapshot: inout ProcessSnapshot, of dump: Dump?, as reportID: ReportID
   ) throws(Failure) -> FileStatus {
-    let report: NewReport
+    var report: NewReport
     do throws(CrashReportDatabaseError) {
       snapshot.clientID = try database.clientID()
       report = try database.prepareNewReport(reportID)
+      report.isUploaderCrash = snapshot.isUploaderCrash
     } catch {
       throw Failure(error)
     }

@@ -70,7 +70,7 @@ public func startHandler(
   guard !isDisabled() else {
     throw CrashHandlerError(.disabled, "POSTMORTEM_DISABLE is set in the environment")
   }
-  let executable = SystemFile.target("/proc/thread-self/exe")
+  let executable = ProgramFile.path
   let identifier = identifier ?? defaultIdentifier(executable)
   guard PendingDumpName.isValidIdentifier(identifier) else {
     throw CrashHandlerError(

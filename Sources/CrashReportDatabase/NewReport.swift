@@ -9,6 +9,8 @@ package import IntermediateDump
 /// after three days removes this file.
 package struct NewReport: ~Copyable, Sendable {
   package let id: ReportID
+  /// True if the report is about a crash in the uploader (`StoredReport.upload`).
+  package var isUploaderCrash = false
   /// The descriptor of the file for the minidump, which is empty at first, and open for reading and writing.
   package var descriptor: Int32 { file.descriptor }
 
@@ -57,7 +59,8 @@ package struct NewReport: ~Copyable, Sendable {
   package consuming func finish() throws(CrashReportDatabaseError) {
     let own = try checkFile()
     try Self.move(
-      (id, fileName, own), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)
+      (id, fileName, own), from: new, to: pending, elsewhere: completed, metadata,
+      isMoved: &isFinished)
   }
 
   /// Moves the report to the completed ones instead of the pending ones, but otherwise acts like `finish()`.
@@ -66,7 +69,8 @@ package struct NewReport: ~Copyable, Sendable {
   package consuming func finishWithoutUpload() throws(CrashReportDatabaseError) {
     let own = try checkFile()
     try Self.move(
-      (id, fileName, own), from: new, to: completed, elsewhere: pending, isMoved: &isFinished)
+      (id, fileName, own), from: new, to: completed, elsewhere: pending, metadata,
+      isMoved: &isFinished)
   }
 
   private func checkFile() throws(CrashReportDatabaseError) -> FileStatus {
@@ -78,15 +82,21 @@ package struct NewReport: ~Copyable, Sendable {
     return own
   }
 
+  private var metadata: ReportMetadata {
+    var metadata = ReportMetadata(creationTime: Int64(time(nil)))
+    if isUploaderCrash { metadata.attributes.insert(.uploaderCrash) }
+    return metadata
+  }
+
   private static func move(
     _ report: (id: ReportID, fileName: String, own: FileStatus), from new: borrowing Directory,
-    to target: borrowing Directory, elsewhere: borrowing Directory, isMoved: inout Bool
+    to target: borrowing Directory, elsewhere: borrowing Directory, _ metadata: ReportMetadata,
+    isMoved: inout Bool
   ) throws(CrashReportDatabaseError) {
     let (id, fileName, own) = report
     let name = StoredReport.fileName(id)
     // The metadata is written before the minidump is moved, because Crashpad's tools delete a minidump that has no
     // metadata.
-    let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)
     if try !target.put(
       metadata.bytes, as: metadataName, by: new, replacing: false, synchronizing: false)

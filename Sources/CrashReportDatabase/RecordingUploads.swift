@@ -45,6 +45,21 @@ extension CrashReportDatabase {
     }
   }
 
+  /// Records why a pending report is not sent, and leaves the time of the next attempt as it is.
+  package func noteUpload(
+    _ id: ReportID, because note: String
+  ) throws(CrashReportDatabaseError) {
+    try change(id) { $0.uploadNote = note }
+  }
+
+  /// Removes the mark of a crash in the uploader from a report.
+  package func forgetUploaderCrash(_ id: ReportID) throws(CrashReportDatabaseError) {
+    // The report may have been uploaded, and thereby completed, since it was listed.
+    for state in [.pending, .completed] as [StoredReport.State] {
+      try move(id, from: state, to: state) { $0.attributes.remove(.uploaderCrash) }
+    }
+  }
+
   /// Records that later uploads of a pending report leave out more of its parts, until `requestUpload` is called.
   package func reduceUpload(
     _ id: ReportID, to reduction: UploadReduction

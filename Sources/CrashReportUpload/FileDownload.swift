@@ -27,14 +27,15 @@ package struct FileDownload {
   ///     part of the contents.
   ///   - progress: called with the number of bytes that were written so far.
   /// - Returns: the HTTP status of the answer. A status such as 404 or 500 does not throw.
-  /// - Throws: `UploadError.Code.noAnswer`.
+  /// - Throws: `UploadError` with the code `noAnswer` or `noTransport`.
   package func run(
     _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void
   ) throws(UploadError) -> Int {
+    let library = try TransferLibrary.find()
     let outcome: Result<Int, UploadError>
     do {
       outcome = try WorkThread.run { Result { () throws(UploadError) in
-        try runHere(url, to: descriptor, Progress(progress))
+        try runHere(url, with: library, to: descriptor, Progress(progress))
       } }
     } catch {
       throw UploadError(.noAnswer, "\(error)")
@@ -43,9 +44,9 @@ package struct FileDownload {
   }
 
   private func runHere(
-    _ url: String, to descriptor: Int32, _ progress: Progress
+    _ url: String, with library: SharedLibrary, to descriptor: Int32, _ progress: Progress
   ) throws(UploadError) -> Int {
-    guard let transfer = unsafe pm_transfer_make() else {
+    guard let transfer = unsafe pm_transfer_make(library.path) else {
       throw UploadError(.noAnswer, "no memory")
     }
     defer { unsafe pm_transfer_free(transfer) }

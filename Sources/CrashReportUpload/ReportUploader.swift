@@ -1,4 +1,5 @@
 internal import CrashReportDatabase
+internal import PendingDumps
 internal import Synchronization
 
 /// Uploads the pending reports of a database, and each report that is added later.
@@ -110,7 +111,10 @@ public final class ReportUploader: Sendable {
     // Watching the directories is enough: a report and its metadata appear by a rename or as a hard link, and settings
     // by a rename. Only the time of the last upload attempt is changed in place, and uploaders need not notice that.
     for path in [database, "\(database)/pending"] { watcher?.watch(path) }
-    defer { withExtendedLifetime(watcher) {} }
+    defer {
+      withExtendedLifetime(watcher) {}
+      UploadObstacle.current = nil
+    }
     let clock = uploads.engine.clock
     var iterator = wakes.makeAsyncIterator()
     while !Task.isCancelled {

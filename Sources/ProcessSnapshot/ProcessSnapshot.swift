@@ -105,6 +105,11 @@ public struct ProcessSnapshot: Sendable, Equatable {
     return threads.first { $0.id == id }
   }
 
+  /// True for a crash on a thread of this package's uploader.
+  package var isUploaderCrash: Bool {
+    request == nil && end == nil && crashedThread?.name == UploaderThread.name
+  }
+
   /// The module whose image covers an address.
   public func module(containing address: Address) -> ModuleSnapshot? {
     guard let module = modules.element(containing: address, by: \.range),

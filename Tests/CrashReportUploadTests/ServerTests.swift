@@ -353,7 +353,7 @@ struct ServerTests {
     let request = UploadRequest(
       url: server.url("stall"), headers: ["Content-Type": "text/plain"], bodyPath: body,
       bodySize: 1, timeout: 3, deadline: 60)
-    let made = Transfer(request) { _ in }
+    let made = Transfer(request, with: try TransferLibrary.find()) { _ in }
     let transfer = try #require(made)
     let answer = await transfer.run()
     // A wake-up takes microseconds: 2 % of a processor would be thousands of them.

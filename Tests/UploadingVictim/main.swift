@@ -2,8 +2,11 @@
 //
 // `wait-with-all` has every option, monitors and heartbeats on; `wait-with-nothing` has no handler, and has used
 // Dispatch's pool of threads. `wait-and-tick` and `wait-and-spin` have a thread in addition, which wakes up once a
-// second, or never sleeps. With these four and with `wait`, the program ends at the end of its standard input. In the
-// other ways, the program ends that many microseconds after its uploader has started, or at SIGUSR1, with exit code 7.
+// second, or never sleeps. With these four and with `wait`, the program ends at the end of its standard input. With
+// `first-result`, it ends when an upload has ended or none is possible, and prints that event and the handler's status.
+// In the other ways, the program ends that many microseconds after its uploader has started, or at SIGUSR1, with exit
+// code 7. It first loads the library that UPLOADING_VICTIM_GLOBAL or UPLOADING_VICTIM_LOCAL names, with RTLD_GLOBAL or
+// RTLD_LOCAL.
 @unsafe @preconcurrency internal import Dispatch
 @unsafe @preconcurrency internal import Glibc
 internal import Postmortem
@@ -27,6 +30,18 @@ func waitForInput() -> Never {
   dispatchMain()
 }
 
+/// Runs an uploader until it has sent a report or has found out that it cannot.
+func runUntilFirstResult(_ uploader: ReportUploader) async throws -> Never {
+  let events = uploader.events
+  try uploader.start()
+  for await event in events where event.kind != .began && event.kind != .progressed {
+    print("\(event.kind.rawValue): \(event)\nstatus: \(handler.status)")
+    unsafe fflush(stdout)
+    exit(code)
+  }
+  exit(66)
+}
+
 guard CommandLine.arguments.count == 5, let delay = UInt32(CommandLine.arguments[4]) else {
   exit(64)
 }
@@ -47,6 +62,10 @@ if ["wait-with-nothing", "wait-and-tick", "wait-and-spin"].contains(way) {
   }
   waitForInput()
 }
+for (name, mode) in [("GLOBAL", RTLD_GLOBAL), ("LOCAL", RTLD_LOCAL)] {
+  guard let path = unsafe getenv("UPLOADING_VICTIM_" + name) else { continue }
+  guard unsafe dlopen(path, RTLD_NOW | mode) != nil else { exit(65) }
+}
 var options = HandlerOptions()
 let hasAll = way == "wait-with-all"
 if hasAll {
@@ -65,6 +84,9 @@ var uploader: ReportUploader?
 if url != "none" {
   var options = UploadOptions()
   options.interval = .zero
+  guard way != "first-result" else {
+    try await runUntilFirstResult(ReportUploader(database: database, to: url, options: options))
+  }
   uploader = try handler.startProcessingPendingReports(to: url, options: options)
 }
 print("ready")

@@ -61,6 +61,12 @@ int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable
 // of the main thread's stack. Source: getauxval(3), AT_EXECFN.
 uint64_t pm_executable_name(void);
 
+// Returns the address of the program's headers if the process was started by running the dynamic linker
+// (`ld-linux-x86-64.so.2 PROGRAM`), and otherwise 0. In such a process, the kernel shows the dynamic linker as the
+// executable, and the dynamic linker has replaced AT_EXECFN with the program's name in the arguments. Source: ld.so(8);
+// glibc elf/rtld.c, dl_main.
+uint64_t pm_program_run_by_loader(void);
+
 // Stores the value of the auxiliary vector's entry of a type in `value`; returns 0 if the vector has no entry of this
 // type.
 int pm_auxiliary_value(uint64_t type, uint64_t *_Nonnull value);

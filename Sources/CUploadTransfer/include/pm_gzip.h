@@ -1,4 +1,5 @@
-// Compresses data to gzip's format with the system's zlib, which is loaded at its first use.
+// Compresses data to gzip's format with the system's zlib, which is loaded at its first use. The caller must have
+// checked that zlib's names would be bound to zlib's own definitions (`LibraryClosure`).
 #ifndef PM_GZIP_H
 #define PM_GZIP_H
 
@@ -11,8 +12,8 @@ extern "C" {
 
 typedef struct pm_gzip pm_gzip;
 
-// Begins a stream; returns NULL if there is no zlib or no memory.
-pm_gzip *_Nullable pm_gzip_make(void);
+// Begins a stream with the zlib at a path; returns NULL if it cannot be loaded, or if there is no memory.
+pm_gzip *_Nullable pm_gzip_make(const char *_Nonnull library);
 
 // Compresses bytes, and stores how many bytes it has read from the input and written to the output. `is_last` is true
 // for the last part of the input, after which the stream ends. Returns 0 if there may be more output, 1 at the stream's

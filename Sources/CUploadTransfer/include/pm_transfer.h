@@ -1,6 +1,7 @@
 // Makes one HTTP request with libcurl, within limits on the time and on the size of the response.
 //
-// libcurl is loaded when the first request is made, so neither linking nor starting a program needs libcurl.
+// libcurl is loaded when the first request is made, so neither linking nor starting a program needs libcurl. The caller
+// must have checked that the library's names would be bound to the library's own definitions (`LibraryClosure`).
 //
 // A thread that runs, ends or adds headers to a transfer must block SIGPIPE, which a server that closes the connection
 // can raise.
@@ -28,7 +29,7 @@ typedef enum pm_transfer_result {
   // The whole transfer took longer than `most` milliseconds.
   PM_TRANSFER_LATE,
   PM_TRANSFER_CANCELLED,
-  // There is no libcurl, or only a version that is too old.
+  // libcurl could not be loaded.
   PM_TRANSFER_NO_LIBRARY,
 } pm_transfer_result;
 
@@ -49,7 +50,9 @@ typedef struct pm_transfer_answer {
 } pm_transfer_answer;
 
 // Creates a transfer for one request; returns NULL if there is no memory.
-pm_transfer *_Nullable pm_transfer_make(void);
+//
+// `library`: the path of libcurl, which the first transfer of the process loads.
+pm_transfer *_Nullable pm_transfer_make(const char *_Nonnull library);
 
 // Adds a header line, "Name: value".
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);

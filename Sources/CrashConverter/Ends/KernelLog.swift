@@ -13,6 +13,8 @@ enum KernelLog {
 
   /// True if the log names the run's process by ID and by the name of its executable, at a time after its launch or
   /// at most a second before it.
+  ///
+  /// A program that was started by running the dynamic linker has the dynamic linker's name in the log.
   static func namesVictim(_ record: RunRecord) -> Bool {
     guard record.processNamespace == firstNamespace,
       let launch = record.course?.launch?.uptime,
@@ -21,8 +23,9 @@ enum KernelLog {
     // The log's clock stops while the machine is suspended, but the clock of the launch does not. So the time for which
     // the machine was suspended is added to the log's times.
     let asleep = SystemClock.sinceBoot &- SystemClock.awakeSinceBoot
-    let victim = "Killed process \(record.processID) (\(String(name.utf8.prefix(15)) ?? ""))"
-    for (time, text) in messages() where text.contains(victim) {
+    let victim = "Killed process \(record.processID) ("
+    let victims = [victim + "\(String(name.utf8.prefix(15)) ?? ""))", victim + "ld-"]
+    for (time, text) in messages() where victims.contains(where: text.contains) {
       let uptime = time.clampedAdding(asleep).clampedAdding(1_000_000_000)
       if uptime >= Int64(clamping: launch) { return true }
     }

@@ -10,8 +10,9 @@ enum EnvironmentRange {
   /// Finds the addresses of this process's arguments and environment.
   ///
   /// The range ends at the end of the main thread's stack mapping, where the kernel puts the executable's name and a
-  /// null pointer. If the kernel does not pass the name's address (AT_EXECFN), as under an emulator, this function
-  /// finds that end in `/proc/thread-self/maps` instead, which takes ten times as long.
+  /// null pointer. If the kernel does not pass the name's address (AT_EXECFN), as under an emulator, or the dynamic
+  /// linker has replaced that address, this function finds that end in `/proc/thread-self/maps` instead, which takes
+  /// ten times as long.
   ///
   /// - Parameter start: field 28 of `/proc/pid/stat` (proc_pid_stat(5)); 0 if the kernel does not show that field.
   ///
@@ -20,7 +21,7 @@ enum EnvironmentRange {
     from start: UInt64 = ProcessStatistics.current()?.stackStart ?? 0
   ) -> AddressRange {
     guard start != 0 else { return AddressRange() }
-    let name = pm_executable_name()
+    let name = pm_program_run_by_loader() == 0 ? pm_executable_name() : 0
     if let text = unsafe UnsafePointer<CChar>(bitPattern: UInt(name)), name > start,
       name - start < 64 << 20
     {

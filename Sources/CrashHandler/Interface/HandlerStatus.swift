@@ -32,6 +32,11 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       ///
       /// A stack overflow on such a thread kills the process, and no handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")
+      /// The process's uploader sends nothing, for example because libcurl would call functions of the program instead
+      /// of its own libraries' functions.
+      ///
+      /// A crash would be captured, and another process can upload its report (`postmortem watch`).
+      public static let noUploads = Code(description: "no uploads")
     }
 
     public let code: Code

@@ -78,6 +78,9 @@ extension Handler {
         HandlerStatus.Finding(
           .throwsNotRecorded, "the Swift runtime has no hook for throws: throws are not recorded"))
     }
+    if let obstacle = UploadObstacle.current {
+      findings.append(HandlerStatus.Finding(.noUploads, obstacle))
+    }
     return HandlerStatus(findings: findings)
   }
 

@@ -79,6 +79,11 @@ extension CrashReport {
       paragraphs.append("Also written, by another thread or earlier: \(message)")
     }
     if let privacy = snapshot.process.privacy { paragraphs.append(privacy.sentence) }
+    if snapshot.isUploaderCrash {
+      paragraphs.append(
+        "This thread is the uploader of swift-postmortem. If it crashes twice without an upload in between, this "
+          + "build of the program uploads nothing for 24 hours; a separate process can upload: postmortem watch.")
+    }
     return paragraphs
   }
 

@@ -24,6 +24,9 @@ package struct ReportMetadata: Sendable, Equatable {
     /// The bits of `withoutAttachments` and `smallest` belong to this package; Crashpad ignores them.
     static let withoutAttachments = Attributes(rawValue: 4)
     static let smallest = Attributes(rawValue: 8)
+    /// The report is about a crash in the uploader, after which the uploader has sent nothing yet; Crashpad ignores this
+    /// bit too.
+    static let uploaderCrash = Attributes(rawValue: 16)
   }
 
   /// The parts that are left out of uploads, because a server refused a larger upload.

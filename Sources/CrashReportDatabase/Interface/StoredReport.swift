@@ -93,6 +93,8 @@ public struct ReportUpload: Sendable, Equatable {
   package let countedWith: ReportID?
   /// The parts that are left out of the upload, because a server refused a larger upload.
   package let reduction: UploadReduction
+  /// True for a crash in a program's uploader, until the uploader of the same build has sent a report.
+  package let isUploaderCrash: Bool
 
   /// - Parameter metadata: the metadata; nil if it is missing or damaged, which counts as if no upload was attempted.
   init(_ metadata: ReportMetadata?) {
@@ -108,6 +110,7 @@ public struct ReportUpload: Sendable, Equatable {
     note = metadata?.uploadNote ?? ""
     countedWith = metadata?.countedWith
     reduction = metadata?.reduction ?? .none
+    isUploaderCrash = metadata?.attributes.contains(.uploaderCrash) ?? false
   }
 }
 

@@ -9,9 +9,13 @@ internal import CrashReportDatabase
 
   private let stream: OpaquePointer
 
-  /// Returns nil if the system has no zlib, or if zlib has no memory; the body is then sent uncompressed.
+  /// Returns nil if zlib is not installed, would call functions of the program, or has no memory; the body is then sent
+  /// uncompressed.
   init?() {
-    guard let stream = unsafe pm_gzip_make() else { return nil }
+    guard let closure = try? LibraryClosure(of: "libz.so.1"),
+      (try? closure.checkBindings()) != nil,
+      let stream = unsafe pm_gzip_make(closure.library.path)
+    else { return nil }
     unsafe self.stream = stream
   }
 

@@ -24,6 +24,8 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let alreadyStarted = Code(description: "the uploader was started already")
     /// The server did not answer; `context` contains the reason and nothing else.
     package static let noAnswer = Code(description: "no answer")
+    /// This process cannot send requests; `context` contains the reason.
+    package static let noTransport = Code(description: "nothing can be uploaded")
     /// The task of the upload was canceled.
     static let cancelled = Code(description: "cancelled")
   }

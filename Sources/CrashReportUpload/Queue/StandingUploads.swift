@@ -1,5 +1,6 @@
 package import CrashReportDatabase
 internal import IntermediateDump
+internal import PendingDumps
 
 /// The uploads of a process that keeps running and sends each report when the report is due.
 package struct StandingUploads: Sendable {
@@ -10,6 +11,10 @@ package struct StandingUploads: Sendable {
   private var heldUntil: Int64 = 0
   /// The reports whose files could not be read, and for which an event was already sent.
   private var passedOver: Set<ReportID> = []
+  /// The obstacle for which an event was already sent.
+  private var obstacle: String?
+  /// The reports of crashes in the uploader of this build since its last upload.
+  private var crashes: [StoredReport] = []
 
   /// The number of failures in a row after which the server, and not a report, is assumed to be the cause.
   private static let failuresThatHold = 3
@@ -49,6 +54,11 @@ package struct StandingUploads: Sendable {
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
     try engine.target.grouping.settleCountedReports(in: engine.database)
+    if let obstacle = try findObstacle() {
+      try hold(because: obstacle)
+      return Self.patience
+    }
+    (obstacle, UploadObstacle.current) = (nil, nil)
     // The report is read again, because another uploader may have sent it before this uploader got the claim.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
@@ -68,7 +78,11 @@ package struct StandingUploads: Sendable {
   ) async throws(CrashReportDatabaseError) -> Bool {
     switch try await engine.upload(report, &claim, failures: failures) {
     case .interrupted: return false
-    case .uploaded, .skipped: failures = 0
+    case .uploaded:
+      failures = 0
+      for report in crashes { try engine.database.forgetUploaderCrash(report.id) }
+      crashes = []
+    case .skipped: failures = 0
     case .heldBack: break
     case .delayed(let time, let holdsAll):
       failures += 1
@@ -77,6 +91,35 @@ package struct StandingUploads: Sendable {
       try holdOthers(until: time)
     }
     return true
+  }
+
+  /// Finds out why this process cannot upload anything now; nil if it can.
+  private mutating func findObstacle() throws(CrashReportDatabaseError) -> String? {
+    let instead = "; a separate process can upload: postmortem watch"
+    let build: UploaderBuild
+    do throws(UploadError) {
+      build = .current(library: try engine.transport.check())
+    } catch {
+      return error.context + instead
+    }
+    crashes = build.crashes(
+      among: try engine.database.listing().knownReports, in: engine.database)
+    return UploaderBuild.pauseEnd(after: crashes, now: engine.clock.now()).map { end in
+      "no uploads before \(Timestamp(seconds: end)), because this program has crashed in its uploader: "
+        + crashes.map(\.id.description).sorted().joined(separator: ", ") + instead
+    }
+  }
+
+  /// Records in every pending report why it is not sent, so that lists show the reason.
+  ///
+  /// The times of the next attempts stay as they are, because another process may be able to upload.
+  private mutating func hold(because reason: String) throws(CrashReportDatabaseError) {
+    UploadObstacle.current = reason
+    if obstacle != reason { engine.emit(.failed(reason: reason)) }
+    obstacle = reason
+    for report in try pending() where report.upload.note != reason && !report.upload.isUploaded {
+      try engine.database.noteUpload(report.id, because: reason)
+    }
   }
 
   /// Stores in every pending report that it must not be sent before `time`, so that the delay still applies after a

@@ -12,8 +12,8 @@ package import IntermediateDump
 ///     sent, and `emit` receives an event of the kind `failed`.
 /// - Returns: the number of reports that the server still does not have. Reports that were skipped before the first
 ///   upload, because they could not be read, are not counted.
-/// - Throws: `UploadError` if the database cannot be used, if one of `ids` cannot be uploaded, or if another uploader
-///   is running.
+/// - Throws: `UploadError` if the database cannot be used, if one of `ids` cannot be uploaded, if this process cannot
+///   send requests, or if another uploader is running.
 package func uploadReports(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   emit: @escaping @Sendable (UploadEvent) -> Void
@@ -45,8 +45,9 @@ package func uploadReports(
       throw UploadError(.noSuchReport, "\(id) is not in \(path), or uploaded already")
     }
   }
+  let engine = UploadEngine(database: database, target: target, emit: emit)
+  if !reports.isEmpty { _ = try engine.transport.check() }
   do throws(CrashReportDatabaseError) {
-    let engine = UploadEngine(database: database, target: target, emit: emit)
     if let left = try await engine.send(reports, areRequested: ids != nil) { return left }
   } catch {
     throw UploadError(error)

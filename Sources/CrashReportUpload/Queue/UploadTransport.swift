@@ -42,6 +42,12 @@ package struct UploadResponse: Sendable, Equatable {
 
 /// Sends requests; tests use an implementation without a network.
 package protocol UploadTransport: Sendable {
+  /// Checks that this process can send requests, without sending any.
+  ///
+  /// - Returns: the build ID of the library that sends them; empty if there is none.
+  /// - Throws: `UploadError` with the code `noTransport`, and a sentence for people as context.
+  func check() throws(UploadError) -> [UInt8]
+
   /// Sends a request with its body from disk, without following redirects.
   ///
   /// If the task is canceled, the function ends soon, whatever the server does.
@@ -52,7 +58,15 @@ package protocol UploadTransport: Sendable {
   ) async throws(UploadError) -> UploadResponse
 }
 
+extension UploadTransport {
+  /// A transport without a library can always send requests.
+  package func check() throws(UploadError) -> [UInt8] { [] }
+}
+
 /// Sends requests with libcurl, which the first request loads unless the program has already loaded it.
+///
+/// libcurl is not loaded if it would call functions of the program or a plugin instead of those of its own libraries
+/// (`LibraryClosure`). This is checked before each request.
 ///
 /// Each request has a separate thread. The thread uses libcurl's easy interface through its multi interface, and sleeps
 /// until there is work, a time limit is reached, or the transfer is canceled. The certificates of servers are checked
@@ -63,10 +77,12 @@ package protocol UploadTransport: Sendable {
 package struct LibcurlTransport: UploadTransport {
   package init() {}
 
+  package func check() throws(UploadError) -> [UInt8] { try TransferLibrary.find().buildID }
+
   package func send(
     _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
   ) async throws(UploadError) -> UploadResponse {
-    guard let transfer = Transfer(request, progress) else {
+    guard let transfer = Transfer(request, with: try TransferLibrary.find(), progress) else {
       throw UploadError(.noAnswer, "no memory for a request")
     }
     return try await transfer.run().response(to: request)
@@ -90,10 +106,11 @@ package struct LibcurlTransport: UploadTransport {
   private let request: UploadRequest
   private let progress: @Sendable (Int64) -> Void
 
-  init?(_ request: UploadRequest, _ progress: @escaping @Sendable (Int64) -> Void) {
-    guard let transfer = unsafe pm_transfer_make() else {
-      return nil
-    }
+  init?(
+    _ request: UploadRequest, with library: SharedLibrary,
+    _ progress: @escaping @Sendable (Int64) -> Void
+  ) {
+    guard let transfer = unsafe pm_transfer_make(library.path) else { return nil }
     unsafe self.transfer = transfer
     self.request = request
     self.progress = progress
@@ -106,6 +123,7 @@ package struct LibcurlTransport: UploadTransport {
       await withCheckedContinuation { continuation in
         do throws(CrashReportDatabaseError) {
           try WorkThread.start {
+            _ = unsafe pthread_setname_np(pthread_self(), UploaderThread.name)
             continuation.resume(returning: self.runHere())
             unsafe pm_transfer_end(self.transfer)
           }
@@ -156,8 +174,7 @@ extension UploadError {
     case PM_TRANSFER_CANCELLED: self.init(.cancelled, "")
     case PM_TRANSFER_IDLE: self.init(.noAnswer, "no progress for \(timeout) s")
     case PM_TRANSFER_LATE: self.init(.noAnswer, "not done after \(deadline) s")
-    case PM_TRANSFER_NO_LIBRARY:
-      self.init(.noAnswer, "libcurl.so.4 of version 7.68 or later is not installed")
+    case PM_TRANSFER_NO_LIBRARY: self.init(.noAnswer, "libcurl could not be loaded")
     case PM_TRANSFER_FAILED where !reason.isEmpty: self.init(.noAnswer, reason)
     default: self.init(.noAnswer, "the server gave no HTTP answer")
     }

@@ -65,7 +65,7 @@ enum DemoCommand: Subcommand {
   /// Runs the victim to its end and returns how it ended; an end without a signal is an error.
   private static func crashVictim(database: String) throws -> String {
     let victim = try SpawnedProcess(
-      [OwnProgram.path, DemoVictim.name, database], setting: OwnProgram.quietVariables,
+      OwnProgram.words + [DemoVictim.name, database], setting: OwnProgram.quietVariables,
       resetting: [SIGALRM])
     let end = victim.wait()
     guard let signal = end.signal else {

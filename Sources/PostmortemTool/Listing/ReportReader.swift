@@ -4,6 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -62,7 +63,7 @@ final class ReportReader {
       do throws(ToolError) {
         // The Swift runtime's message about a trap is discarded, because it does not help a user.
         process = try SpawnedProcess(
-          [OwnProgram.path] + arguments, setting: OwnProgram.quietVariables,
+          OwnProgram.words + arguments, setting: OwnProgram.quietVariables,
           input: .descriptor(ends[1]), output: .descriptor(ends[1]), errors: .null)
       } catch {
         close(ends[0])
@@ -159,7 +160,7 @@ final class ReportReader {
   }
 }
 
-/// How to start this program again: its path, and a variable for its environment.
+/// How to start this program again: its first arguments, and a variable for its environment.
 enum OwnProgram {
   /// The path of this program's file; if the file no longer exists there, the link in `/proc`.
   ///
@@ -175,4 +176,15 @@ enum OwnProgram {
 
   /// The variable that turns Swift's backtracer off.
   static let quietVariables = ["SWIFT_BACKTRACE": "enable=no"]
+
+  /// The path of this program, and the arguments before its own.
+  ///
+  /// The kernel may have been asked to run the dynamic linker with this program as an argument; then the path is the
+  /// dynamic linker's, and the program is among the arguments.
+  static var words: [String] {
+    let text = SystemFile.text("/proc/thread-self/cmdline") ?? ""
+    let words = text.split(separator: "\0", omittingEmptySubsequences: false).dropLast()
+    // The arguments of this program begin with its name.
+    return [path] + words.dropLast(CommandLine.arguments.count - 1).dropFirst().map(String.init)
+  }
 }

@@ -111,7 +111,8 @@ struct ReportTable {
     return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
   }
 
-  /// The last line: the numbers of reports, of dumps without a report, and of pending reports whose upload was tried.
+  /// The last line: the numbers of reports, of dumps without a report, and of pending reports that could not be
+  /// uploaded.
   ///
   /// - Parameter total: the number of reports before a filter.
   func count(of reports: [ListedReport], total: Int, _ rest: DatabaseRest) -> String {
@@ -124,11 +125,13 @@ struct ReportTable {
           ? Self.reports(total) : "\(reports.count) of \(Self.reports(total))"
     text += rest.waiting == 0 ? "" : ", \(rest.waitingText)"
     text += rest.quarantined == 0 ? "" : ", \(rest.quarantined) in quarantine (\(rest.quarantine))"
-    let unsent = reports.filter { $0.stored.state == .pending && $0.stored.upload.attempts > 0 }
-    if !unsent.isEmpty {
+    if let unsent = UnsentReports(among: reports.lazy.map(\.stored)) {
       text += ", \(unsent.count) not uploaded"
-      let next = unsent.compactMap(\.stored.upload.nextAttemptTime).min()
-      if let next, next > now { text += " (next attempt \(next.second.dropFirst(11)) UTC)" }
+      if let next = unsent.nextAttempt, next > now {
+        text += " (next attempt \(next.second.dropFirst(11)) UTC)"
+      } else if let reason = unsent.reason {
+        text += ": \(reason.escapedForMessage)"
+      }
     }
     return text
   }

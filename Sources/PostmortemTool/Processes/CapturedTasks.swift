@@ -36,7 +36,10 @@ struct CapturedTasks {
   /// The files are opened through `/proc`, because the process can be in another mount namespace.
   private var modules: [ModuleSnapshot] {
     let directory = "/proc/\(processID)"
-    let program = try? FileManager.default.destinationOfSymbolicLink(atPath: directory + "/exe")
+    let executable = SystemFile.target(directory + "/exe") ?? ""
+    let program =
+      HandledProcess.isDynamicLinker(executable.lastComponent)
+      ? (try? HandledProcess(processID))?.record?.course?.executablePath : executable
     let text = SystemFile.text(directory + "/maps") ?? ""
     var modules: [ModuleSnapshot] = []
     for line in text.split(separator: "\n") {
@@ -45,11 +48,11 @@ struct CapturedTasks {
         let start = words[0].split(separator: "-").first.flatMap({ UInt64($0, radix: 16) })
       else { continue }
       let path = words[5].drop { $0 == " " }
-      let isProgram = path == program ?? ""
+      let isProgram = path == program ?? executable
       guard isProgram || path.split(separator: "/").last?.hasPrefix(Self.runtime) == true,
         !modules.contains(where: { $0.path.hasSuffix(path) || isProgram && $0.source == .program })
       else { continue }
-      let file = isProgram ? directory + "/exe" : directory + "/root" + path
+      let file = path == executable ? directory + "/exe" : directory + "/root" + path
       var module = ModuleSnapshot(address: Address(start), size: 0, path: file)
       module.source = isProgram ? .program : nil
       module.buildID = (try? ELFFile(path: file))?.buildID ?? []

@@ -77,6 +77,21 @@ struct HandledProcess {
     return isOther ? "\(place)/root" + path : path
   }
 
+  /// The name of the process.
+  ///
+  /// The kernel names a process that was started by running the dynamic linker after the dynamic linker, so such a
+  /// process gets the name of its program.
+  var name: String {
+    guard Self.isDynamicLinker(signals.name) else { return signals.name }
+    return record?.course?.executablePath?.lastComponent ?? file?.name.identifier ?? signals.name
+  }
+
+  /// True for the file name of glibc's dynamic linker, such as "ld-linux-x86-64.so.2" or, before glibc 2.34,
+  /// "ld-2.31.so".
+  static func isDynamicLinker(_ name: String) -> Bool {
+    name.hasPrefix("ld-linux") || name.hasPrefix("ld-2.")
+  }
+
   /// False for a process that has inherited the locked file of another process, for example through clone(2), and if
   /// the run record cannot be read.
   var isOwner: Bool {

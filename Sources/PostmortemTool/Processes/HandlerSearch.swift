@@ -27,7 +27,7 @@ enum HandlerSearch {
         let path = process.database,
         wanted.map({ $0 == InputFile.identity(of: path) }) ?? true
       else { return nil }
-      return Found(pid: processID, name: process.signals.name, database: path)
+      return Found(pid: processID, name: process.name, database: path)
     }
   }
 
@@ -36,7 +36,9 @@ enum HandlerSearch {
     let named = processIDs.filter { processID in
       if processID == getpid() { return false }
       let executable = SystemFile.target("/proc/\(processID)/exe")?.lastComponent
-      return executable == name || ThreadSignals(process: "\(processID)")?.name == name
+      if executable == name || ThreadSignals(process: "\(processID)")?.name == name { return true }
+      return executable.map(HandledProcess.isDynamicLinker) == true
+        && (try? HandledProcess(processID))?.name == name
     }
     let handled = named.filter { (try? HandledProcess($0))?.file != nil }
     return handled.isEmpty ? named : handled

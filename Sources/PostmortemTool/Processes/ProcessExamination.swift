@@ -1,6 +1,7 @@
 internal import CrashConverter
 internal import CrashHandler
 internal import CrashReport
+internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
@@ -22,9 +23,9 @@ struct ProcessExamination {
   init(_ processID: Int32) throws(ToolError) {
     self.processID = processID
     let found = try HandledProcess(processID)
-    let (process, links) = (found.signals, found.links)
+    let links = found.links
     guard let file = found.file else {
-      examineWithoutFile(process, holds: Array(links.values))
+      examineWithoutFile(found)
       return
     }
     if file.isDeleted {
@@ -48,16 +49,12 @@ struct ProcessExamination {
     }
     examineSignals(found)
     if let record { tellOfKill(record) }
+    if let database = found.database { tellOfUploads(database) }
     findBlocked(processID)
-    name(process)
+    title = found.title
     headline =
       "the crash handler is in place; the next report is \(file.name.reportID) in "
       + file.path.parent.parent
-  }
-
-  /// Stores the process's ID and name for the first line of the output.
-  private mutating func name(_ process: ThreadSignals) {
-    title = "process \(process.threadID) (\(process.name))"
   }
 
   /// The lines of the command's output: the first has the answer, the others the further problems and the notes.
@@ -89,9 +86,10 @@ struct ProcessExamination {
   ///
   /// A forked process has inherited its parent's handler and the descriptor of the pending directory. Unless daemon(3)
   /// forked it, it has no locked file until it crashes.
-  private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
-    name(process)
-    guard let directory = paths.first(where: { $0.lastComponent == PendingDumpName.directory })
+  private mutating func examineWithoutFile(_ found: HandledProcess) {
+    title = found.title
+    let process = found.signals
+    guard let directory = found.links.values.first(where: { $0.lastComponent == PendingDumpName.directory })
     else {
       return find("no crash handler is installed: the process holds no locked file")
     }
@@ -131,6 +129,17 @@ struct ProcessExamination {
         + "\(beat.breadcrumbs.count) breadcrumbs\(last)")
   }
 
+  /// Describes the reports of the process's database that could not be uploaded.
+  private mutating func tellOfUploads(_ path: String) {
+    guard let database = try? CrashReportDatabase(existing: path),
+      let reports = try? database.listing().knownReports,
+      let unsent = UnsentReports(among: reports)
+    else { return }
+    notes.append(
+      "\(unsent.count) \(unsent.count == 1 ? "report is" : "reports are") not uploaded"
+        + (unsent.reason.map { ": \($0)" } ?? ""))
+  }
+
   private mutating func find(_ line: String) {
     problems.append(line)
   }
@@ -164,4 +173,9 @@ struct ProcessExamination {
       find("signal \(signal), which \(purpose) in a crash, is no longer caught")
     }
   }
+}
+
+extension HandledProcess {
+  /// The process's ID and name, for the first line of the output.
+  fileprivate var title: String { "process \(signals.threadID) (\(name))" }
 }

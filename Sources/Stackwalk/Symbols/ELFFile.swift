@@ -19,15 +19,16 @@ package struct ELFFile: ~Copyable {
     var memoryRange: AddressRange { AddressRange(start: address, byteCount: memorySize) }
   }
 
-  struct Section {
+  package struct Section {
     /// The name of the section; empty if the file does not name it.
     var name: String
-    var type: UInt32
+    package var type: UInt32
     var flags: UInt64
     var address: Address
     var fileOffset: UInt64
     var size: UInt64
-    var link: UInt32
+    /// The index of another section, whose meaning depends on the type.
+    package var link: UInt32
   }
 
   static let load: UInt32 = 1
@@ -44,7 +45,7 @@ package struct ELFFile: ~Copyable {
   private let loads: [Segment]
   /// The addresses of the segments with code.
   let code: AddressSet
-  let sections: [Section]
+  package let sections: [Section]
   /// True for an arm64 file (EM_AARCH64).
   let isARM64: Bool
 
@@ -68,6 +69,11 @@ package struct ELFFile: ~Copyable {
   /// Finds the first section with this name that has contents in this file; nil if there is no such section.
   func section(named name: String) -> Section? {
     sections.first { $0.name == name && $0.type != Self.noBits && $0.size > 0 }
+  }
+
+  /// Reads the contents of a section; nil if the file does not have all of them.
+  package func bytes(of section: Section) -> [UInt8]? {
+    file.bytes(at: section.fileOffset, count: Int(clamping: section.size))
   }
 
   /// The address of the first loaded page; a module's load bias is the module's address minus this address.

@@ -1,0 +1,28 @@
+/// Chooses the libcurl that requests use.
+enum TransferLibrary {
+  /// The names of libcurl with OpenSSL, GnuTLS and NSS.
+  private static let names = ["libcurl.so.4", "libcurl-gnutls.so.4", "libcurl-nss.so.4"]
+  /// A function that libcurl has from version 7.68 on.
+  private static let newestFunction = "curl_multi_wakeup"
+
+  /// Finds a libcurl that can be loaded into this process, or that the program has loaded, without loading it.
+  ///
+  /// The answer can change when the program loads a plugin, so it is not kept.
+  ///
+  /// - Throws: `UploadError` with the code `noTransport`, and the obstacle to loading the first libcurl that is
+  ///   installed.
+  static func find() throws(UploadError) -> SharedLibrary {
+    var obstacle: LibraryObstacle?
+    for name in names {
+      do throws(LibraryObstacle) {
+        let closure = try LibraryClosure(of: name)
+        guard closure.library.definedNames.contains(newestFunction) else { throw .tooOld(name) }
+        try closure.checkBindings()
+        return closure.library
+      } catch {
+        if obstacle == nil || obstacle == .missing(names[0]) { obstacle = error }
+      }
+    }
+    throw UploadError(.noTransport, (obstacle ?? .missing(names[0])).description)
+  }
+}
