@@ -123,7 +123,7 @@ package struct LibcurlTransport: UploadTransport {
       await withCheckedContinuation { continuation in
         do throws(CrashReportDatabaseError) {
           try WorkThread.start {
-            _ = unsafe pthread_setname_np(pthread_self(), UploaderThread.name)
+            Thread.current.name = UploaderThread.name
             continuation.resume(returning: self.runHere())
             unsafe pm_transfer_end(self.transfer)
           }
