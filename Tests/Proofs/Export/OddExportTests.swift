@@ -33,7 +33,7 @@ import Testing
     try directory.put([1, 2, 3], "db/pending/\(ReportID()).dmp")
     let tool = try BuiltProducts.besideTests("postmortem")
     for (format, name) in [("ndjson", "crashes.ndjson"), ("otlp", "otlp.ndjson")] {
-      let script = "exec \"$0\" export db --format \(format) > \(name)"
+      let script = "exec \"$0\" export ./db --format \(format) > \(name)"
       let child = try await ChildProcess.run("/bin/sh", ["-c", script, tool], in: directory.path)
       #expect(child.end.exitCode == 1 && child.standardError.contains("neither"))
     }
