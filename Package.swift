@@ -268,6 +268,7 @@ let package = Package(
         "OtherGlibc/old_auxv.c", "Platforms/ARM64",
         "Safety/AllowedCalls.txt", "Safety/Poison",
         "Sentry/normalize.py", "Sentry/receiver.py", "Servers/SystemServiceFilter.py",
+        "Uploads/http2.py",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -288,7 +289,8 @@ let package = Package(
       name: "CrashReportUploadTests",
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport",
-        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk", "UploadingVictim",
+        "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
+        "UploadingVictim",
       ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",

@@ -376,6 +376,23 @@ struct ServerTests {
     #expect(try await uploads.send(id, by: next) == .uploaded)
   }
 
+  /// The first message of TLS names the versions of HTTP that the client offers (ALPN).
+  @Test func onlyHTTP1IsOfferedToAServer() async throws {
+    let listener = try Listener()
+    async let hello = listener.firstBytes()
+    let id = try uploads.addReport()
+    let engine = try uploads.engine(to: "https://127.0.0.1:\(listener.port)/")
+    guard case .delayed = try await uploads.send(id, by: engine) else {
+      Issue.record("it was sent")
+      return
+    }
+    let offered = Array("http/1.1".utf8)
+    let bytes = try await hello
+    let place = try #require(bytes.firstRange(of: [UInt8(offered.count)] + offered))
+    // The list has a length of two bytes, and only this entry.
+    #expect(Array(bytes[..<place.lowerBound].suffix(2)) == [0, UInt8(offered.count + 1)])
+  }
+
   @Test(.needs(.openssl))
   func aCertificateThatNobodyVouchesForIsRefused() async throws {
     let directory = uploads.directory.path

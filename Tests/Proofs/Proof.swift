@@ -91,6 +91,15 @@ extension Proof {
         "Sources/CrashReportUpload/ReportUploader.swift", "Sources/CUploadTransfer",
       ], ring: .outer),
     Proof(
+      name: "uploads",
+      summary:
+        "whatever names a program exports, its uploader does not end it; uploads are HTTP/1.1",
+      suites: ["UploadHostTests", "UploaderCrashTests", "HTTPVersionTests"],
+      covers: [
+        "Sources/CrashReportUpload/Libraries", "Sources/CrashReportUpload/Queue",
+        "Sources/CrashReportUpload/Body/Gzip.swift", "Sources/CUploadTransfer",
+      ], ring: .outer),
+    Proof(
       name: "start", summary: "a start makes few system calls, whatever lies in the database",
       suites: ["StartCallTests"],
       covers: [

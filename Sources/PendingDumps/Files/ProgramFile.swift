@@ -24,7 +24,8 @@ package enum ProgramFile {
         let start = UInt64(digits: limits[0], radix: 16),
         let end = UInt64(digits: limits[1], radix: 16), (start..<max(start, end)).contains(address)
       else { continue }
-      return fields.count == 6 && fields[5].hasPrefix("/") ? String(fields[5]) : nil
+      let path = fields.count == 6 ? fields[5].drop { $0 == " " } : ""
+      return path.hasPrefix("/") ? String(path) : nil
     }
     return nil
   }

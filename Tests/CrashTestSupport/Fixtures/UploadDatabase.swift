@@ -40,7 +40,8 @@ package struct UploadDatabase {
       snapshot.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x7000_0000, bytes: memory)])
     }
     change(&snapshot)
-    let report = try database.prepareNewReport(id)
+    var report = try database.prepareNewReport(id)
+    report.isUploaderCrash = snapshot.isUploaderCrash
     try MinidumpWriter.write(snapshot, to: report.descriptor)
     if extra > 0 {
       let size = lseek(report.descriptor, 0, SEEK_END)

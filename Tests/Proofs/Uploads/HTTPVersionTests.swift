@@ -1,3 +1,4 @@
+import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Testing

@@ -1,6 +1,7 @@
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Testing
 
 /// After two crashes in the uploader, a build uploads nothing for a day.
