@@ -115,11 +115,11 @@ package struct StandingUploads: Sendable {
   /// The times of the next attempts stay as they are, because another process may be able to upload.
   private mutating func hold(because reason: String) throws(CrashReportDatabaseError) {
     UploadObstacle.current = reason
-    if obstacle != reason { engine.emit(.failed(reason: reason)) }
-    obstacle = reason
     for report in try pending() where report.upload.note != reason && !report.upload.isUploaded {
       try engine.database.noteUpload(report.id, because: reason)
     }
+    if obstacle != reason { engine.emit(.failed(reason: reason)) }
+    obstacle = reason
   }
 
   /// Stores in every pending report that it must not be sent before `time`, so that the delay still applies after a
