@@ -10,7 +10,7 @@ enum House {
     "Sources/CrashHandler/Signals", "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
     "Sources/CrashHandler/Stopping", "Sources/CrashHandler/System", "Sources/CrashHandler/State",
     "Sources/CrashHandler/Values", "Sources/CrashHandler/Client/Memory",
-    "Sources/IntermediateDump/Writer",
+    "Sources/IntermediateDump/Writer", "Sources/SwiftRuntime/Objects",
   ]
 
   struct File {

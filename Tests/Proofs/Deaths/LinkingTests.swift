@@ -102,9 +102,8 @@ import Testing
   // MARK: - Building
 
   private static let modules = [
-    "CSignalSafe", "IntermediateDump", "PendingDumps", "CrashHandler", "HangDetection",
-    "CProcessEnds", "CSignalMasks",
-    "CThreadStacks", "PostmortemHandler",
+    "CSignalSafe", "IntermediateDump", "SwiftRuntime", "PendingDumps", "CrashHandler",
+    "HangDetection", "CProcessEnds", "CSignalMasks", "CThreadStacks", "PostmortemHandler",
   ]
 
   /// Compiles and links one source with the objects of modules.
