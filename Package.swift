@@ -57,11 +57,14 @@ let package = Package(
     .target(name: "CSignalSafe"),
     // The dump file between handler and converter: schema, writer, reader.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
+    // How the Swift runtime lays out objects and tasks in memory, for the handler and for the readers of memory.
+    .target(name: "SwiftRuntime", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // The names of pending files, run records and claims, and the checks whether their owners are alive.
     .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Installs the signal handlers and writes the dump. It knows no snapshot, minidump or converter.
     .target(
-      name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
+      name: "CrashHandler",
+      dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps", "SwiftRuntime"]),
     // Watches parts of the program, and writes a dump if one of them hangs. It is a separate module, because it needs
     // Dispatch.
     .target(
@@ -75,7 +78,7 @@ let package = Package(
     // Replaces _exit, _Exit and daemon in the same way.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.
-    .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump", "SwiftRuntime"]),
     // The meaning of each key of a dump, how reports show it, and a dump's contents as text. It is a separate module,
     // so that programs that link only the handler do not contain these texts.
     .target(name: "DumpInspection", dependencies: ["IntermediateDump"]),
@@ -88,11 +91,14 @@ let package = Package(
       name: "Stackwalk", dependencies: ["CSwiftDemangle", "IntermediateDump", "ProcessSnapshot"]),
     // ELF core files.
     .target(
-      name: "CoreFile", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      name: "CoreFile",
+      dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk", "SwiftRuntime"]),
     // Finds the cause of a crash and prints the report.
     .target(
       name: "CrashReport",
-      dependencies: ["DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      dependencies: [
+        "DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk", "SwiftRuntime",
+      ]),
     // Reports in Crashpad's layout on disk.
     .target(
       name: "CrashReportDatabase",
@@ -142,7 +148,7 @@ let package = Package(
       dependencies: [
         "CoreFile", "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
         "CrashReportUpload", "DumpInspection", "IntermediateDump", "Minidump", "PendingDumps",
-        "Postmortem", "ProcessSnapshot", "Stackwalk",
+        "Postmortem", "ProcessSnapshot", "Stackwalk", "SwiftRuntime",
       ]),
 
     // MARK: - Examples and tests
@@ -179,6 +185,8 @@ let package = Package(
     .testTarget(
       name: "IntermediateDumpTests", dependencies: ["DumpInspection", "IntermediateDump"]),
     .testTarget(
+      name: "SwiftRuntimeTests", dependencies: ["IntermediateDump", "SwiftRuntime"]),
+    .testTarget(
       name: "PendingDumpsTests",
       dependencies: [
         "CSignalSafe", "CrashTestSupport", "DumpInspection", "IntermediateDump", "PendingDumps",
@@ -187,12 +195,14 @@ let package = Package(
       name: "CrashHandlerTests",
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
-        "PendingDumps", "PostmortemHandler",
+        "PendingDumps", "PostmortemHandler", "SwiftRuntime",
       ]),
     .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
       name: "PostmortemTests",
-      dependencies: ["CrashTestSupport", "Postmortem", "PostmortemUpload"]),
+      dependencies: [
+        "CSignalSafe", "CrashTestSupport", "Postmortem", "PostmortemUpload", "ProcessSnapshot",
+      ]),
     .testTarget(
       name: "ProcessSnapshotTests",
       dependencies: [
@@ -203,10 +213,7 @@ let package = Package(
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     .testTarget(
       name: "CoreFileTests",
-      dependencies: [
-        "CSignalSafe", "CoreFile", "CrashReport", "IntermediateDump", "PostmortemHandler",
-        "ProcessSnapshot",
-      ]),
+      dependencies: ["CoreFile", "CrashReport", "IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
       name: "StackwalkTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
@@ -259,7 +266,7 @@ let package = Package(
         "FaultInjector", "CrashReportUpload", "FoundationVictim", "HandlerOnly",
         "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool",
         "PreforkServer",
-        "ProcessSnapshot", "Server", "Stackwalk", "UploadingVictim",
+        "ProcessSnapshot", "Server", "Stackwalk", "SwiftRuntime", "UploadingVictim",
       ], path: "Tests/Proofs",
       exclude: [
         "ARM64/init.sh", "ARM64/Packages.txt", "ARM64/prepare.sh", "ARM64/unpack.py",

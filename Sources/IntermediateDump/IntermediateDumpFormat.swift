@@ -17,6 +17,9 @@ public enum IntermediateDumpFormat {
   /// The number of bytes before a property's payload: token (1 byte), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
 
+  /// The word that replaces a removed word of memory: not an address, easy to recognize, and the same as in Crashpad.
+  package static var replacedWord: UInt64 { @_noLocks get { 0x0DEF_ACED_0DEF_ACED } }
+
   /// The architecture byte of the header, for the machine for which this code was compiled.
   public static var currentArchitecture: UInt8 {
     @_noLocks get {

@@ -61,6 +61,6 @@ import Testing
     #expect(snapshot.recordedThrows[0].error == nil)
     #expect(
       snapshot.recordedThrows[0].addresses
-        == [SyntheticProcess.executable &+ 5, Address(ProcessSnapshot.replacedWord)])
+        == [SyntheticProcess.executable &+ 5, Address(IntermediateDumpFormat.replacedWord)])
   }
 }

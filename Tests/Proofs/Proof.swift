@@ -136,13 +136,11 @@ extension Proof {
       summary:
         "a core file makes the report that the dump of the same crash makes, with gdb's frames",
       suites: [
-        "CoreReportTests", "CoreClientTests", "ForeignCoreTests", "DebuggerCoreTests",
-        "TaskSearchTests",
+        "CoreReportTests", "ForeignCoreTests", "DebuggerCoreTests", "TaskSearchTests",
       ],
       covers: [
-        "Sources/CoreFile", "Sources/IntermediateDump/Tasks", "Sources/CrashHandler/LiveDumps",
-        "Examples/CrashLab/Subcommands/Tasks.swift", "Sources/CSignalSafe/pm_core_facts.c",
-        "Sources/Stackwalk",
+        "Sources/CoreFile", "Sources/SwiftRuntime/Tasks", "Sources/CrashHandler/LiveDumps",
+        "Examples/CrashLab/Subcommands/Tasks.swift", "Sources/Stackwalk",
         "Sources/PostmortemTool/Cores",
         "Docs/Guide/CoreFiles.md",
       ],
@@ -152,7 +150,7 @@ extension Proof {
       summary: "owners and waiters of locks, and deadlocks, in hangs, captures and core files",
       suites: ["WaitingTests", "FalseDeadlockTests"],
       covers: [
-        "Sources/CrashReport/Waits", "Sources/IntermediateDump/Tasks",
+        "Sources/CrashReport/Waits", "Sources/SwiftRuntime/Tasks",
         "Sources/CrashHandler/Capture/Sections",
         "Sources/CoreFile", "Examples/CrashLab/Subcommands/Locks.swift",
       ], full: .environment(name: "POSTMORTEM_WAITS", value: "all")),
@@ -173,7 +171,7 @@ extension Proof {
       summary: "objects in registers and on the stack have the program's own names for them",
       suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests", "FreedObjectTests"],
       covers: [
-        "Sources/CrashReport/Objects",
+        "Sources/CrashReport/Objects", "Sources/SwiftRuntime/Objects",
         "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
         "Examples/CrashLab/Subcommands/ObjectScene.swift",
         "Examples/CrashLab/Subcommands/ObjectKinds.swift",
@@ -326,6 +324,7 @@ extension Proof {
         "Sources/CrashHandler/System", "Sources/CrashHandler/State", "Sources/CrashHandler/Values",
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
         "Sources/CrashHandler/Client", "Sources/CSignalSafe", "Sources/IntermediateDump/Writer",
+        "Sources/SwiftRuntime/Objects",
       ]),
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",

@@ -30,6 +30,8 @@ struct pm_work_places {
 #define PM_WORK_NOWHERE 1
 #define PM_WORK_VALUE_OFFSET 24
 
+// `postmortem capture` finds these two variables in a process by their names. If the layout of pm_work_places changes,
+// pm_work_places_storage must get another name.
 extern struct pm_work_places pm_work_places_storage __attribute__((visibility("hidden")));
 extern char pm_work_key_storage __attribute__((visibility("hidden")));
 

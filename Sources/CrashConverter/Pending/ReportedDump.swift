@@ -1,6 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 
 /// The report that the database has under a dump's ID.
 ///
@@ -22,7 +23,7 @@ enum ReportedDump {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
     else { return .none }
-    guard let document = try summary(of: database.openReport(report)),
+    guard let document = try MinidumpSummary.document(of: database.openReport(report)),
       document.root.map(.runEnd) == nil
     else { return .other }
     return identity.matches(document.root.map(.process)?.unsigned(.dumpDigest)) ? .sameDump : .other
@@ -33,15 +34,17 @@ enum ReportedDump {
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {
     guard let report = try database.report(id), report.state != .new else { return false }
-    return try summary(of: database.openReport(report))?.root.map(.runEnd) == nil
+    return try MinidumpSummary.document(of: database.openReport(report))?.root.map(.runEnd) == nil
   }
+}
 
+extension MinidumpSummary {
   /// The copy of the dump that this package stores in a report; nil if the minidump is damaged or comes from another
   /// writer.
-  static func summary(
+  package static func document(
     of file: borrowing OpenFile
   ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {
-    try MinidumpSummary.document { (offset, count) throws(CrashReportDatabaseError) in
+    try document { (offset, count) throws(CrashReportDatabaseError) in
       try file.read(at: offset, count: count)
     }
   }

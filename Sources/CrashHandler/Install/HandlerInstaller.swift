@@ -78,10 +78,6 @@ enum HandlerInstaller {
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
     CrashCode.bringIn()
-    let encoded = unsafe installed.pointee.encoded
-    unsafe pm_keep_core_facts(
-      encoded.process.address, UInt64(encoded.process.count), encoded.system.address,
-      UInt64(encoded.system.count))
     if options.recordsThrowSites { pm_record_throws(files.owningRun.stackStart) }
     memory.keep()
   }

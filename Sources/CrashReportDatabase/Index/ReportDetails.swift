@@ -206,13 +206,9 @@ extension ReportDetails {
       append(key, contents)
     }
     func cut(_ text: String, to size: Int = Self.maximumTextSize) -> [UInt8] {
-      let utf8 = Array(text.utf8.prefix(size + 1))
-      guard utf8.count > size else { return utf8 }
-      isCut = true
-      // A character must not be cut in the middle.
-      var end = size
-      while end > 0, utf8[end] & 0xC0 == 0x80 { end -= 1 }
-      return Array(utf8[..<end])
+      let kept = text.cut(toBytes: size)
+      if kept.endIndex < text.endIndex { isCut = true }
+      return Array(kept.utf8)
     }
     for fact in Number.all {
       if let number = self[fact] { add(fact.rawValue, Self.bytes(of: number)) }

@@ -62,7 +62,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
         bytes.append(littleEndian: Self.noText)
         continue
       }
-      let utf8 = text.utf8.prefix(Self.maximumTextSize)
+      let utf8 = text.cut(toBytes: Self.maximumTextSize).utf8
       bytes.append(littleEndian: UInt16(clamping: utf8.count))
       bytes += utf8
     }

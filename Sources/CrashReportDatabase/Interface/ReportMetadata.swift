@@ -92,9 +92,9 @@ package struct ReportMetadata: Sendable, Equatable {
     bytes.append(littleEndian: UInt64(clamping: min(nextUploadAttemptTime, 1 << 55)))
     // The last byte of the time is removed, because its field has only seven bytes.
     bytes.removeLast()
-    bytes += serverID.utf8.prefix(Self.maximumTextSize)
+    bytes += serverID.cut(toBytes: Self.maximumTextSize).utf8
     guard !uploadNote.isEmpty || countedWith != nil else { return bytes }
-    bytes += [0] + uploadNote.utf8.prefix(Self.maximumTextSize)
+    bytes += [0] + uploadNote.cut(toBytes: Self.maximumTextSize).utf8
     return countedWith.map { bytes + [0] + $0.description.utf8 } ?? bytes
   }
 }

@@ -13,16 +13,6 @@ package struct AllTasks: Sendable, Equatable {
   package init(count: UInt64, groups: [TaskGroup] = []) {
     (self.count, self.groups) = (count, groups)
   }
-
-  /// - Parameters:
-  ///   - limit: the maximum number of groups that are kept.
-  ///   - recordLimit: the maximum number of tasks in each group whose records are kept.
-  package init(_ found: TaskCollection, limit: Int, recordLimit: Int) {
-    count = UInt64(found.count)
-    timerCount = found.timerCount
-    (bytesSeen, bytesUnseen) = (found.bytesSeen, found.bytesUnseen)
-    groups = found.groups(limit: limit, recordLimit: recordLimit)
-  }
 }
 
 extension AllTasks {

@@ -287,9 +287,9 @@ private struct RequestedProcess: ~Copyable {
   }
 
   /// All tasks of the process after its dump; nil if the process has ended or called exec, or for the reasons that
-  /// `CapturedTasks.tasks()` lists.
+  /// `CapturedTasks` lists.
   var tasks: AllTasks? {
-    let tasks = CapturedTasks(of: processID).tasks()
+    let tasks = CapturedTasks(of: processID)?.tasks()
     // If the process has ended or called exec, the search may have read the memory of another program.
     guard tasks != nil, !descriptor.hasEnded, (try? HandledProcess(processID))?.holdsFile == true
     else {

@@ -27,9 +27,8 @@ struct CallGraphAudit {
 
   /// True for functions that are the handler's own.
   static func isOwn(_ name: String) -> Bool {
-    ["$s12CrashHandler", "$s12PendingDumps", "$s16IntermediateDump", "pm_"].contains {
-      name.hasPrefix($0)
-    }
+    ["$s12CrashHandler", "$s12PendingDumps", "$s12SwiftRuntime", "$s16IntermediateDump", "pm_"]
+      .contains { name.hasPrefix($0) }
   }
 
   mutating func walk(from roots: [String]) throws {

@@ -42,7 +42,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   if capture.session.progress.abandoned & DumpSection.crashingThreadTop.bit != 0 {
     capture.writeRegisters()
   }
-  capture.threads.writeOwnStatus(exception.threadID)
+  ThreadWriter(capture).writeOwnStatus(exception.threadID)
   if let context = exception.signal.context {
     capture.stacks.write(
       from: capture.lowestStackAddress(context), threadPointer: pm_thread_pointer(),
@@ -55,7 +55,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
 
 extension Capture {
   fileprivate func writeRegisters() {
-    let threads = threads
+    let threads = ThreadWriter(self)
     threads.writeIdentity(threadID: session.exception.threadID, method: .crashed)
     if let context = session.exception.signal.context {
       writer.unsigned(.blockedSignals, context.signalMask)
@@ -70,7 +70,8 @@ extension Capture {
   fileprivate func writeHungThread() -> SignalContext? {
     guard let record = session.threads.find(session.exception.threadID), !record.status.isGone
     else { return nil }
-    threads.write(record, limit: installed.limits.crashingThreadStack, as: .crashingThread)
+    ThreadWriter(self).write(
+      record, limit: installed.limits.crashingThreadStack, as: .crashingThread)
     return record.has(.stopped) ? record.fields.context : nil
   }
 

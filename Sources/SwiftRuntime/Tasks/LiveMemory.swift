@@ -1,13 +1,13 @@
 internal import CSignalSafe
 internal import Glibc
-internal import IntermediateDump
 
-/// Reads the memory of a running process with process_vm_readv, but only pages that are in memory according to the page
+/// The memory of a running process, read with process_vm_readv, but only pages that are in memory according to the page
 /// map.
 ///
-/// Not crash code. Source: process_vm_readv(2), Linux Documentation/admin-guide/mm/pagemap.rst.
+/// So reading never waits for a FUSE file system, and loads no pages into memory. No thread is stopped during a search,
+/// so a task that a thread changes at that moment may be missing. Not crash code. Source: process_vm_readv(2), Linux Documentation/admin-guide/mm/pagemap.rst.
 @safe
-final class LiveMemory: TaskMemory {
+package final class LiveMemory: SearchedMemory {
   private static let pageSize: UInt64 = 4096
   /// The maximum number of pages that `forEachPart` reads at once, and the number of pages that `word(at:)` caches.
   private static let (partPages, cachedPages) = (16, 256)
@@ -23,14 +23,15 @@ final class LiveMemory: TaskMemory {
   private var tags: [UInt64]
   private static var bufferSize: Int { (partPages + cachedPages) * Int(pageSize) }
 
-  /// Opens the process's page map (`/proc/PID/pagemap`); nil if pages do not have 4 KiB, the page map cannot be opened,
-  /// or no memory is left.
+  /// Reads the process's mappings, and opens its page map (`/proc/PID/pagemap`); nil if pages do not have 4 KiB, one of
+  /// the files cannot be read, or no memory is left.
   ///
   /// - Parameter process: the process's ID; 0 for this process.
-  init?(_ maps: LiveMaps, of process: Int32) {
+  package init?(of process: Int32) {
     // With larger pages, each entry of the page map would cover more than `pageSize`, so pages would be counted
     // wrongly.
-    guard sysconf(Int32(_SC_PAGESIZE)) == Int(Self.pageSize) else { return nil }
+    guard sysconf(Int32(_SC_PAGESIZE)) == Int(Self.pageSize), let maps = LiveMaps(of: process)
+    else { return nil }
     let pageMap = unsafe open(
       process == 0 ? "/proc/self/pagemap" : "/proc/\(process)/pagemap", O_RDONLY | O_CLOEXEC)
     guard pageMap >= 0 else { return nil }
@@ -52,14 +53,25 @@ final class LiveMemory: TaskMemory {
     close(pageMap)
   }
 
-  /// Empties the cache, so that later calls of `word(at:)` read the process's memory again.
-  func forgetPages() {
+  /// Returns a word of a process's memory, even if its page is not in memory; nil if the kernel refuses to read it.
+  package static func word(at address: UInt64, of process: Int32) -> UInt64? {
+    var word: UInt64 = 0
+    guard let from = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address)),
+      unsafe pm_copy_memory(process, &word, from, 8) == 8
+    else { return nil }
+    return word
+  }
+
+  package var searched: [Range<UInt64>] { maps.searched }
+  package var readableBytes: UInt64 { maps.residentBytes }
+
+  package func forgetPages() {
     for slot in tags.indices { tags[slot] = 0 }
   }
 
-  func isCode(_ address: UInt64) -> Bool { maps.isCode(address) }
+  package func isCode(_ address: UInt64) -> Bool { maps.isCode(address) }
 
-  func word(at address: UInt64) -> UInt64? {
+  package func word(at address: UInt64) -> UInt64? {
     let offset = Int(address % Self.pageSize)
     guard offset <= Int(Self.pageSize) - 8, let page = unsafe page(address / Self.pageSize) else {
       return nil
@@ -104,46 +116,33 @@ final class LiveMemory: TaskMemory {
     }
   }
 
-  /// Calls a closure with each part of a range that is in memory, and with the address of the part's first byte.
-  ///
-  /// - Parameters:
-  ///   - limit: reading stops once `found.bytesSeen` has reached this number.
-  ///   - deadline: reading stops once the thread's CPU time, in nanoseconds, has reached this value.
-  ///   - found: the collection whose counts of bytes this method increases.
-  func forEachPart(
-    of range: Range<UInt64>, limit: UInt64, deadline: UInt64, noting found: inout TaskCollection,
+  package func forEachPart(
+    of range: Range<UInt64>, while mayRead: () -> Bool,
     _ body: (UnsafeRawBufferPointer, UInt64) -> Void
-  ) {
+  ) -> UInt64 {
     let end = range.upperBound / Self.pageSize
     var page = range.lowerBound / Self.pageSize
+    var unread: UInt64 = 0
     while page < end {
-      guard found.bytesSeen < limit, LiveTaskSearch.processorTime < deadline else {
-        // The remaining pages all count as unseen, because it is not known which of them are in memory.
-        found.bytesUnseen = found.bytesUnseen.clampedAdding((end - page) * Self.pageSize)
-        return
-      }
+      // The remaining pages all count as not read, because it is not known which of them are in memory.
+      guard mayRead() else { return unread + (end - page) * Self.pageSize }
       let states = states(of: page, count: Int(min(end - page, 512)))
-      guard !states.isEmpty else { return }
+      guard !states.isEmpty else { break }
       var index = 0
       while index < states.count {
         let run = states[index...].prefix(Self.partPages).prefix { $0 }.count
-        if run > 0 { unsafe read(page + UInt64(index), count: run, noting: &found, body) }
+        let start = page + UInt64(index)
         index += max(run, 1)
+        guard run > 0 else { continue }
+        let size = run * Int(Self.pageSize)
+        if unsafe copy(start, to: buffer, count: run) {
+          unsafe body(UnsafeRawBufferPointer(start: buffer, count: size), start * Self.pageSize)
+        } else {
+          unread += UInt64(size)
+        }
       }
       page += UInt64(states.count)
     }
-  }
-
-  private func read(
-    _ page: UInt64, count: Int, noting found: inout TaskCollection,
-    _ body: (UnsafeRawBufferPointer, UInt64) -> Void
-  ) {
-    let size = count * Int(Self.pageSize)
-    guard unsafe copy(page, to: buffer, count: count) else {
-      found.bytesUnseen += UInt64(size)
-      return
-    }
-    found.bytesSeen += UInt64(size)
-    unsafe body(UnsafeRawBufferPointer(start: buffer, count: size), page * Self.pageSize)
+    return unread
   }
 }

@@ -1,53 +1,16 @@
 import Foundation
+import IntermediateDump
 import Testing
 
-@testable import IntermediateDump
+@testable import SwiftRuntime
 
 /// Tasks in the layout of Swift 6.3, and memory that only resembles it.
 @Suite struct TaskReaderTests {
-  private static let runtime = TaskRuntime(
-    metadata: 0x7F00_1000, slabMetadata: 0x7F00_2000, adapters: [0x40_0F00])
-
-  /// Memory that consists of words; the addresses at 0x400000 are code.
-  private struct Memory: TaskMemory {
-    var words: [UInt64: UInt64] = [:]
-
-    func word(at address: UInt64) -> UInt64? { words[address] }
-    func isCode(_ address: UInt64) -> Bool { (0x40_0000..<0x41_0000).contains(address) }
-
-    mutating func add(_ values: [UInt64], at address: UInt64) {
-      for (index, value) in values.enumerated() { words[address + UInt64(index * 8)] = value }
-    }
-
-    /// Adds a task object, followed by its slab and two contexts.
-    ///
-    /// - Parameters:
-    ///   - subject: what the task waits for, and the kind of the subject; nil for a task that waits for nothing.
-    ///   - parent: the parent of a child task.
-    mutating func addTask(
-      _ id: UInt64, at address: UInt64, status: UInt64, subject: (UInt64, kind: UInt64)? = nil,
-      parent: UInt64? = nil, code: UInt64 = 0x40_0100
-    ) {
-      let flags: UInt64 = (parent == nil ? 0x0200_1500 : 0x0700_1500) | id << 32
-      let record = address + 0x300
-      add([TaskReaderTests.runtime.metadata, 0x2_0000_0003, 0, 1], at: address)
-      add([flags, 0, 0, code, address + 0x200, 0], at: address + 0x20)
-      add([0, 0, status, subject == nil ? 0 : record], at: address + 0x50)
-      add([0, address + 0x140, 0, 0, 0, 0x15, subject == nil ? 0 : record], at: address + 0x70)
-      if let parent { add([parent, 0, 0], at: address + 0xD0) }
-      add([TaskReaderTests.runtime.slabMetadata, 0, 0], at: address + 0x140)
-      add([0x40_0300, 0, 0], at: address + 0x1E8)
-      add([address + 0x240, 0x40_0200], at: address + 0x200)
-      add([0, 0x40_0400], at: address + 0x240)
-      if let subject { add([0, 0, subject.0, 0, subject.kind, address], at: record) }
-    }
-  }
-
   private static let status: UInt64 = 0x4015
 
   /// One task of each state.
-  private static var memory: Memory {
-    var memory = Memory()
+  private static var memory: TaskWords {
+    var memory = TaskWords()
     memory.addTask(1, at: 0x1_0000, status: status, subject: (0x1_0200, 2))
     memory.addTask(2, at: 0x1_1000, status: status, subject: (0x1_0000, 1))
     memory.addTask(3, at: 0x1_2000, status: status | 0x100, subject: (0x1_2100, 3))
@@ -67,8 +30,8 @@ import Testing
     0x1_0000, 0x1_1000, 0x1_2000, 0x1_3000, 0x1_4000, 0x1_5000, 0x1_6000, 0x1_7000,
   ]
 
-  private func tasks(in memory: Memory) -> [FoundTask] {
-    let reader = TaskReader(Self.runtime, memory)
+  private func tasks(in memory: TaskWords) -> [FoundTask] {
+    let reader = TaskReader(TaskWords.runtime, memory)
     return memory.words.keys.sorted().compactMap(reader.task)
   }
 
@@ -90,13 +53,13 @@ import Testing
     var found = TaskCollection()
     for task in tasks(in: Self.memory) { found.add(task) }
     for id in (20..<30).reversed() as ReversedCollection<Range<UInt64>> {
-      var memory = Memory()
+      var memory = TaskWords()
       memory.addTask(id, at: id << 16, status: Self.status, subject: (id << 16, 2))
       for task in tasks(in: memory) { found.add(task) }
       // Adding an ID again changes nothing.
       for task in tasks(in: memory) { found.add(task) }
     }
-    let all = AllTasks(found, limit: 3, recordLimit: 4)
+    let all = found.grouped(limit: 3, recordLimit: 4)
     #expect(all.count == 17 && all.timerCount == 1 && all.groups.count == 3)
     let first = try #require(all.groups.first)
     #expect(first.count == 11 && first.state == .awaitsContinuation)
@@ -133,7 +96,7 @@ import Testing
     // One record of each group and those of cycles are kept. With a limit of one group, all except the largest
     // are left out.
     for (groups, records) in [(512, 256), (1, 1), (4, 1)] {
-      let all = AllTasks(found, limit: groups, recordLimit: records)
+      let all = found.grouped(limit: groups, recordLimit: records)
       #expect(all.cycles == [[20, 30, 40], [50]], "\(all.cycles)")
       #expect(all.groups.count == min(groups, 12) && all.groups[0].oldest == 1)
       #expect(AllTasks(bytes: all.bytes)?.cycles == all.cycles)
@@ -146,8 +109,8 @@ import Testing
       task.frames = []
       others.add(task)
     }
-    #expect(AllTasks(others, limit: 1, recordLimit: 1).cycles == [[60, 61]])
-    #expect(AllTasks(others, limit: 2, recordLimit: 1).groups(atMost: 1).map(\.count) == [2])
+    #expect(others.grouped(limit: 1, recordLimit: 1).cycles == [[60, 61]])
+    #expect(others.grouped(limit: 2, recordLimit: 1).groups(atMost: 1).map(\.count) == [2])
   }
 
   @Test func aCycleThatChangesIsNone() {
@@ -157,7 +120,7 @@ import Testing
       var (found, now) = (whole, tasks)
       change(&now)
       found.confirmCycles { now[$0] }
-      return AllTasks(found, limit: 8, recordLimit: 8).cycles
+      return found.grouped(limit: 8, recordLimit: 8).cycles
     }
     #expect(cycles { _ in } == [[20, 30, 40]])
     #expect(cycles { $0[30 << 16] = nil } == [])
@@ -168,7 +131,7 @@ import Testing
 
   @Test func aGroupWithOneTaskIsAwaitedInItsTask() throws {
     func cycles(children: Int, bytesUnseen: UInt64 = 0) -> [[UInt64]] {
-      var memory = Memory()
+      var memory = TaskWords()
       memory.addTask(1, at: 0x1_0000, status: Self.status, subject: (0x1_0100, 3))
       memory.words[0x1_0100] = 0
       for index in 0..<UInt64(children) {
@@ -181,7 +144,7 @@ import Testing
       for task in tasks(in: memory) { found.add(task) }
       #expect(found.count == children + 1)
       found.bytesUnseen = bytesUnseen
-      return AllTasks(found, limit: 8, recordLimit: 8).cycles
+      return found.grouped(limit: 8, recordLimit: 8).cycles
     }
     #expect(cycles(children: 1) == [[1, 2]])
     #expect(cycles(children: 2) == [])
@@ -191,7 +154,7 @@ import Testing
   /// The items of a list of task-local values: a value of another key, the end of the task's own values, and a
   /// context.
   @Test func aTaskBelongsToTheWorkOfItsContext() {
-    var runtime = Self.runtime
+    var runtime = TaskWords.runtime
     runtime.contexts = TaskRuntime.ContextPlace(key: 0x5_0000, type: 0x5_1000, head: 0x88)
     var memory = Self.memory
     memory.words[0x1_0088] = 0x6_0000
@@ -218,7 +181,7 @@ import Testing
       task.work = id <= 4 ? 0 : id / 2
       found.add(task)
     }
-    let all = AllTasks(found, limit: 8, recordLimit: 2)
+    let all = found.grouped(limit: 8, recordLimit: 2)
     #expect(all.groups[0].works.map(\.task) == [5, 6, 8, 10, 12, 14, 16, 18])
     #expect(all.groups[0].works.map(\.work) == Array(2...9))
     #expect(AllTasks(bytes: all.bytes) == all)
@@ -240,7 +203,7 @@ import Testing
       (15, 0x10), (19, 0x1_15), (20, 0), (20, 0x1_0200),
     ] as [(UInt64, UInt64)])
   func oneWordThatDoesNotFitIsEnough(index: UInt64, value: UInt64) {
-    var memory = Memory()
+    var memory = TaskWords()
     memory.addTask(1, at: 0x1_0000, status: Self.status, subject: (0x1_0200, 2))
     #expect(tasks(in: memory).count == 1)
     memory.words[0x1_0000 + index * 8] = value
@@ -275,7 +238,7 @@ import Testing
           default: word ^ 1 << UInt64.random(in: 0..<64, using: &random)
           }
       }
-      let reader = TaskReader(Self.runtime, changed)
+      let reader = TaskReader(TaskWords.runtime, changed)
       let found = Set(places.filter { reader.task(at: $0) != nil })
       // The changes may make the task that has ended look as if it ran again.
       #expect(found.subtracting([0x1_8000]).isSubset(of: Self.known))

@@ -1,8 +1,9 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// Sends some reports of a signature complete, and counts the others with one upload.
-struct SampledUploads: UploadGrouping {
+/// Decides which reports one upload represents: sends some reports of a signature complete, and counts the others with
+/// one upload.
+struct SampledUploads {
   /// The limit on complete reports of a signature; nil for no limit.
   ///
   /// Even without a limit, reports that were already counted with another report are not sent separately.
@@ -14,6 +15,10 @@ struct SampledUploads: UploadGrouping {
       + "\(sampling.window.wholeSeconds) s"
   }
 
+  /// The reports that the upload of `report` represents; nil if the upload represents only this report, and is sent
+  /// without a count.
+  ///
+  /// - Parameter now: the current time in seconds since 1970.
   func group(
     of report: StoredReport, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) -> UploadGroup? {
@@ -69,6 +74,9 @@ struct SampledUploads: UploadGrouping {
       signature: signature, count: 1 + members.count, omission: omission)
   }
 
+  /// Records the outcome of each upload for the reports that were counted with it.
+  ///
+  /// Only the holder of the uploader's claim may call this function.
   func settleCountedReports(in database: CrashReportDatabase) throws(CrashReportDatabaseError) {
     let listing = try database.listing()
     let reports = listing.knownReports
@@ -90,4 +98,9 @@ struct SampledUploads: UploadGrouping {
       }
     }
   }
+}
+
+extension StoredReport {
+  /// True if the report itself is not sent, but counted with another report.
+  var isCountedWithAnother: Bool { upload.countedWith.map { $0 != id } ?? false }
 }

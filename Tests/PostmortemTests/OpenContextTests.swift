@@ -1,9 +1,7 @@
 import CSignalSafe
-import PostmortemHandler
+import Postmortem
 import ProcessSnapshot
 import Testing
-
-@testable import CoreFile
 
 /// The table of open contexts, filled by this process and read like the table of a dump.
 @Suite(.serialized)

@@ -1,14 +1,13 @@
+internal import IntermediateDump
+
 /// Reads task objects of Swift concurrency, and rejects memory that only looks like a task object.
 ///
 /// Nothing that is read here can cause a trap, whatever the memory contains.
 ///
-/// Source: swift include/swift/ABI/Task.h, class AsyncTask; stdlib/public/Concurrency/TaskPrivate.h,
-/// `ActiveTaskStatus`, `PrivateStorage`; include/swift/ABI/TaskStatus.h, class TaskDependencyStatusRecord.
+/// Source: swift include/swift/ABI/TaskStatus.h, class TaskDependencyStatusRecord.
 ///
-/// The offsets in a task object on 64-bit Linux are: reference count 0x08, flags 0x20, low half of the ID 0x24, next
-/// function 0x38, context of this function 0x40, status 0x60, first status record 0x68, first slab 0x78, high half of
-/// the ID 0x90, base priority 0x98, record of what the task waits for 0xA0. The parent of a child task is right after
-/// the object; the task group of a group's child is 16 bytes after the end of the object.
+/// The parent of a child task is right after the object (`TaskLayout`); the task group of a group's child is 16 bytes
+/// after the end of the object.
 package struct TaskReader<Memory: TaskMemory> {
   /// The maximum number of functions that are read from the chain of a task's suspended functions.
   package static var frameLimit: Int { 16 }
@@ -44,8 +43,10 @@ package struct TaskReader<Memory: TaskMemory> {
   package func task(at address: UInt64) -> FoundTask? {
     guard address >= 0x10000, address & (TaskRuntime.alignment - 1) == 0,
       memory.word(at: address) == runtime.metadata, isAlive(address),
-      let flags = memory.word(at: address &+ 0x20), let status = memory.word(at: address &+ 0x60),
-      let high = memory.word(at: address &+ 0x90), let base = memory.word(at: address &+ 0x98)
+      let flags = memory.word(at: address &+ TaskLayout.flags),
+      let status = memory.word(at: address &+ TaskLayout.status),
+      let high = memory.word(at: address &+ TaskLayout.upperID),
+      let base = memory.word(at: address &+ TaskLayout.basePriority)
     else { return nil }
     // The lowest byte of the flags is the kind of the job, which is 0 for a task.
     guard flags & 0xFFFF_FFFF & ~Self.knownFlags == 0, flags >> 32 != 0 || high & 0xFFFF_FFFF != 0,
@@ -55,11 +56,11 @@ package struct TaskReader<Memory: TaskMemory> {
     guard status & ~Self.knownStatus == 0, status & Self.isComplete == 0,
       base <= 0xFF, status & 0xFF >= base, hasRecordsAndSlabs(address)
     else { return nil }
-    guard let code = memory.word(at: address &+ 0x38), memory.isCode(code),
+    guard let code = memory.word(at: address &+ TaskLayout.function), memory.isCode(code),
       let wait = wait(of: address, status)
     else { return nil }
     var task = FoundTask(
-      address: address, id: flags >> 32 | (high & 0xFFFF_FFFF) << 32,
+      address: address, id: TaskLayout.id(flags: flags, upper: high),
       flags: UInt32(truncatingIfNeeded: flags), status: UInt32(truncatingIfNeeded: status),
       state: wait.state, parent: 0, awaited: wait.task, frames: [])
     if flags & Self.childFlag != 0 {
@@ -117,8 +118,8 @@ package struct TaskReader<Memory: TaskMemory> {
     func isBehind(_ place: UInt64) -> Bool {
       place > address && place &- address < Self.allocationLimit
     }
-    guard let slab = memory.word(at: address &+ 0x78),
-      var context = memory.word(at: address &+ 0x40)
+    guard let slab = memory.word(at: address &+ TaskLayout.firstSlab),
+      var context = memory.word(at: address &+ TaskLayout.context)
     else { return false }
     if isBehind(slab) { return true }
     // If the runtime allocated the first slab later than the task object, the slab is elsewhere in memory. In this
@@ -132,12 +133,13 @@ package struct TaskReader<Memory: TaskMemory> {
   }
 
   private func isAlive(_ address: UInt64) -> Bool {
-    guard let count = memory.word(at: address &+ 8) else { return false }
+    guard let count = memory.word(at: address &+ TaskLayout.referenceCount) else { return false }
     return count & Self.isElsewhere != 0 || count & Self.isDestroyed == 0
   }
 
   private func hasRecordsAndSlabs(_ address: UInt64) -> Bool {
-    guard let record = memory.word(at: address &+ 0x68), let slab = memory.word(at: address &+ 0x78)
+    guard let record = memory.word(at: address &+ TaskLayout.firstRecord),
+      let slab = memory.word(at: address &+ TaskLayout.firstSlab)
     else { return false }
     if slab != 0, memory.word(at: slab) != runtime.slabMetadata { return false }
     guard record != 0 else { return true }
@@ -150,7 +152,7 @@ package struct TaskReader<Memory: TaskMemory> {
   /// A record of what a task waits for has these fields: the kind of record at offset 0x00, the subject at 0x10, the
   /// kind of subject at 0x20, and the waiting task at 0x28.
   private func wait(of address: UInt64, _ status: UInt64) -> Wait? {
-    guard let record = memory.word(at: address &+ 0xA0) else { return nil }
+    guard let record = memory.word(at: address &+ TaskLayout.dependency) else { return nil }
     if status & Self.isRunning != 0 {
       return status & (Self.isEnqueued | Self.hasDependency) == 0 ? Wait(state: .running) : nil
     }
@@ -190,7 +192,7 @@ package struct TaskReader<Memory: TaskMemory> {
   ///
   /// - Returns: false if the first context is not valid.
   private func read(_ code: UInt64, into task: inout FoundTask) -> Bool {
-    guard var context = memory.word(at: task.address &+ 0x40) else { return false }
+    guard var context = memory.word(at: task.address &+ TaskLayout.context) else { return false }
     var code = code
     if runtime.adapters.contains(code) {
       // The task has not started. The address of the closure that it will call is in the third word below its context.

@@ -1,3 +1,5 @@
+package import IntermediateDump
+
 /// The tasks that a search of memory has found.
 package struct TaskCollection {
   /// The maximum number of tasks that are kept.
@@ -98,7 +100,7 @@ package struct TaskCollection {
   ///   - limit: the maximum number of groups. Groups that contain tasks of a cycle are kept first.
   ///   - recordLimit: the maximum number of records in each group. The record of a task in a cycle is kept even beyond
   ///     this number.
-  package func groups(limit: Int, recordLimit: Int) -> [TaskGroup] {
+  package func grouped(limit: Int, recordLimit: Int) -> AllTasks {
     struct Key: Hashable {
       let state: TaskState
       let frames: [UInt64]
@@ -134,26 +136,11 @@ package struct TaskCollection {
         groups[place].works.append(TaskWork(task: task.id, work: task.work))
       }
     }
-    return groups.sorted { ($1.count, $0.oldest) < ($0.count, $1.oldest) }
+    let kept = groups.sorted { ($1.count, $0.oldest) < ($0.count, $1.oldest) }
       .first(limit, cycles: Set(tasks.lazy.filter { cycles.contains($0.address) }.map(\.id)))
-  }
-}
-
-extension [TaskGroup] {
-  /// At most `limit` groups in the same order; groups that contain tasks of a cycle are kept first, then the groups at
-  /// the beginning.
-  ///
-  /// - Parameter cycles: the IDs of the tasks that wait for each other in a cycle.
-  package func first(_ limit: Int, cycles: Set<UInt64>) -> [TaskGroup] {
-    guard count > limit else { return self }
-    guard !cycles.isEmpty else { return Array(prefix(limit)) }
-    let areInCycles = map { group in group.records.contains { cycles.contains($0.id) } }
-    var others = Swift.max(0, limit - areInCycles.count { $0 })
-    var kept: [TaskGroup] = []
-    for (group, isInCycle) in zip(self, areInCycles) where isInCycle || others > 0 {
-      if !isInCycle { others -= 1 }
-      kept.append(group)
-    }
-    return Array(kept.prefix(limit))
+    var all = AllTasks(count: UInt64(count), groups: kept)
+    all.timerCount = timerCount
+    (all.bytesSeen, all.bytesUnseen) = (bytesSeen, bytesUnseen)
+    return all
   }
 }

@@ -1,21 +1,13 @@
-/// Memory that may contain tasks of Swift concurrency.
-package protocol TaskMemory {
-  /// The word at an address; nil if it cannot be read.
-  func word(at address: UInt64) -> UInt64?
-  /// True if an address is in an executable mapping.
-  func isCode(_ address: UInt64) -> Bool
-}
-
 /// Values of the Swift runtime that are needed to recognize tasks.
 ///
 /// The runtime exports variables with these values for debuggers.
 ///
 /// Source: swift stdlib/public/Concurrency/Debug.h.
 package struct TaskRuntime: Sendable, Equatable {
-  /// The version of the runtime's memory layout that this package can read.
-  package static let knownLayout: UInt64 = 1
   /// The alignment of each task object.
   package static let alignment: UInt64 = 16
+  /// The beginning of the name of the shared library with the runtime.
+  package static let library = "libswift_Concurrency.so"
   /// The names of the exported variables from which the values below are read.
   package static let metadataName = "_swift_concurrency_debug_asyncTaskMetadata"
   package static let slabMetadataName = "_swift_concurrency_debug_asyncTaskSlabMetadata"
@@ -63,13 +55,7 @@ package struct TaskRuntime: Sendable, Equatable {
   /// Passes to `body` each address in `bytes` at which a task object may begin.
   ///
   /// - Parameter start: the address of the first byte.
-  package func forEachCandidate(
-    in bytes: ArraySlice<UInt8>, at start: UInt64, _ body: (UInt64) -> Void
-  ) {
-    unsafe bytes.withUnsafeBytes { unsafe forEachCandidate(in: $0, at: start, body) }
-  }
-
-  package func forEachCandidate(
+  func forEachCandidate(
     in bytes: UnsafeRawBufferPointer, at start: UInt64, _ body: (UInt64) -> Void
   ) {
     var offset = Int(truncatingIfNeeded: (0 &- start) & (Self.alignment - 1))
