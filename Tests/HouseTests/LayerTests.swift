@@ -106,7 +106,7 @@ import Testing
         includes.insert(String(match.1))
       }
     }
-    // Two headers with types of the compiler, and one with macros only.
-    #expect(includes == ["stddef.h", "stdint.h", "sys/syscall.h"])
+    // Three headers with types of the compiler, and one with macros only.
+    #expect(includes == ["stdbool.h", "stddef.h", "stdint.h", "sys/syscall.h"])
   }
 }

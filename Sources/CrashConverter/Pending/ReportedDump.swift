@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
-internal import IntermediateDump
-internal import Minidump
-internal import PendingDumps
+package import IntermediateDump
+package import Minidump
+package import PendingDumps
 
 /// The report that the database has under a dump's ID.
 ///
