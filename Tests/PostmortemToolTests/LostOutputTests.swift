@@ -77,7 +77,7 @@ import Testing
       ],
       "dashboard": ["./db"],
       "export": ["./db", "./db --json", "./db --format otlp"],
-      "symbols": ["-o symbols \(victim)", "-o symbols --json \(victim)"],
+      "symbols": ["-o symbols \(victim)"],
       "symbolicate": ["log", "log --json"],
       "inspect": [pending + dump, pending + dump + " --json"],
       "doctor": [pid, pid + " --json", "", "--json"],

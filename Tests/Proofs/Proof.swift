@@ -379,11 +379,13 @@ extension Proof {
       name: "kills",
       summary: "a converter or uploader killed at any system call, or refused one, loses nothing",
       suites: [
-        "KilledConverterTests", "KilledUploaderTests", "RefusedCallTests", "UnreadableFileTests",
+        "KilledConverterTests", "KilledUploaderTests", "RefusedCallTests", "ReplacedFileTests",
+        "UnreadableFileTests",
       ],
       covers: [
         "Sources/PendingDumps", "Sources/CrashConverter", "Sources/CrashReportDatabase",
         "Sources/CUploadTransfer", "Sources/CrashReportUpload",
+        "Sources/PostmortemTool/Terminal",
       ],
       full: .environment(name: "POSTMORTEM_UPLOAD_KILLS", value: "all")),
   ]
