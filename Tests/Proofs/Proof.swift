@@ -56,7 +56,8 @@ extension Proof {
       ]),
     Proof(
       name: "alone",
-      summary: "legal uses of signals, threads and processes: the same as alone; libc's functions too",
+      summary:
+        "legal uses of signals, threads and processes: the same as alone; libc's functions too",
       suites: ["LegalUseTests", "ReplacedFunctionTests"],
       covers: [
         "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
@@ -236,7 +237,7 @@ extension Proof {
       suites: ["FleetTests"],
       covers: [
         "Sources/CrashReportUpload/Queue", "Sources/CrashReportUpload/Body",
-        "Sources/CrashReportUpload/Sampling", "Sources/CrashReportUpload/Interface",
+        "Sources/CrashReportUpload/Interface",
       ], ring: .outer,
       full: .environment(name: "POSTMORTEM_FLEET_HOSTS", value: "1000")),
     Proof(
