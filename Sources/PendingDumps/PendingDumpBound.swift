@@ -31,8 +31,8 @@ package struct PendingDumpBound {
   private let directoryDescriptor: Int32
   private let identifier: String?
   private let host: HostIdentity
-  /// Asks for the room on the file system; called only if it matters, because each start would pay for it.
-  private let room: () -> VolumeRoom?
+  /// The room on the file system, for tests; nil to ask.
+  private let givenRoom: VolumeRoom?
   private let owner: DirectoryOwner?
   private var user: UInt32 { owner?.user ?? geteuid() }
 
@@ -63,21 +63,15 @@ package struct PendingDumpBound {
   ///   - identifier: the identifier of this program, with which the names of its dumps begin; nil to keep all locked
   ///     files.
   ///   - host: the host identity of the calling process.
-  package init(directory: borrowing Directory, identifier: String?, host: HostIdentity) {
-    let descriptor = directory.descriptor
-    self.init(directory: directory, identifier: identifier, host: host) {
-      VolumeRoom(of: descriptor)
-    }
-  }
-
-  init(
+  ///   - room: the room on the file system, for tests; nil to ask for it when it matters.
+  package init(
     directory: borrowing Directory, identifier: String?, host: HostIdentity,
-    room: @escaping () -> VolumeRoom?
+    room: VolumeRoom? = nil
   ) {
     directoryDescriptor = directory.descriptor
     self.identifier = identifier
     self.host = host
-    self.room = room
+    givenRoom = room
     owner = directory.owner
   }
 
@@ -122,6 +116,9 @@ package struct PendingDumpBound {
       remove(name)
     }
   }
+
+  /// Asks for the room on the file system, only if it matters: each start would pay for it.
+  private func room() -> VolumeRoom? { givenRoom ?? VolumeRoom(of: directoryDescriptor) }
 
   /// The names in the directory; nil if they cannot be read, or if there are too many.
   ///

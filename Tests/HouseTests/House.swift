@@ -10,7 +10,7 @@ enum House {
     "Sources/CrashHandler/Signals", "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
     "Sources/CrashHandler/Stopping", "Sources/CrashHandler/System", "Sources/CrashHandler/State",
     "Sources/CrashHandler/Values", "Sources/IntermediateDump/Writer",
-    "Sources/SwiftRuntime/Objects",
+    "Sources/IntermediateDump/Objects",
   ]
 
   struct File {

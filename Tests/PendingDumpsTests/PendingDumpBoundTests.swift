@@ -47,8 +47,8 @@ import Testing
   ) throws {
     let opened = try Directory(path: directory.path)
     PendingDumpBound(
-      directory: opened, identifier: "app", host: HostIdentity.current()
-    ) { room }.apply(wholly: wholly, hasReport: reported.contains)
+      directory: opened, identifier: "app", host: HostIdentity.current(), room: room
+    ).apply(wholly: wholly, hasReport: reported.contains)
   }
 
   @Test func onASmallVolumeDumpsTakeAQuarterOfIt() throws {

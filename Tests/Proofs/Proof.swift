@@ -172,7 +172,7 @@ extension Proof {
       summary: "objects in registers and on the stack have the program's own names for them",
       suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests", "FreedObjectTests"],
       covers: [
-        "Sources/CrashReport/Objects", "Sources/SwiftRuntime/Objects",
+        "Sources/CrashReport/Objects", "Sources/IntermediateDump/Objects",
         "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
         "Examples/CrashLab/Subcommands/ObjectScene.swift",
         "Examples/CrashLab/Subcommands/ObjectKinds.swift",
@@ -325,7 +325,7 @@ extension Proof {
         "Sources/CrashHandler/System", "Sources/CrashHandler/State", "Sources/CrashHandler/Values",
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
         "Sources/CrashHandler/Client", "Sources/CSignalSafe", "Sources/IntermediateDump/Writer",
-        "Sources/SwiftRuntime/Objects",
+        "Sources/IntermediateDump/Objects",
       ]),
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
