@@ -48,10 +48,12 @@ struct CatalogueReports: Sendable {
   private func failures(_ snapshot: ProcessSnapshot, _ crash: KnownCrash) -> [String] {
     guard let exception = snapshot.exception else { return ["no exception"] }
     var failures: [String] = []
-    // Walking the stacks of 4,000 threads would take minutes, and only the crashed thread is compared.
-    var crashed = snapshot
-    crashed.threads = snapshot.crashedThread.map { [$0] } ?? []
-    let report = CrashReport(snapshot: crashed, symbolicating: false)
+    // Walking the stacks of 4,000 threads would take minutes. What the main thread did may be part of the evidence.
+    var few = snapshot
+    few.threads.removeAll {
+      $0.id != exception.threadID && $0.id != snapshot.process.processID
+    }
+    let report = CrashReport(snapshot: few, symbolicating: false)
     if !snapshot.capture.isComplete, !mayBeCut {
       failures.append("incomplete: \(snapshot.capture.damage ?? "?")")
     }
@@ -87,7 +89,8 @@ struct CatalogueReports: Sendable {
       }
     if !isRight { failures.append("address \((exception.address?.value).text)") }
     guard !isOutOfTime, !mayBeCut else { return failures }
-    var unexplained = textFailures(report, crash) + functionFailures(snapshot, crash)
+    var unexplained =
+      textFailures(report, crash) + functionFailures(snapshot, crash) + causeFailures(few, crash)
     if !unexplained.isEmpty {
       unexplained.append(
         "code \(exception.code.text), stack pointer \((thread.stackPointer?.value).text),"
@@ -120,6 +123,30 @@ struct CatalogueReports: Sendable {
     guard testCase.condition.knowsMappings else { return failures }
     if let explanation = crash.explanation, !isExplained(report, explanation) {
       failures.append("explanation: \(report.explanation ?? "none")")
+    }
+    return failures
+  }
+
+  /// Compares the report's cause with that of the table, for an unoptimized build without a condition.
+  private func causeFailures(_ snapshot: ProcessSnapshot, _ crash: KnownCrash) -> [String] {
+    guard testCase.isAlone, testCase.build == .asTested, symbols.directories.isEmpty,
+      let expected = crash.causes.first(where: { $0.place == testCase.place })
+    else { return [] }
+    let report = CrashReport(
+      snapshot: snapshot, symbolicating: expected.isNamed || expected.message != nil)
+    let isSaid =
+      if let message = expected.message {
+        report.message?.contains(message) == true
+      } else {
+        report.message == nil
+      }
+    var failures = isSaid ? [] : ["message with names: \(report.message ?? "none")"]
+    guard let cause = report.cause else { return failures + ["no cause"] }
+    if cause.kind != expected.kind || cause.certainty.rawValue != expected.certainty {
+      failures.append("cause: \(cause.certainty) \(cause.kind)")
+    }
+    if !cause.evidence.contains(where: { $0.text.contains(expected.evidence) }) {
+      failures.append("evidence: \(cause.evidence)")
     }
     return failures
   }

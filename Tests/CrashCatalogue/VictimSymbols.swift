@@ -12,7 +12,7 @@ final class VictimSymbols: Sendable {
     var uses = 0
   }
 
-  private let directories: [String]
+  let directories: [String]
 
   /// The number of innermost frames; a crash's own function is among them.
   private static let frameCount = 24

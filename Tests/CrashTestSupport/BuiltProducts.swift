@@ -7,9 +7,9 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
   case asTested
   /// Optimized, in a separate build directory.
   case release
-  /// Without optimization, with Swift's libraries linked statically.
+  /// `asTested` with Swift's libraries linked statically.
   case staticDebug
-  /// Optimized, with Swift's libraries linked statically.
+  /// `release` with Swift's libraries linked statically.
   case staticRelease
 
   /// Debug and release with Swift's shared libraries.
@@ -19,21 +19,6 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
   public static let dynamic: [BuildConfiguration] = [.asTested, .release]
 
   public var testDescription: String { rawValue }
-
-  /// The variant to build; nil if `swift test` or the proofs have already built it.
-  var variant: BuildVariant? {
-    switch self {
-    case .asTested: nil
-    case .release: BuildVariant("release", "release", Self.optionsOfCI)
-    case .staticDebug: BuildVariant("static-debug", "debug", ["--static-swift-stdlib"])
-    case .staticRelease: BuildVariant("static-release", "release", ["--static-swift-stdlib"])
-    }
-  }
-
-  /// The options with which `.ci/run` builds the release variant; other options would build it again.
-  private static var optionsOfCI: [String] {
-    ProcessInfo.processInfo.environment["CI"] == "true" ? ["-Xswiftc", "-warnings-as-errors"] : []
-  }
 }
 
 /// A sanitizer, which the compiler adds to a program, and which has its own signal handlers.
@@ -61,6 +46,12 @@ struct BuildVariant: Sendable {
     self.configuration = configuration
     self.arguments = arguments
   }
+
+  /// The optimized build, with the options of `.ci/run`: other options would build it again.
+  static var release: BuildVariant {
+    let isCI = ProcessInfo.processInfo.environment["CI"] == "true"
+    return BuildVariant("release", "release", isCI ? ["-Xswiftc", "-warnings-as-errors"] : [])
+  }
 }
 
 /// Finds built executables, and builds further variants for proofs.
@@ -83,8 +74,17 @@ public actor BuiltProducts {
   public func executable(
     _ product: String, _ configuration: BuildConfiguration
   ) async throws -> String {
-    guard let variant = configuration.variant else { return try Self.besideTests(product) }
-    return try await executable(product, variant)
+    switch configuration {
+    case .asTested: return try Self.besideTests(product)
+    case .release: return try await executable(product, BuildVariant.release)
+    case .staticDebug, .staticRelease:
+      try Door.requireProofs("a link of \(product) as \(configuration)")
+      let shared = configuration == .staticDebug ? .asTested : BuildConfiguration.release
+      let built = try await executable(product, shared)
+      return try await once("\(configuration)/\(product)") {
+        try await Self.link(product, like: built, as: configuration)
+      }
+    }
   }
 
   /// The path of an executable product with a sanitizer; built by the first call like the others.
@@ -119,12 +119,18 @@ public actor BuiltProducts {
   }
 
   private func executable(_ product: String, _ variant: BuildVariant) async throws -> String {
-    let key = variant.directory + "/" + product
+    try await once(variant.directory + "/" + product) { try await Self.build(product, variant) }
+  }
+
+  /// Builds once, after the builds that were asked for before.
+  private func once(
+    _ key: String, _ make: @escaping @Sendable () async throws -> String
+  ) async throws -> String {
     if let build = builds[key] { return try await build.value }
     let before = lastBuild
     let build = Task {
       _ = await before?.result
-      return try await Self.build(product, variant)
+      return try await make()
     }
     builds[key] = build
     lastBuild = build
@@ -180,6 +186,40 @@ public actor BuiltProducts {
     // The directory is a link to one that is named after the platform; the kernel shows modules with the latter's
     // name.
     return URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+  }
+
+  /// Links the objects of a built program again, with Swift's libraries inside.
+  ///
+  /// `swift build --static-swift-stdlib` compiles the same objects, and only links them in another way.
+  ///
+  /// - Parameter built: the program with Swift's shared libraries.
+  private static func link(
+    _ product: String, like built: String, as configuration: BuildConfiguration
+  ) async throws -> String {
+    let files = FileManager.default
+    let folder = packageRoot + "/.build/variants/\(configuration)"
+    let path = folder + "/" + product
+    func date(_ path: String) throws -> Date? {
+      try files.attributesOfItem(atPath: path)[.modificationDate] as? Date
+    }
+    if let linked = try? date(path), let built = try date(built), linked > built { return path }
+    try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    // Another proof may link the same program.
+    let new = path + ".\(getpid())"
+    let main = product.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }
+      .joined()
+    let link = try await ChildProcess.run(
+      "/usr/bin/env",
+      [
+        "swiftc", "-emit-executable", "-static-stdlib", "-lstdc++", "-Xlinker", "--defsym",
+        "-Xlinker", "main=\(main)_main", "@\(built).product/Objects.LinkFileList", "-o", new,
+      ] + (configuration == .staticRelease ? ["-Xlinker", "--gc-sections"] : []),
+      in: folder, patience: 600)
+    guard link.end.exitCode == 0 else {
+      throw MissingProduct(path: path, output: link.standardOutput + link.standardError)
+    }
+    guard unsafe rename(new, path) == 0 else { throw SystemCallError("rename \(new)", errno) }
+    return path
   }
 }
 

@@ -126,7 +126,8 @@ import Testing
         && sources.allSatisfy { path in
           outer.contains(String(path.prefix { $0 != "/" })) || path.hasPrefix("Stackwalk/Breakpad")
         }
-      #expect(text.contains("ring: .outer") == isOuter, "\(name)")
+      // The proof of another product's handlers covers the core.
+      #expect(text.contains("ring: .outer") == (isOuter || name == "java"), "\(name)")
       count += isOuter ? 1 : 0
     }
     #expect(count >= 4)

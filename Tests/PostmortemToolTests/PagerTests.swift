@@ -9,6 +9,9 @@ import Testing
   private let directory: SharedDirectory
   private let tool: String
 
+  /// Wide enough for a line with a long path of the program, which a pager would draw in two.
+  private static let columns: UInt16 = 500
+
   init() async throws {
     directory = try SharedDirectory()
     tool = try BuiltProducts.besideTests("postmortem")
@@ -29,7 +32,8 @@ import Testing
       "POSTMORTEM_DATABASE": directory.path + "/db", "DEBUGINFOD_URLS": "",
     ]
     return try await ShellSession(
-      in: directory.path, environment: environment.merging(variables) { $1 }, rows: rows)
+      in: directory.path, environment: environment.merging(variables) { $1 }, rows: rows,
+      columns: Self.columns)
   }
 
   /// The lines of a text without terminal sequences, and without what a pager has erased.
@@ -146,7 +150,7 @@ import Testing
     let session = try await session()
     let all = try await reference(session)
     _ = try await begin(session)
-    session.resize(rows: 11, columns: 80)
+    session.resize(rows: 11, columns: Self.columns)
     // less draws the smaller page.
     #expect(lines(try await session.wait(for: "\n:"))[...] == all[..<10])
     session.type("q")

@@ -12,7 +12,8 @@ struct Proof: Sendable {
   enum Ring: Sendable {
     /// Handler, dump, conversion, report and database: CI checks it with every change.
     case core
-    /// Modules that use the core, which never imports them: CI checks them if a change can affect them.
+    /// Modules that use the core, which never imports them, and other people's products: CI runs a sample, or the whole
+    /// proof if a change can affect it.
     case outer
   }
 
@@ -53,7 +54,8 @@ extension Proof {
         "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
         "Sources/CSignalMasks", "Sources/CProcessEnds", "Sources/Stackwalk",
         "Examples/CrashLab/Table",
-      ]),
+      ],
+      full: .environment(name: "POSTMORTEM_DEATHS", value: "all")),
     Proof(
       name: "alone",
       summary:
@@ -116,8 +118,15 @@ extension Proof {
       ]),
     Proof(
       name: "handlers", summary: "handlers that were there before run and do what they did",
-      suites: ["ChainingTests", "PreviousHandlerTests", "JavaMachineTests"],
+      suites: ["ChainingTests", "PreviousHandlerTests"],
       covers: ["Sources/CrashHandler/Signals", "Sources/CSignalSafe"]),
+    Proof(
+      name: "java", summary: "in a program with a Java virtual machine both handle what is theirs",
+      suites: ["JavaMachineTests"],
+      covers: [
+        "Sources/CrashHandler/Signals", "Examples/CrashLab/Subcommands/JavaMachine.swift",
+        "Examples/CrashLab/C/java.c",
+      ], ring: .outer),
     Proof(
       name: "sanitizers", summary: "sanitizers still report, and the end is theirs",
       suites: ["SanitizerTests"],

@@ -33,9 +33,9 @@ struct ProofRecord: Sendable {
   /// The tests that have started and not ended.
   var underWay: [String] { starts.keys.filter(functions.contains).map(Self.short).sorted() }
 
-  init(_ proof: Proof) {
+  init(_ proof: Proof, _ extent: ProofExtent) {
     name = proof.name
-    summary = proof.summary
+    summary = (extent == .sample ? "a sample: " : "") + proof.summary
   }
 
   /// Processes one line of the event stream.

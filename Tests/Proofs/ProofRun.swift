@@ -2,20 +2,20 @@ internal import CrashTestSupport
 internal import Foundation
 
 /// Runs the suites of one proof in a child process, so that a test that crashes ends only that process.
-struct ProofRun {
-  private let proof: Proof
-  private let isFull: Bool
+struct ProofRun: Sendable {
+  let proof: Proof
+  let extent: ProofExtent
 
-  init(_ proof: Proof, isFull: Bool) {
+  init(_ proof: Proof, _ extent: ProofExtent) {
     self.proof = proof
-    self.isFull = isFull
+    self.extent = extent
   }
 
   func run() async throws -> ProofRecord {
-    say("== \(proof.name): \(proof.summary)")
-    var record = ProofRecord(proof)
+    var record = ProofRecord(proof, extent)
+    say("== \(record.name): \(record.summary)")
     let start = ContinuousClock.now
-    if isFull, case .catalogue(let runs)? = proof.full {
+    if extent == .full, case .catalogue(let runs)? = proof.full {
       let before = Self.processorSeconds
       for arguments in runs {
         let tally = try await CatalogueTool.run(arguments)
@@ -51,12 +51,13 @@ struct ProofRun {
       "^proofs\\.(\(proof.suites.joined(separator: "|")))(/|$)", "--event-stream-version", "0",
       "--event-stream-output-path", path,
     ]
-    if isFull, case .environment(let name, let value)? = proof.full {
-      // The user may have chosen a part of the full run, or a number of cases.
-      process.environment = ProcessInfo.processInfo.environment.merging([name: value]) { own, _ in
-        own
-      }
+    var environment: [String: String] = [:]
+    if extent == .sample { environment[ProofExtent.variable] = "1" }
+    if extent == .full, case .environment(let name, let value)? = proof.full {
+      environment[name] = value
     }
+    // The user may have chosen a part of the full run, or a number of cases.
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { own, _ in own }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output
     process.standardError = output
@@ -116,7 +117,7 @@ struct ProofRun {
     var pending = Data()
     while true {
       var entry = pollfd(fd: events.fileDescriptor, events: Int16(POLLIN), revents: 0)
-      let ready = unsafe poll(&entry, 1, isFull ? -1 : Self.patience * 1000)
+      let ready = unsafe poll(&entry, 1, extent == .full ? -1 : Self.patience * 1000)
       if ready == 0 { return false }
       pending += events.availableData
       while let end = pending.firstIndex(of: 0x0A) {

@@ -55,17 +55,18 @@ struct ProofSelection {
     return commands
   }
 
-  /// The proofs for a change in CI: those of the core, and those of the outer ring that the change can affect.
+  /// The proofs of the outer ring that the changes since a commit can affect.
   ///
   /// - Parameter base: a git commit. If this clone does not have it, or it has no common ancestor with the newest
-  ///   commit here, all proofs are selected.
-  static func proofs(since base: String) async throws -> [Proof] {
+  ///   commit here, all of them are selected.
+  static func outerProofs(since base: String) async throws -> [Proof] {
+    let outer = Proof.all.filter { $0.ring == .outer }
     let root = BuiltProducts.packageRoot
     // A moved file counts as two files: its old path may be covered by another proof.
     let changes = try await ChildProcess.run(
       "/usr/bin/env", ["git", "-C", root, "diff", "--name-only", "--no-renames", base + "...HEAD"],
       in: root)
-    guard changes.end.exitCode == 0 else { return Proof.all }
+    guard changes.end.exitCode == 0 else { return outer }
     let paths = changes.standardOutput.split(separator: "\n").map(String.init)
     let manifest = try await PackageManifest.ofPackage()
     let programs = manifest.programsOfProofs
@@ -73,10 +74,9 @@ struct ProofSelection {
       !paths.contains(where: { path in
         isCommon(path) || programs.contains { path.hasPrefix($0 + "/") }
       })
-    else { return Proof.all }
-    return Proof.all.filter { proof in
-      proof.ring == .core
-        || paths.contains { proof.isAbout($0) || proof.standsOn($0, in: manifest) }
+    else { return outer }
+    return outer.filter { proof in
+      paths.contains { proof.isAbout($0) || proof.standsOn($0, in: manifest) }
     }
   }
 

@@ -19,8 +19,8 @@ struct ProofsCommand {
       all       runs every proof, as no name does
       --full    runs more of each, for hours; without it the part that every change is checked with
       for       prints the commands that run the tests and proofs of changed files and folders
-      --since   runs the proofs of the core, and those of the outer ring that the changes since a
-                commit can reach; all of them if this clone does not have the commit
+      --since   runs every proof, and of those of the outer ring that the changes since a commit
+                cannot reach a sample; all whole if this clone does not have the commit
 
     swift run proofs catalogue --help tells the options of the catalogue. fuzz lets libFuzzer run for some
     seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. foreign-dumps reads the
@@ -81,14 +81,10 @@ struct ProofsCommand {
     }
     if names.first == "--since" {
       guard names.count == 2 else { throw UsageError(description: "--since takes one commit") }
-      let proofs = try await ProofSelection.proofs(since: names[1])
-      let others = Proof.all.filter { proof in !proofs.contains { $0.name == proof.name } }
-      if !others.isEmpty {
-        // Written without buffering, as the proofs write: otherwise a pipe would get the line after their output.
-        let line = "no change reaches: " + others.map(\.name).joined(separator: " ") + "\n"
-        FileHandle.standardOutput.write(Data(line.utf8))
+      let reached = try await ProofSelection.outerProofs(since: names[1]).map(\.name)
+      return try await run(Proof.all) { proof in
+        proof.ring == .core || reached.contains(proof.name) ? .whole : .sample
       }
-      return try await run(proofs, isFull: isFull)
     }
     let isWhole = names.isEmpty || names.contains("all")
     var proofs: [Proof] = isWhole ? Proof.all : []
@@ -98,12 +94,14 @@ struct ProofsCommand {
       }
       if !proofs.contains(where: { $0.name == name }) { proofs.append(proof) }
     }
-    return try await run(proofs, isFull: isFull)
+    return try await run(proofs) { _ in isFull ? .full : .whole }
   }
 
-  private static func run(_ proofs: [Proof], isFull: Bool) async throws -> Bool {
+  private static func run(
+    _ proofs: [Proof], _ extent: (Proof) -> ProofExtent
+  ) async throws -> Bool {
     let start = ContinuousClock.now
-    let records = try await records(of: proofs, isFull: isFull)
+    let records = try await records(of: proofs.map { ProofRun($0, extent($0)) })
     let table = ProofTable(records, seconds: start.duration(to: .now) / .seconds(1))
     print("\n" + table.text)
     return records.allSatisfy(\.holds)
@@ -112,18 +110,20 @@ struct ProofsCommand {
   /// Runs proofs, two at a time: many of their tests wait, and leave processors idle.
   ///
   /// Full proofs run one at a time.
-  private static func records(of proofs: [Proof], isFull: Bool) async throws -> [ProofRecord] {
+  private static func records(of runs: [ProofRun]) async throws -> [ProofRecord] {
     var records: [Int: ProofRecord] = [:]
     try await withThrowingTaskGroup(of: (Int, ProofRecord).self) { group in
-      for place in proofs.indices {
-        if place >= (isFull ? 1 : 2), let (place, record) = try await group.next() {
+      for place in runs.indices {
+        if place >= (runs[place].extent == .full ? 1 : 2),
+          let (place, record) = try await group.next()
+        {
           records[place] = record
         }
-        group.addTask { (place, try await ProofRun(proofs[place], isFull: isFull).run()) }
+        group.addTask { (place, try await runs[place].run()) }
       }
       while let (place, record) = try await group.next() { records[place] = record }
     }
-    return proofs.indices.compactMap { records[$0] }
+    return runs.indices.compactMap { records[$0] }
   }
 
   private static func printCommands(for paths: [String]) async throws {

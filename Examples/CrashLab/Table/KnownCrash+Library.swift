@@ -10,6 +10,7 @@ extension KnownCrash {
       kind: "assert", summary: "fails a C assertion", signal: 6, code: -6, address: .none,
       function: "crash_assert",
       message: "Assertion `crashes == 0' failed", explanation: "A C assertion failed",
+      isDebugged: true,
       causes: [
         Cause(
           message: "crash_assert(void): Assertion `crashes == 0' failed.",
@@ -29,6 +30,7 @@ extension KnownCrash {
       kind: "stack-smash", summary: "reports a destroyed stack canary", signal: 6, code: -6,
       address: .none, function: "crash_stack_smash",
       message: "stack smashing detected", explanation: "glibc detected stack smashing",
+      isDebugged: true,
       causes: [
         Cause(
           message: "*** stack smashing detected ***", kind: "stack-smashing",
@@ -38,7 +40,7 @@ extension KnownCrash {
       kind: "cxx-exception", summary: "throws a C++ exception that nobody catches", signal: 6,
       code: -6, address: .none, function: "crash_cxx_exception",
       message: "type std::runtime_error: nobody catches this either",
-      explanation: "std::runtime_error was most likely not caught",
+      explanation: "std::runtime_error was most likely not caught", isDebugged: true,
       causes: [
         Cause(
           message: "Uncaught C++ exception of type std::runtime_error: nobody catches this either",
@@ -56,7 +58,7 @@ extension KnownCrash {
     KnownCrash(
       kind: "pure-virtual", summary: "calls a pure virtual C++ function", signal: 6, code: -6,
       address: .none, function: "crash_pure_virtual",
-      explanation: "The process called abort()",
+      explanation: "The process called abort()", isDebugged: true,
       causes: [Cause(kind: "pure-virtual-call", evidence: "pure", isNamed: true)]),
   ]
 }

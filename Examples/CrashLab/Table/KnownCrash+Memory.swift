@@ -13,7 +13,7 @@ extension KnownCrash {
     KnownCrash(
       kind: "null-call", summary: "calls a null function pointer", signal: 11, code: 1,
       address: .exactly(0), function: "crash_null_call",
-      explanation: "A call or jump through a null function pointer.",
+      explanation: "A call or jump through a null function pointer.", isDebugged: true,
       causes: [Cause(kind: "null-call", evidence: "execute")]),
     KnownCrash(
       kind: "wild-pointer", summary: "writes where nothing is mapped", signal: 11, code: 1,
@@ -116,7 +116,7 @@ extension KnownCrash {
     KnownCrash(
       kind: "deep", summary: "writes through a null pointer 1,000 frames down", signal: 11, code: 1,
       address: .exactly(0), function: "crash_null_write",
-      explanation: "A write to address 0: a null pointer was dereferenced.",
+      explanation: "A write to address 0: a null pointer was dereferenced.", isDebugged: true,
       causes: [Cause(kind: "null-dereference", evidence: "write")]),
   ]
 }

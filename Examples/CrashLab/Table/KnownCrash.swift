@@ -1,8 +1,8 @@
 /// A kind of crash: how crash-lab names it, and what it must leave behind, written down from signal(7), sigaction(2) and
 /// the source of the victim.
 ///
-/// This is the only table of kinds. crash-lab takes names, summaries and places from it. The crash catalogue and
-/// the proofs of deaths take the signal, and the proof of reports takes the causes.
+/// This is the only table of kinds. crash-lab takes names, summaries and places from it. The crash catalogue checks the
+/// rest of it, and the proofs of deaths, stacks and reports take the kinds that they need by what the table says of them.
 public struct KnownCrash: Sendable {
   /// The expected fault address.
   public enum Address: Sendable {
@@ -15,7 +15,7 @@ public struct KnownCrash: Sendable {
     case none
   }
 
-  /// The cause that a report gives for this crash in an unoptimized build.
+  /// The cause that a report gives for this crash in an unoptimized build, if there is no condition.
   public struct Cause: Sendable {
     /// A part of the message; nil for none.
     public var message: String?

@@ -12,7 +12,7 @@ import Testing
     try await BreakpadProcessor.isWanted()
   })
 struct BreakpadTextTests {
-  @Test(arguments: [BuildConfiguration.asTested, .release])
+  @Test(arguments: ProofExtent.isSample ? [.release] : BuildConfiguration.dynamic)
   func crashLab(_ configuration: BuildConfiguration) async throws {
     let path = try await BuiltProducts.shared.executable("crash-lab", configuration)
     let directory = try TemporaryDirectory()

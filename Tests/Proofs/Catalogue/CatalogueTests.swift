@@ -18,6 +18,10 @@ import Testing
     let victim = try await Victim(.asTested)
     let kinds = try await names(victim, "--list")
     #expect(Set(kinds) == Set(KnownCrash.all.map(\.kind) + QuietEnd.all.map(\.kind)))
+    for crash in KnownCrash.all {
+      let isPossible = crash.causes.allSatisfy { crash.places.contains($0.place) }
+      #expect(!crash.causes.isEmpty && isPossible, "\(crash.kind)")
+    }
     let conditions = try await names(victim, "--list-conditions")
     let known = Set(CrashCondition.all.map(\.name))
     // Filters that kill change the end, unless `HandlerOptions.forgoing` excludes the call; `ForgoneCallTests` tests

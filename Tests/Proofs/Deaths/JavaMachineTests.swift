@@ -51,7 +51,9 @@ struct JavaMachineTests {
     }
   }
 
-  @Test(arguments: ["plays", "plays-on-thread"], ["machine-first", "handler-first"])
+  @Test(
+    arguments: ProofExtent.isSample ? ["plays"] : ["plays", "plays-on-thread"],
+    ProofExtent.isSample ? ["machine-first"] : ["machine-first", "handler-first"])
   func nullPointersAndFullStacksAreJavasExceptionsAndNoCrashes(_ scene: String, _ order: String)
     async throws
   {
@@ -71,8 +73,9 @@ struct JavaMachineTests {
 
   /// The machine aborts, or exits if it must leave no core file.
   @Test(
-    arguments: ["native", "native-on-thread", "java-on-thread"],
-    ["", "-XX:-CreateCoredumpOnCrash"])
+    arguments: ProofExtent.isSample
+      ? ["java-on-thread"] : ["native", "native-on-thread", "java-on-thread"],
+    ProofExtent.isSample ? [""] : ["", "-XX:-CreateCoredumpOnCrash"])
   func aCrashIsOneReportAndTheMachinesOwnComesToo(_ scene: String, _ options: String) async throws {
     let host = try await Host()
     let alone = try await host.play(scene, "machine-first", alone: true, options: options)

@@ -62,7 +62,7 @@ import Testing
     async throws
   {
     let directory = try TemporaryDirectory()
-    let victim = try await BuiltProducts.shared.executable("HandlerOnlyVictim", .staticRelease)
+    let victim = try await BuiltProducts.shared.executable("HandlerOnlyVictim", .release)
     let products = URL(fileURLWithPath: victim).deletingLastPathComponent().path
     let beside = bare.contains("dispatch") ? "import Dispatch\n" : ""
     let alone = "import Glibc\n\(beside)\(bare)"

@@ -8,7 +8,7 @@ import Testing
 /// Stack overflows on every kind of thread: the process ends as without the handler, and the report has the cause
 /// and both ends of the stack.
 @Suite struct StackOverflowTests {
-  static let kinds = ["stack-overflow", "huge-frame", "alloca", "full-stack-signal"]
+  static let kinds = KnownCrash.all.filter(\.overflowsStack).map(\.kind)
   /// The system's default stack, and a small one, which only pthreads can have.
   static let stackOptions = [[], ["--stack", "65536"]]
 

@@ -24,7 +24,7 @@ import Testing
     let kinds = ["null-read", "abort", "fatal-error", "index-out-of-range", "divide-by-zero"]
     let fleet = try FleetDatabase(
       of: try await FleetCommand.crash(kinds, in: real), at: directory.path + "/fleet",
-      count: count ?? 3000, hosts: 25)
+      count: count ?? (ProofExtent.isSample ? 300 : 3000), hosts: 25)
     try fleet.make()
     let start = ContinuousClock.now
     try await export(["./fleet"], to: "crashes.ndjson", in: directory)

@@ -45,6 +45,14 @@ struct ARM64Tests {
       }
     }
     #expect(count >= 10)
+    // `HeaderTests` parses the headers as C++ for the machine that it runs on.
+    let source = directory.path + "/source.cpp"
+    try "#include \"CSignalSafe.h\"\n".write(toFile: source, atomically: false, encoding: .utf8)
+    for standard in ["c++17", "c++20"] {
+      let arguments = Self.compile + ["-std=" + standard, "-fsyntax-only", source]
+      let text = try await run(clang, arguments)
+      #expect(text.isEmpty, "\(text)")
+    }
     // The comparison works: it fails if the header has the registers at another offset.
     let headers = directory.path + "/include"
     try FileManager.default.copyItem(

@@ -26,7 +26,8 @@ import Testing
     ProcessInfo.processInfo.environment["POSTMORTEM_PACKAGE_BUILD"] == nil
     ? [] : ["debug", "release"]
 
-  private struct Report: Decodable, Equatable {
+  /// The facts of a report that are compared.
+  private struct Report: Equatable {
     let signal: String
     let cause: String
     let place: String
@@ -85,16 +86,27 @@ import Testing
     }
   }
 
+  /// Reads what `show` prints about the only dump in a database.
+  ///
+  /// Its search for names has no time limit, unlike that of a conversion.
   private static func onlyReport(
     in database: String, _ directory: SharedDirectory
   ) async throws -> Report {
+    struct Shown: Decodable {
+      struct Cause: Decodable { let kind: String }
+      struct Exception: Decodable { let signalName: String }
+      let cause: Cause
+      let exception: Exception
+      let place: String
+    }
     let tool = try BuiltProducts.besideTests("postmortem")
     _ = try await ChildProcess.run(tool, ["process", database], in: directory.path)
-    let list = try await ChildProcess.run(
-      tool, ["list", "--json", database], in: directory.path)
-    let reports = try JSONDecoder().decode([Report].self, from: Data(list.standardOutput.utf8))
-    #expect(reports.count == 1)
-    return try #require(reports.first)
+    let shown = try await ChildProcess.run(
+      tool, ["show", "--json", database], in: directory.path,
+      environment: ["POSTMORTEM_NO_SYMBOL_CACHE": "1"])
+    let report = try JSONDecoder().decode(Shown.self, from: Data(shown.standardOutput.utf8))
+    return Report(
+      signal: report.exception.signalName, cause: report.cause.kind, place: report.place)
   }
 
   // MARK: - The package

@@ -21,23 +21,14 @@ struct VerdictTests {
     var isOfMain: Bool { crash == "uncaught-error" }
   }
 
-  /// The kinds whose cause depends only on the crashing thread, on any kind of thread.
-  private static let names = [
-    "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "execute-data",
-    "write-to-code", "prot-none", "divide-by-zero", "illegal-instruction", "builtin-trap",
-    "breakpoint", "abort", "assert", "double-free", "stack-smash", "cxx-exception", "cxx-noexcept",
-    "pure-virtual", "fatal-error", "precondition", "unwrap-nil", "index-out-of-range",
-    "integer-overflow", "forced-cast", "unowned-after-free", "exclusivity", "try-bang",
-    "uncaught-error", "allocation-failure",
-  ]
-
-  private static let deaths: [Death] = names.compactMap { name in
-    guard let known = KnownCrash.all.first(where: { $0.kind == name }),
-      let cause = known.causes.first
+  /// The kinds whose cause depends only on the crashing thread: on any kind of thread, or thrown out of main.
+  private static let deaths: [Death] = KnownCrash.all.compactMap { known in
+    guard known.isOnItsThread, !known.overflowsStack, let cause = known.causes.first,
+      known.places.contains(.earlierWorker) || known.places == [.main]
     else { return nil }
     // If main throws, the crashing function is the runtime's own.
-    let function = name == "uncaught-error" ? "rrorInMain" : known.function
-    return Death(crash: name, cause: cause.kind, message: cause.message, function: function)
+    let function = known.kind == "uncaught-error" ? "rrorInMain" : known.function
+    return Death(crash: known.kind, cause: cause.kind, message: cause.message, function: function)
   }
 
   /// The crash whose function is on the crashing thread's stack.
@@ -46,8 +37,11 @@ struct VerdictTests {
     return deaths.first { death in functions.contains { $0.contains(death.function) } }
   }
 
-  @Test func eachWayToDieIsKnown() {
-    #expect(Self.deaths.map(\.crash) == Self.names)
+  @Test func thereAreWaysToDieOfEverySignalThatAThreadCauses() {
+    let signals = Self.deaths.compactMap { death in
+      KnownCrash.all.first { $0.kind == death.crash }?.signal
+    }
+    #expect(Set(signals) == [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGPIPE])
   }
 
   @Test func tellOfTheThreadThatCrashed() async throws {

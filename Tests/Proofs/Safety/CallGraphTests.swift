@@ -26,14 +26,28 @@ import Testing
     return entries + sections + others.filter { $0 != "pm_write" }.sorted()
   }
 
+  /// The audit of each build, walked once.
+  private static let audits = Dictionary(
+    uniqueKeysWithValues: BuildConfiguration.allCases.map { configuration in
+      let audit = Task {
+        let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
+        let disassembly = try Disassembly(of: program)
+        var audit = CallGraphAudit(disassembly, allowed: try .kept())
+        try audit.walk(from: roots(in: disassembly))
+        return audit
+      }
+      return (configuration, audit)
+    })
+
+  private static func audit(_ configuration: BuildConfiguration) async throws -> CallGraphAudit {
+    try await #require(audits[configuration]).value
+  }
+
   @Test(arguments: BuildConfiguration.allCases)
   func everyReachableCallIsOursOrAllowed(_ configuration: BuildConfiguration) async throws {
-    let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
-    let disassembly = try Disassembly(of: program)
-    var audit = CallGraphAudit(disassembly, allowed: try .kept())
-    let roots = Self.roots(in: disassembly)
-    #expect(Section.allCases.allSatisfy { disassembly.symbols.contains($0.symbol) }, "\(roots)")
-    try audit.walk(from: roots)
+    let audit = try await Self.audit(configuration)
+    let symbols = audit.disassembly.symbols
+    #expect(Section.allCases.allSatisfy { symbols.contains($0.symbol) })
     #expect(audit.violations.isEmpty, "\(audit.violations.map(\.description).sorted())")
     #expect(audit.reached.count > 30)
   }
@@ -42,11 +56,8 @@ import Testing
   private static let budget = 7_888
 
   @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
-    let program = try await BuiltProducts.shared.executable("crash-lab", .asTested)
-    let disassembly = try Disassembly(of: program)
-    var audit = CallGraphAudit(disassembly, allowed: try .kept())
-    try audit.walk(from: Self.roots(in: disassembly))
-    let lines = try CodeLines(of: disassembly.extents(at: audit.addresses))
+    let audit = try await Self.audit(.asTested)
+    let lines = try CodeLines(of: audit.disassembly.extents(at: audit.addresses))
     for (file, count) in lines.counts.sorted(by: { $0.key < $1.key }) {
       print("crash path: \(count) \(file)")
     }
@@ -63,16 +74,14 @@ import Testing
   func theStartBringsInAllCodeOfOursThatACrashCanRun(_ configuration: BuildConfiguration)
     async throws
   {
-    let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
-    let disassembly = try Disassembly(of: program)
-    var audit = CallGraphAudit(disassembly, allowed: try .kept())
-    try audit.walk(from: Self.roots(in: disassembly))
+    let audit = try await Self.audit(configuration)
+    let disassembly = audit.disassembly
     let directory = try TemporaryDirectory()
     let trace = directory.path + "/trace"
     let child = try await ChildProcess.run(
       try #require(OutsideTool.strace.path),
       [
-        "-o", trace, "-e", "trace=madvise", "setarch", "-R", program, "idle", "--database",
+        "-o", trace, "-e", "trace=madvise", "setarch", "-R", disassembly.program, "idle", "--database",
         directory.path + "/database",
       ], in: directory.path)
     try #require(child.end.exitCode == 0, "\(child)")
@@ -123,7 +132,7 @@ import Testing
   }
 
   /// `startHandler` is ordinary code in the handler's module: it allocates, and the audit must report that.
-  @Test(arguments: BuildConfiguration.allCases)
+  @Test(arguments: BuildConfiguration.dynamic)
   func aViolationIsFound(_ configuration: BuildConfiguration) async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
     let disassembly = try Disassembly(of: program)
@@ -142,7 +151,7 @@ import Testing
   ///
   /// Here the audit treats it as crash code, with a binder that calls nothing, so every symbol counts as bound
   /// late.
-  @Test(arguments: BuildConfiguration.allCases)
+  @Test(arguments: BuildConfiguration.dynamic)
   func aLateBoundSymbolIsFound(_ configuration: BuildConfiguration) async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
     let disassembly = try Disassembly(of: program)
@@ -165,11 +174,7 @@ import Testing
     var used: Set<String> = []
     let allowed = try AllowedCalls.kept()
     for configuration in BuildConfiguration.allCases {
-      let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
-      let disassembly = try Disassembly(of: program)
-      var audit = CallGraphAudit(disassembly, allowed: allowed)
-      try audit.walk(from: Self.roots(in: disassembly))
-      used.formUnion(audit.used)
+      used.formUnion(try await Self.audit(configuration).used)
     }
     #expect(Set(allowed.entries.map(\.symbol)).subtracting(used).isEmpty)
   }

@@ -64,12 +64,4 @@ final class PoisonedVictim: Sendable {
 
     var leftOneCompleteDump: Bool { dumps.count == 1 && dumps[0].tellsAWholeDump }
   }
-
-  /// The kinds of crashes that the victim supports.
-  func kinds() async throws -> [String] {
-    let list = try await ChildProcess.run(executable, ["--list"], in: directory.path)
-    return list.standardOutput.split(separator: "\n").compactMap {
-      $0.split(separator: " ").first.map(String.init)
-    }
-  }
 }

@@ -15,18 +15,19 @@ struct SentrySchemaTests {
 
   @Test func nothingOfAnEventIsAnErrorIsCutOrDropped() async throws {
     let crashes = try SentryCrashes()
-    for kind in [
-      "index-out-of-range", "null-read", "abort", "uncaught-error", "stack-overflow",
-    ] {
-      try await crashes.crash(kind)
-    }
-    try await crashes.crash("await-chain", "--on", "task")
-    try await crashes.crash("null-read", "--threads", "300")
+    try await crashes.crash("index-out-of-range")
     try await crashes.tell()
     try await crashes.hang()
-    try await crashes.killedRun()
+    if !ProofExtent.isSample {
+      for kind in ["null-read", "abort", "uncaught-error", "stack-overflow"] {
+        try await crashes.crash(kind)
+      }
+      try await crashes.crash("await-chain", "--on", "task")
+      try await crashes.crash("null-read", "--threads", "300")
+      try await crashes.killedRun()
+    }
     let ids = try await crashes.process()
-    #expect(ids.count == 10)
+    #expect(ids.count == (ProofExtent.isSample ? 3 : 10))
     let dry = try await crashes.upload(
       ids, ["--dsn", "http://key@127.0.0.1/1", "--dry-run", "--json"])
     try #require(dry.end.exitCode == 0, "\(dry.standardError)")
@@ -48,7 +49,10 @@ struct SentrySchemaTests {
       #expect(result.lost == [], "\(result.kind)")
     }
     let kinds = Set(results.map(\.kind))
-    #expect(kinds.isSuperset(of: ["SIGILL", "SIGSEGV", "SIGABRT", "Hang"]), "\(kinds)")
-    #expect(kinds.contains { $0.hasPrefix("RunEnd.") }, "\(kinds)")
+    #expect(kinds.isSuperset(of: ["SIGILL", "Hang"]), "\(kinds)")
+    if !ProofExtent.isSample {
+      #expect(kinds.isSuperset(of: ["SIGSEGV", "SIGABRT"]), "\(kinds)")
+      #expect(kinds.contains { $0.hasPrefix("RunEnd.") }, "\(kinds)")
+    }
   }
 }

@@ -7,35 +7,9 @@ import Testing
 
 /// Compares whole stacks, thread by thread, with gdb's on the core file of the same crash.
 ///
-/// `FaithfulDeathTests` compares the crashing thread of its kinds in the same way.
+/// `FaithfulDeathTests` compares the crashing thread of many kinds in the same way.
 @Suite(.serialized)
 struct StackTests {
-  @Test(
-    .needs(.gdb),
-    arguments: ["assert", "cxx-exception", "pure-virtual", "stack-smash", "null-call", "deep"],
-    [CrashPlace.main, .dispatch])
-  func waysOutOfLibcAndLibstdcAndADeepRecursion(_ kind: String, _ place: CrashPlace) async throws {
-    let victim = try await Victim(.asTested)
-    let child = try await victim.die(kind, on: place, coreFile: .allowed)
-    #expect(child.end.signal != nil)
-    let lines = try await victim.process()
-    #expect(lines.count == 1)
-    let snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
-    if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
-      print("\(kind), \(place): not compared with gdb: \(obstacle)")
-      return
-    }
-    let gdb = try await GDB.view(
-      core: try CoreFile.path(in: try victim.directory("handled")), of: victim.executable,
-      directory: try victim.directory("gdb"))
-    var comparison = StackComparison()
-    comparison.add(
-      try #require(snapshot.crashedThread), of: snapshot,
-      Stackwalker(snapshot: snapshot, symbols: SymbolSource()), gdb.frames)
-    #expect(comparison.frameCount >= 8)
-    #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
-  }
-
   @Test(
     .needs(.gdb),
     arguments: BuildConfiguration.dynamic)
