@@ -49,6 +49,9 @@ typedef struct pm_transfer_answer {
 // stands for signal n.
 pm_transfer *_Nullable pm_transfer_make(const char *_Nonnull library, uint64_t blocked);
 
+// Names the calling thread, at once; a thread of Foundation would get its name only if its creator has noted the thread.
+void pm_transfer_name_thread(const char *_Nonnull name);
+
 // Adds a header line, "Name: value".
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);
 

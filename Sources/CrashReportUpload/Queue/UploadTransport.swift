@@ -121,7 +121,7 @@ package struct LibcurlTransport: UploadTransport {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         Thread.detachNewThread {
-          Thread.current.name = UploaderThread.name
+          unsafe pm_transfer_name_thread(UploaderThread.name)
           continuation.resume(returning: self.runHere())
           unsafe pm_transfer_end(self.transfer)
         }
