@@ -54,7 +54,8 @@ import Testing
     // Queue and forms get the server and the grouping as values, which the public functions, outside the folders,
     // pass in.
     FolderOrder(
-      "Sources/CrashReportUpload", ["Sentry", "", "Sampling", "Queue", "Body", "Interface"]
+      "Sources/CrashReportUpload",
+      ["Sentry", "", "Sampling", "Queue", "Body", "Libraries", "Interface"]
     ) {
       $0.contains("/") ? String($0.prefix { $0 != "/" }) : ""
     },
