@@ -57,25 +57,28 @@ let package = Package(
     .target(name: "CSignalSafe"),
     // The dump file between handler and converter: schema, writer, reader.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
+    // How the Swift runtime lays out objects and tasks in memory, for the handler and for the readers of memory.
+    .target(name: "SwiftRuntime", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // The names of pending files, run records and claims, and the checks whether their owners are alive.
     .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Installs the signal handlers and writes the dump. It knows no snapshot, minidump or converter.
     .target(
-      name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
+      name: "CrashHandler",
+      dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps", "SwiftRuntime"]),
     // Watches parts of the program, and writes a dump if one of them hangs. It is a separate module, because it needs
     // Dispatch.
     .target(
       name: "HangDetection",
       dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump", "PendingDumps"]),
-    // Replaces pthread_sigmask, sigprocmask, posix_spawn, exec and abort: the linker finds these functions before
-    // those of libc. It is linked if the trait Interposition is enabled.
+    // Replaces pthread_sigmask, sigprocmask and abort: the linker finds these functions before those of libc. It is
+    // linked if the trait Interposition is enabled.
     .target(name: "CSignalMasks", dependencies: ["CSignalSafe"]),
     // Replaces pthread_create in the same way.
-    .target(name: "CThreadStacks", dependencies: ["CSignalMasks", "CSignalSafe"]),
+    .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
     // Replaces _exit, _Exit and daemon in the same way.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.
-    .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump", "SwiftRuntime"]),
     // The meaning of each key of a dump, how reports show it, and a dump's contents as text. It is a separate module,
     // so that programs that link only the handler do not contain these texts.
     .target(name: "DumpInspection", dependencies: ["IntermediateDump"]),
@@ -88,11 +91,14 @@ let package = Package(
       name: "Stackwalk", dependencies: ["CSwiftDemangle", "IntermediateDump", "ProcessSnapshot"]),
     // ELF core files.
     .target(
-      name: "CoreFile", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      name: "CoreFile",
+      dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk", "SwiftRuntime"]),
     // Finds the cause of a crash and prints the report.
     .target(
       name: "CrashReport",
-      dependencies: ["DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      dependencies: [
+        "DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk", "SwiftRuntime",
+      ]),
     // Reports in Crashpad's layout on disk.
     .target(
       name: "CrashReportDatabase",
@@ -142,7 +148,7 @@ let package = Package(
       dependencies: [
         "CoreFile", "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
         "CrashReportUpload", "DumpInspection", "IntermediateDump", "Minidump", "PendingDumps",
-        "Postmortem", "ProcessSnapshot", "Stackwalk",
+        "Postmortem", "ProcessSnapshot", "Stackwalk", "SwiftRuntime",
       ]),
 
     // MARK: - Examples and tests
@@ -179,6 +185,8 @@ let package = Package(
     .testTarget(
       name: "IntermediateDumpTests", dependencies: ["DumpInspection", "IntermediateDump"]),
     .testTarget(
+      name: "SwiftRuntimeTests", dependencies: ["IntermediateDump", "SwiftRuntime"]),
+    .testTarget(
       name: "PendingDumpsTests",
       dependencies: [
         "CSignalSafe", "CrashTestSupport", "DumpInspection", "IntermediateDump", "PendingDumps",
@@ -187,12 +195,14 @@ let package = Package(
       name: "CrashHandlerTests",
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
-        "PendingDumps", "PostmortemHandler",
+        "PendingDumps", "PostmortemHandler", "SwiftRuntime",
       ]),
     .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
       name: "PostmortemTests",
-      dependencies: ["CrashTestSupport", "Postmortem", "PostmortemUpload"]),
+      dependencies: [
+        "CSignalSafe", "CrashTestSupport", "Postmortem", "PostmortemUpload", "ProcessSnapshot",
+      ]),
     .testTarget(
       name: "ProcessSnapshotTests",
       dependencies: [
@@ -203,10 +213,7 @@ let package = Package(
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     .testTarget(
       name: "CoreFileTests",
-      dependencies: [
-        "CSignalSafe", "CoreFile", "CrashReport", "IntermediateDump", "PostmortemHandler",
-        "ProcessSnapshot",
-      ]),
+      dependencies: ["CoreFile", "CrashReport", "IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
       name: "StackwalkTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
@@ -259,7 +266,7 @@ let package = Package(
         "FaultInjector", "CrashReportUpload", "FoundationVictim", "HandlerOnly",
         "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool",
         "PreforkServer",
-        "ProcessSnapshot", "Server", "Stackwalk", "UploadingVictim",
+        "ProcessSnapshot", "Server", "Stackwalk", "SwiftRuntime", "UploadingVictim",
       ], path: "Tests/Proofs",
       exclude: [
         "ARM64/init.sh", "ARM64/Packages.txt", "ARM64/prepare.sh", "ARM64/unpack.py",
@@ -330,63 +337,30 @@ where ![
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }
 
-/// The files of each library module that need no Linux.
-///
-/// For other systems, the module consists of these files and of its folder in `Sources/PostmortemStub`, which has the
-/// rest of the module's interface.
-let portableSources = [
-  "CrashConverter": [
-    "Client/UserStreamDataSource.swift", "CrashConverterError.swift",
-    "History/RecentCrash.swift", "ProcessedDump.swift",
-  ],
-  "CrashHandler": [
-    "Handler.swift", "Interface/CaptureLimits.swift", "Interface/CrashHandlerError.swift",
-    "Interface/HandledSignals.swift", "Interface/HandlerOptions.swift",
-    "Interface/SystemCalls.swift",
-    "Status/HandlerStatus.swift", "Values/CallBit.swift",
-  ],
-  "CrashReportDatabase": [
-    "Exports.swift", "PruneCondition.swift", "ReportMetadata.swift",
-    "StoredAttachment.swift", "StoredReport.swift",
-  ],
-  "CrashReportUpload": [
-    "Interface/UploadCandidate.swift", "Interface/UploadError.swift",
-    "Interface/UploadEvent.swift", "Interface/UploadOptions.swift",
-  ],
-  "HangDetection": ["HangMonitor+Options.swift"],
-  "IntermediateDump": [
-    "Codes/BreadcrumbLevel.swift", "Codes/DumpCode.swift", "DumpDigest.swift", "LittleEndian.swift",
-    "Reader/ClampedArithmetic.swift",
-    "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
-    "SignalNames.swift", "SignalTable+Classes.swift", "SignalTable.swift",
-  ],
-  "PendingDumps": ["Files/CrashReportDatabaseError.swift", "OutcomeCounters.swift"],
-  "Postmortem": [
-    "Handler+Processing.swift", "Postmortem.swift", "ProcessIntermediateDumps.swift",
-  ],
-  "ProcessSnapshot": ["Process/UserStream.swift"],
-]
-let wholeModules = ["MinimalCLI", "PostmortemHandler", "PostmortemUpload", "ReportingService"]
-
 if !isSupported {
+  // A library module consists of its folder `Interface`, whose files need no Linux, and of its folder in
+  // `Sources/PostmortemStub`, which has the rest of the module's interface. All files of these modules need no Linux.
+  let wholeModules = ["MinimalCLI", "PostmortemHandler", "PostmortemUpload", "ReportingService"]
+  let root = Context.packageDirectory + "/Sources"
+  let files = FileManager.default.subpaths(atPath: root) ?? []
   package.products = package.products.filter { $0 is Product.Library }
-  package.targets = package.targets.filter {
-    portableSources[$0.name] != nil || wholeModules.contains($0.name)
-  }
-  let names = package.targets.map(\.name)
-  let folder = Context.packageDirectory + "/Sources"
-  let files = FileManager.default.subpaths(atPath: folder) ?? []
-  for target in package.targets {
-    target.dependencies = target.dependencies.filter { dependency in
-      if case .byNameItem(let name, _) = dependency { names.contains(name) } else { false }
-    }
-    guard let portable = portableSources[target.name] else { continue }
-    let stub = "PostmortemStub/\(target.name)/"
-    let sources = portable.map { "\(target.name)/\($0)" } + files.filter { $0.hasPrefix(stub) }
+  package.targets = package.targets.filter { target in
+    if wholeModules.contains(target.name) { return true }
+    let sources = ["\(target.name)/Interface", "PostmortemStub/\(target.name)"]
+      .filter(files.contains)
     target.path = "Sources"
     target.sources = sources
     // The excluded files are named one by one, because SwiftPM warns about files that are neither sources nor
     // excluded.
-    target.exclude = files.filter { $0.contains(".") && !sources.contains($0) }
+    target.exclude = files.filter { file in
+      file.contains(".") && !sources.contains { file.hasPrefix($0 + "/") }
+    }
+    return !sources.isEmpty
+  }
+  let names = package.targets.map(\.name)
+  for target in package.targets {
+    target.dependencies = target.dependencies.filter { dependency in
+      if case .byNameItem(let name, _) = dependency { names.contains(name) } else { false }
+    }
   }
 }

@@ -8,6 +8,7 @@ extension Command {
                           [--among-objects]
                           [--and KIND]
            crash-lab end WAY (--database DIR [--no-unclean-ends] | --no-handler)
+           crash-lab functions own|libc (--database DIR | --no-handler)
            crash-lab gone-binary (--database DIR | --no-handler)
            crash-lab hang TARGET MANNER OUTCOME --database DIR
            crash-lab live-dump SCENE [PATH] --database DIR
@@ -15,7 +16,6 @@ extension Command {
                              [--show-identity]
            crash-lab process-itself DEED --database DIR
            crash-lab chain SCENE (--database DIR | --no-handler)
-           crash-lab masks SCENE (--database DIR | --no-handler)
            crash-lab java SCENE ORDER LIBRARY DIRECTORY (--database DIR | --no-handler)
            crash-lab library DIR FILE NUMBER PLACE
            crash-lab locks SCENE waits|watched|dumps --database DIR
@@ -27,6 +27,7 @@ extension Command {
            crash-lab tasks SCENE COUNT waits|watched|dumps --database DIR
            crash-lab tell SCENE DIR DIRECTORY
            crash-lab threads-made LIMIT KIBIBYTES (--database DIR | --no-handler)
+           crash-lab use SCENE (--database DIR | --no-handler)
            crash-lab data-race (--database DIR | --no-handler)
            crash-lab idle|start-again|status|status-closed|status-of-many|forked --database DIR
            crash-lab --list|--list-conditions|--list-ends
@@ -34,6 +35,8 @@ extension Command {
     what it does:
       KIND            dies in this way; --list names them
       end             ends in a way that leaves no dump, or waits to be ended; --list-ends names them
+      functions       calls the functions that this package defines in front of libc's, or libc's, and prints
+                      what they do; C/functions has the calls
       gone-binary     crashes after the file system that it was run from is gone; takes root
       hang            hangs under a monitor: TARGET is main, queue, actor or heartbeat, MANNER idle, busy
                       or never; Subcommands/Hang.swift says what each OUTCOME is
@@ -42,7 +45,6 @@ extension Command {
       process-itself  starts the handler, converts what is there, and then does its deed;
                       Deeds/Deed.swift says what each DEED is
       chain           plays a program that had signal handlers of its own before; C/chain.c has them
-      masks           plays a program that blocks the signals of crashes; C/masks.c has them
       java            has a Java virtual machine of LIBRARY play a scene of the class Play in DIRECTORY;
                       Subcommands/JavaMachine.swift says what each ORDER is
       library         crashes in a library that a test compiled, with its reports in DIR
@@ -67,6 +69,8 @@ extension Command {
                       prints their number, the arenas of malloc, and the handler's status; LIMIT is
                       none, address-space, data or
                       locked-memory
+      use             uses signals, threads or processes as a program may, and prints what it sees; C/uses
+                      and Subcommands/UseScene.swift have the scenes, and "list" lists them
       data-race       has two threads race for a variable, and aborts; without the handler if that
                       cannot be started
       idle            starts the handler, prints what runs in the process, and exits

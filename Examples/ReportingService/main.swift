@@ -1,5 +1,5 @@
 // A service that adds annotations and breadcrumbs to its reports, detects its own hangs, and uploads the reports
-// of earlier runs: `ReportingService DATABASE [URL]`. Docs/Reference/Upload.md lists servers for the URL.
+// of earlier runs: `ReportingService DATABASE [URL]`. Docs/Guide/Uploading.md lists servers for the URL.
 //
 // It reads orders from standard input, one a line: `dump`, `hang`, `crash`, or any other text as work.
 import Foundation

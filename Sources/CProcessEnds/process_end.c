@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "CProcessEnds.h"
@@ -34,15 +35,27 @@ static _Noreturn void end_process(int status) {
 __attribute__((visibility("default"))) void _exit(int status) { end_process(status); }
 __attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
 
-// Turns the child that daemon(3) forked into the daemon; runs in that child.
-static int become_daemon(int keeps_directory, int keeps_files) {
+// libc's daemon; NULL in a static executable.
+static _Atomic(int (*)(int, int)) next_daemon;
+
+// Does the same as libc's daemon, for static executables. Source: glibc misc/daemon.c.
+static int daemon_by_itself(int keeps_directory, int keeps_files) {
+  pid_t child = fork();
+  if (child == -1) return -1;
+  if (child != 0) _exit(0);
   if (setsid() == -1) return -1;
-  if (!keeps_directory && chdir("/") != 0) return -1;
+  if (!keeps_directory) {
+    int ignored = chdir("/");
+    (void)ignored;
+  }
   if (keeps_files) return 0;
-  int null = open("/dev/null", O_RDWR);
-  if (null == -1) return -1;
   struct stat status;
-  if (fstat(null, &status) != 0 || !S_ISCHR(status.st_mode)) {
+  int null = open("/dev/null", O_RDWR);
+  if (null == -1 || fstat(null, &status) != 0) {
+    close(null);
+    return -1;
+  }
+  if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(1, 3)) {
     close(null);
     errno = ENODEV;
     return -1;
@@ -52,16 +65,17 @@ static int become_daemon(int keeps_directory, int keeps_files) {
   return 0;
 }
 
-// Does the same as glibc's daemon, and notifies the crash handler that the program continues in the child. Source:
-// glibc misc/daemon.c.
+// Notes that the process exits, because libc's daemon calls libc's own _exit in the parent. Afterward, tells the crash
+// handler whether the program continues in the child or, if daemon failed, in the parent.
 __attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps_files) {
-  pid_t child = fork();
-  if (child == -1) return -1;
-  if (child != 0) _exit(0);
-  int result = become_daemon(keeps_directory, keeps_files);
+  int (*next)(int, int) = atomic_load(&next_daemon);
+  pm_process_end_function end = pm_process_end();
+  long parent = pm_getpid();
+  if (end) end();
+  int result = next ? next(keeps_directory, keeps_files) : daemon_by_itself(keeps_directory, keeps_files);
   int error = errno;
   pm_continuation_function function = pm_continuation();
-  if (function) function();
+  if (function) function(pm_getpid() != parent);
   errno = error;
   return result;
 }
@@ -74,4 +88,7 @@ static int follows_exits(void) {
   return 1;
 }
 
-__attribute__((constructor)) static void announce(void) { pm_follows_exits_storage = follows_exits; }
+__attribute__((constructor)) static void announce(void) {
+  atomic_store(&next_daemon, (int (*)(int, int))dlsym(RTLD_NEXT, "daemon"));
+  pm_follows_exits_storage = follows_exits;
+}

@@ -1,7 +1,6 @@
 // Defines abort in the program. Since version 2.41, glibc's abort no longer unblocks SIGABRT before sending it. If the
 // thread blocks SIGABRT, glibc's abort then removes the handler and ends the process without a dump. So this definition
-// unblocks SIGABRT first. Unblocking is needed for threads whose mask was set by libc or the kernel, without a call of
-// this package's pthread_sigmask. Calls of abort inside libc do not reach this definition. See
+// unblocks SIGABRT first. Calls of abort inside libc do not reach this definition. See
 // Docs/Decisions/10-signal-masks.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,8 +13,9 @@
 // Does the same as libc's abort, for static executables, in which libc's abort cannot be found. Source: glibc
 // stdlib/abort.c.
 static void abort_by_itself(void) {
-  uint64_t signal = 1ull << (SIGABRT - 1);
+  uint64_t signal = PM_ABORT;
   struct pm_signal_action action = {0};
+  if (pm_abort_opens_its_signal()) pm_sigprocmask(SIG_UNBLOCK, &signal, NULL);
   for (int attempt = 0; attempt < 2; attempt++) {
     pm_tgkill((int)pm_getpid(), (int)pm_gettid(), SIGABRT);
     pm_sigaction(SIGABRT, &action, NULL);
@@ -41,8 +41,12 @@ __attribute__((constructor)) static void find_next(void) {
 // does not remain on the stack.
 __attribute__((visibility("default"), weak)) void pm_abort(void) __asm__("abort");
 void pm_abort(void) {
-  uint64_t signal = 1ull << (SIGABRT - 1);
-  if (pm_takes_abort()) pm_sigprocmask(SIG_UNBLOCK, &signal, NULL);
+  uint64_t mask = 0;
+  if (pm_takes_abort() && pm_sigprocmask(SIG_BLOCK, NULL, &mask) == 0 && mask & PM_ABORT) {
+    // Without this package, no handler would run. PM_ABORTS_BLOCKED tells the crash handler so.
+    mask = (mask & ~PM_ABORT) | PM_ABORTS_BLOCKED;
+    pm_sigprocmask(SIG_SETMASK, &mask, NULL);
+  }
   void (*next)(void) = __c11_atomic_load(&next_abort, __ATOMIC_SEQ_CST);
   if (!next) find_next();
   __attribute__((musttail)) return __c11_atomic_load(&next_abort, __ATOMIC_SEQ_CST)();

@@ -14,6 +14,4 @@ _Atomic(pm_process_end_function) pm_process_end_storage = 0;
 _Atomic(pm_continuation_function) pm_continuation_storage = 0;
 int (*pm_follows_exits_storage)(void) = 0;
 _Atomic(uint64_t) pm_kept_open_storage = 0;
-_Atomic(int32_t) pm_masks_process_storage = 0;
-int64_t pm_thread_mask_offset_storage = 0;
-void (*pm_adopt_mask_storage)(void) = 0;
+int pm_replaces_masks_storage = 0;

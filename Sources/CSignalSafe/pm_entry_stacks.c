@@ -70,7 +70,7 @@ PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *c
 // Makes sure that the thread control block is readable (see pm_thread_base.h), and calls the handler.
 static inline __attribute__((always_inline)) void call_handler(const struct entry *entry) {
   struct pm_thread_stand_in block;
-  _Bool is_entered = pm_enter_thread_base(&block, entry->context);
+  bool is_entered = pm_enter_thread_base(&block, entry->context);
   if (entry->crash_handler) {
     entry->crash_handler(entry->signal, entry->information, entry->context, entry->entry_stack_pointer);
   } else {
@@ -152,7 +152,7 @@ PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void 
 // Returns 1 if instruction fetches in the handler's own code have faulted more than PM_LOST_CODE_FAULTS times, which
 // is more often than all recovery points together can handle. Without this check, the handler would be entered again
 // and again, forever.
-PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
+PM_NOT_INSTRUMENTED static bool pm_has_lost_code(int signal, const void *information, const void *context) {
   if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
   uint64_t place = pm_context_register(context, PM_INSTRUCTION_POINTER);
   if (place - pm_entries.code_start >= pm_entries.code_size || pm_siginfo_address(information) != place) return 0;

@@ -52,7 +52,7 @@ static uint32_t choose_shard(void) {
   return number % SHARDS;
 }
 
-int64_t pm_claim_open_context(_Bool is_nested) {
+int64_t pm_claim_open_context(bool is_nested) {
   // The number of the thread's shard plus 1; 0 until the thread has a shard.
   static _Thread_local uint32_t own_shard;
   if (own_shard == 0) own_shard = 1 + choose_shard();
@@ -73,7 +73,7 @@ int64_t pm_claim_open_context(_Bool is_nested) {
 
 void *pm_open_context(int64_t index) { return table()->entries[index]; }
 
-void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested) {
+void pm_release_open_context(int64_t index, uint64_t seal, bool is_nested) {
   if (index < 0) {
     uint64_t *count = &table()->shards[-1 - index].left_out[is_nested];
     uint64_t old = __atomic_load_n(count, __ATOMIC_RELAXED);

@@ -18,7 +18,7 @@ extern value_hook _swift_willThrowTypedImpl __attribute__((weak));
 // the object alive. Source: swift stdlib/public/SwiftShims/swift/shims/RefCount.h.
 extern void *swift_unownedRetain(void *object) __attribute__((weak));
 extern void swift_unownedRelease(void *object) __attribute__((weak));
-extern _Bool swift_isDeallocating(void *object) __attribute__((weak));
+extern bool swift_isDeallocating(void *object) __attribute__((weak));
 
 struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT];
 uint32_t pm_throwers_taken;
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
   uint64_t frame = (uint64_t)start;
   // On a stack with unknown bounds, such as an alternate stack or a stack that the program created, only the caller is
   // recorded, because an invalid frame pointer could lead out of the stack.
-  _Bool is_known = stack_start <= frame && frame < stack_end;
+  bool is_known = stack_start <= frame && frame < stack_end;
   for (int count = 1; is_known && count < PM_THROW_ADDRESS_COUNT; count++) {
     uint64_t next = *(const uint64_t *)frame & ~ASYNC_MARK;
     if (next <= frame || next & 7 || next - frame > WALK_SIZE || stack_end - next < 16 || next >= stack_end) break;
@@ -156,7 +156,7 @@ static void will_throw_value(void *value, const void *type, const void *conforma
   if (next) next(value, type, conformance);
 }
 
-_Bool pm_tells_throws(void) { return &_swift_willThrow != NULL; }
+bool pm_tells_throws(void) { return &_swift_willThrow != NULL; }
 
 void pm_record_throws(uint64_t main_stack_end) {
   if (!pm_tells_throws()) return;

@@ -78,4 +78,4 @@ struct pm_told_stack pm_told_stack(int thread) {
 
 uint64_t pm_told_stacks_place(void) { return (uint64_t)stacks; }
 
-_Bool pm_has_small_stacks(void) { return pm_atomic_load_64(&has_small_stacks) != 0; }
+bool pm_has_small_stacks(void) { return pm_atomic_load_64(&has_small_stacks) != 0; }

@@ -18,7 +18,7 @@ char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((aligned(4096)));
 // The version of the task layout for which this file and pm_work.h are correct.
 #define KNOWN_LAYOUT 1
 
-static _Bool heads(uint64_t word, uint64_t item) { return (word & ~7ull) == item; }
+static bool heads(uint64_t word, uint64_t item) { return (word & ~7ull) == item; }
 
 // Finds the word in a task object that holds the head of the task's list of task-local values. `item` is the first item
 // in the list. A task object has 24 words, so the search ends after them.
@@ -50,14 +50,14 @@ static void learn(const char *task, const void *type, int64_t *head) {
   int64_t found = PM_WORK_NOWHERE;
   if (value && facts.layout_version == KNOWN_LAYOUT) {
     const uint64_t *item = (const uint64_t *)(value - PM_WORK_VALUE_OFFSET);
-    _Bool is_known = (item[0] & 7) <= 2 && item[1] == (uint64_t)&pm_work_key_storage && item[2] == (uint64_t)type;
+    bool is_known = (item[0] & 7) <= 2 && item[1] == (uint64_t)&pm_work_key_storage && item[2] == (uint64_t)type;
     if (is_known) found = task ? find_in_task(task, (uint64_t)item) : find_in_thread(&facts, (uint64_t)item);
   }
   __atomic_store_n(&pm_work_places_storage.type, (uint64_t)type, __ATOMIC_RELEASE);
   __atomic_store_n(head, found, __ATOMIC_RELEASE);
 }
 
-_Bool pm_push_work(void *value, const void *type) {
+bool pm_push_work(void *value, const void *type) {
   if (!swift_task_localValuePush || !swift_task_localValuePop || !swift_task_localValueGet || !swift_task_getCurrent) return 0;
   swift_task_localValuePush(&pm_work_key_storage, value, type);
   struct pm_work_places *places = &pm_work_places_storage;

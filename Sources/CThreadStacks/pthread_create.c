@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "CSignalMasks.h"
 #include "CSignalSafe.h"
 #include "CThreadStacks.h"
 
@@ -37,15 +36,6 @@ static create_function find_next(void) {
     found = (create_function)dlsym(RTLD_NEXT, "pthread_create");
   atomic_store(&next, found);
   return found;
-}
-
-// Creates a thread, which inherits the signal mask that its creator requested.
-static int make_thread(create_function create, pthread_t *thread, const pthread_attr_t *attributes,
-                       void *(*routine)(void *), void *argument) {
-  uint64_t opened = pm_block_as_asked();
-  int result = create(thread, attributes, routine, argument);
-  pm_open_again(opened);
-  return result;
 }
 
 struct thread_start {
@@ -103,7 +93,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
   }
   pm_add_plain_creations(1);
   if (!pm_thread_start()) {
-    int result = make_thread(create, thread, attributes, routine, argument);
+    int result = create(thread, attributes, routine, argument);
     pm_add_plain_creations((uint32_t)-1);
     return result;
   }
@@ -112,10 +102,10 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
   struct thread_start *start = take_start();
   errno = before;
   // Without memory for the start data, the thread is created without an alternate stack.
-  if (!start) return make_thread(create, thread, attributes, routine, argument);
+  if (!start) return create(thread, attributes, routine, argument);
   start->routine = routine;
   start->argument = argument;
-  int result = make_thread(create, thread, attributes, pm_start_thread, start);
+  int result = create(thread, attributes, pm_start_thread, start);
   if (result != 0) give_back(start);
   return result;
 }

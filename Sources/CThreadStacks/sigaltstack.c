@@ -18,9 +18,7 @@ __attribute__((visibility("default"), disable_sanitizer_instrumentation)) int si
     errno = (int)-result;
     return -1;
   }
-  if (stack && !__tsan_init) {
-    struct pm_told_stack told = {(uint64_t)stack->ss_sp, stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size, 0};
-    pm_tell_stack(pm_gettid(), told);
-  }
+  // The new stack is asked from the kernel, because the kernel may have written `previous` over it.
+  if (stack && !__tsan_init) pm_tell_own_stack();
   return 0;
 }

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,9 +210,6 @@ static int has_library(const char *path) {
 struct pm_transfer {
   char *library;
   _Atomic int is_cancelled;
-  // The signals that the transfer's thread blocks, so that the program's threads receive them; bit n - 1 stands for
-  // signal n.
-  uint64_t blocked;
   // The previous and the next transfer in the list of running transfers; guarded by `process_end.lock`.
   pm_transfer *previous, *next;
   // Guards `multi`, so that no thread uses `multi` while another frees it.
@@ -319,14 +315,13 @@ static size_t take_answer(char *bytes, size_t one, size_t count, void *data) {
 
 void pm_transfer_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
 
-pm_transfer *pm_transfer_make(const char *library, uint64_t blocked) {
+pm_transfer *pm_transfer_make(const char *library) {
   pm_transfer *transfer = calloc(1, sizeof *transfer);
   if (!transfer || !(transfer->library = strdup(library))) {
     free(transfer);
     return NULL;
   }
   pthread_mutex_init(&transfer->lock, NULL);
-  transfer->blocked = blocked;
   return transfer;
 }
 
@@ -476,14 +471,6 @@ static pm_transfer_answer run(
       .body = transfer->kept,
       .reason = transfer->reason,
   };
-  // The transfer's thread blocks the program's signals, because they are meant for the program's own threads. SIGPIPE
-  // is one of these signals, so a server that closes the connection does not end the program.
-  sigset_t signals, before;
-  sigemptyset(&signals);
-  for (int signal = 1; signal <= 31; signal++) {
-    if (transfer->blocked >> (signal - 1) & 1) sigaddset(&signals, signal);
-  }
-  pthread_sigmask(SIG_BLOCK, &signals, &before);
   if (!enter()) {
     answer.result = PM_TRANSFER_CANCELLED;
     return answer;

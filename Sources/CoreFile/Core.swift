@@ -27,7 +27,7 @@ struct Core {
 
   init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot) {
     (self.image, self.process, self.memory) = (image, process, memory)
-    var modules = CoreModule.all(process, in: memory)
+    var modules = CoreModule.all(process, image.segments, in: memory)
     let program = modules.first { $0.source == .program }
     linkMap = program.flatMap { LinkMap(of: $0, in: memory) }
     if let linkMap {

@@ -30,19 +30,18 @@ struct CoreCxxException {
   /// If it is not known whether an exception was caught, the result is an exception without a type name. An exception
   /// whose type is not known has no type name either.
   var exception: CxxException? {
-    let libraries = snapshot.modules.filter { $0.name.hasPrefix("libstdc++.so") }
-    let program = snapshot.modules.filter { $0.source == .program }
-    for module in libraries + program {
+    let modules = snapshot.modules.linking(["libstdc++.so"])
+    for module in modules {
       let found = symbols.addresses(of: [Self.globalsName], in: module)
       guard let function = found[Self.globalsName] else { continue }
       guard let globals = globals(function, module), let header = memory.word(at: globals) else {
         return CxxException(typeName: nil)
       }
-      return header == 0 ? nil : exception(Address(header), Classes(symbols, libraries + program))
+      return header == 0 ? nil : exception(Address(header), Classes(symbols, modules))
     }
     // If libstdc++ is loaded but its symbols are not available, it is not known whether an exception was caught. In
     // this case, an exception without a type is assumed.
-    return libraries.isEmpty ? nil : CxxException(typeName: nil)
+    return modules.allSatisfy { $0.source == .program } ? nil : CxxException(typeName: nil)
   }
 
   /// The first words of `std::type_info` objects, which distinguish classes with one base class from classes with

@@ -1,13 +1,13 @@
 internal import IntermediateDump
 package import ProcessSnapshot
+internal import SwiftRuntime
 
 extension ProcessSnapshot {
-  /// The snapshot with only stacks, tasks, registered memory, and the memory around the fault address and around
-  /// addresses in registers, as in a dump of the handler.
+  /// The snapshot with only stacks, tasks, and the memory around the fault address and around addresses in registers, as
+  /// in a dump of the handler.
   ///
-  /// So a report does not become a second core file. The limits for stacks and registered memory ranges are the defaults
-  /// of `CaptureLimits`. For each task, the excerpt keeps the task object and the slabs that hold the frames of the
-  /// task's functions.
+  /// So a report does not become a second core file. The limits for stacks are the defaults of `CaptureLimits`. For each
+  /// task, the excerpt keeps the task object and the slabs that hold the frames of the task's functions.
   package var excerpt: ProcessSnapshot {
     var excerpt = self
     let crashed = exception?.threadID
@@ -25,7 +25,7 @@ extension ProcessSnapshot {
       stacks[index] = whole.map { Self.parts(of: $0, limit: limit) } ?? []
       kept += stacks[index]
     }
-    kept += tasks.flatMap(memory(of:)) + crashedMemory + extraMemory
+    kept += tasks.flatMap(memory(of:)) + crashedMemory
     excerpt.memory = MemorySnapshot(
       joining: RangeSet(kept).ranges.flatMap(memory.regions(in:)).map {
         MemoryRegion(address: $0.address, bytes: $0.bytes)
@@ -61,25 +61,10 @@ extension ProcessSnapshot {
     }
   }
 
-  /// The memory ranges that the program registered, up to 1 MiB in all.
-  private var extraMemory: [AddressRange] {
-    var left: UInt64 = 1 << 20
-    return client.extraMemory.map { range in
-      let size = min(range.size, left)
-      left -= size
-      return AddressRange(start: range.address, byteCount: size)
-    }
-  }
-
   /// The memory of a task: the task object, and the slabs that hold its functions' frames.
-  ///
-  /// Source: swift stdlib/public/runtime/StackAllocator.h.
-  ///
-  /// A task has the address of its first slab at byte 0x78. A slab begins with its metadata, the address of the next
-  /// slab, its capacity, and how much of the capacity is used.
   private func memory(of task: TaskSnapshot) -> [AddressRange] {
     var found = [AddressRange(start: task.address, byteCount: 512)]
-    var slab = memory.word(at: task.address &+ 0x78).map { Address($0) }
+    var slab = memory.word(at: task.address &+ TaskLayout.firstSlab).map { Address($0) }
     for _ in 0..<64 {
       guard let place = slab, place != 0, let sizes = memory.word(at: place &+ 16) else { break }
       found.append(AddressRange(start: place, byteCount: min(sizes >> 32, 16384) &+ 32))

@@ -48,10 +48,6 @@ package enum CoreReader {
     let symbols = SymbolSource(directories: symbolDirectories)
     RuntimeFacts(of: snapshot, symbols).add(to: &snapshot)
     ParkedThreads(of: snapshot, symbols).add(to: &snapshot)
-    ClientFacts(of: snapshot, symbols).add(to: &snapshot)
-    // If the program set a privacy level other than `full`, the report must not contain more than a report from the
-    // handler's dump.
-    guard snapshot.process.privacy != nil else { return snapshot }
-    return snapshot.excerpt.keeping(.full, symbols: symbols)
+    return snapshot
   }
 }

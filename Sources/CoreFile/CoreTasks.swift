@@ -1,6 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
+internal import SwiftRuntime
 
 /// The Swift concurrency tasks that the threads were running, found in the runtime's thread-local variable.
 ///
@@ -11,10 +12,7 @@ internal import Stackwalk
 struct CoreTasks {
   private static let maximumTasks = 256
   private static let maximumBlockSize: UInt64 = 4096
-  private static let names = [
-    "_swift_concurrency_debug_asyncTaskMetadata",
-    "_swift_concurrency_debug_internal_layout_version",
-  ]
+  private static let names = [TaskRuntime.metadataName, TaskRuntime.layoutName]
 
   private let snapshot: ProcessSnapshot
   private let symbols: SymbolSource
@@ -25,9 +23,7 @@ struct CoreTasks {
 
   /// The tasks that the threads ran, in the order of the threads.
   var all: [TaskSnapshot] {
-    let libraries = snapshot.modules.filter { $0.name.hasPrefix("libswift_Concurrency.so") }
-    let program = snapshot.modules.filter { $0.source == .program }
-    for module in libraries + program {
+    for module in snapshot.modules.linking([TaskRuntime.library]) {
       let found = symbols.addresses(of: Self.names, in: module)
       guard let place = found[Self.names[0]], let metadata = snapshot.memory.word(at: place),
         metadata != 0,

@@ -1,6 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
+internal import SwiftRuntime
 
 /// Finds facts about the Swift, C and C++ runtimes in the memory of a core file: the last messages, the C++ exception
 /// and the tasks.
@@ -31,7 +32,22 @@ struct RuntimeFacts {
       snapshot.cxxException = CoreCxxException(of: snapshot, symbols).exception
     }
     snapshot.tasks = CoreTasks(of: snapshot, symbols).all
-    snapshot.allTasks = CoreTaskSearch(of: snapshot, symbols).tasks()
+    snapshot.allTasks = allTasks
+  }
+
+  /// The limits of the search for tasks; reading from a slow disk counts, too.
+  private static let searchLimits = TaskSearchLimits(
+    bytes: 1 << 30, time: 10_000_000_000, .elapsed, candidates: 1 << 20)
+  /// The maximum numbers of groups of tasks, and of tasks in each group, that a report keeps.
+  private static let (groupLimit, recordLimit) = (4096, 4096)
+
+  /// All tasks, including tasks that no thread was running; nil if the process did not use Swift concurrency, its
+  /// runtime has another memory layout, or the runtime's variables cannot be found or read.
+  private var allTasks: AllTasks? {
+    TaskRuntime(in: snapshot.modules, symbols) { snapshot.memory.word(at: $0) }.map { runtime in
+      TaskSearch(runtime, in: CoreMemory(snapshot), Self.searchLimits).tasks()
+        .grouped(limit: Self.groupLimit, recordLimit: Self.recordLimit)
+    }
   }
 
   /// glibc's message about an abort, which follows a size field of 4 bytes.
@@ -63,13 +79,9 @@ struct RuntimeFacts {
     return snapshot.memory.text(at: Address(message) &+ skipping, limit: Self.messageLimit)
   }
 
-  /// The address of a variable or a function in a library, or in the program, because the library may be linked into
-  /// the program.
+  /// The address of a variable or a function in a library, or in the program.
   private func address(of name: String, in libraries: [String]) -> Address? {
-    let modules =
-      snapshot.modules.filter { module in libraries.contains { module.name.hasPrefix($0) } }
-      + snapshot.modules.filter { $0.source == .program }
-    for module in modules {
+    for module in snapshot.modules.linking(libraries) {
       if let found = symbols.addresses(of: [name], in: module)[name] { return found }
     }
     return nil
@@ -101,5 +113,14 @@ struct RuntimeFacts {
       }
       return nil
     }
+  }
+}
+
+extension [ModuleSnapshot] {
+  /// The modules that may contain the code of a library: those whose names begin with one of the given names, and the
+  /// program, because the library may be linked into it.
+  func linking(_ names: [String]) -> [ModuleSnapshot] {
+    filter { module in names.contains { module.name.hasPrefix($0) } }
+      + filter { $0.source == .program }
   }
 }

@@ -65,7 +65,7 @@ struct DumpConversion: ~Copyable {
     }
     captured.dumpDigest = dump.identity.digest
     try dump.checkReads()
-    var found = try target(of: claim.name.reportID, captured, dump.identity)
+    var found = try target(of: claim.name.reportID, dump.identity)
     var summary: ProcessedDump.Summary?
     if !found.isReported {
       captured.addedAnnotations = annotations
@@ -110,7 +110,7 @@ struct DumpConversion: ~Copyable {
         } catch  where error.isReportThere {
           // Another converter treated this converter as dead, and finished the report first.
           let before = found.id
-          found = try target(of: claim.name.reportID, captured, dump.identity)
+          found = try target(of: claim.name.reportID, dump.identity)
           // If `target` returns the same ID without a report, the report's name belongs to a file that is not a report,
           // so the next try would fail too.
           if found.id == before, !found.isReported { throw error }
@@ -152,7 +152,7 @@ struct DumpConversion: ~Copyable {
       let identity = DumpIdentity(of: bytes)
       try bytes.checkReads(of: file.path)
       return try ReportedDump.look(
-        at: claim.name.reportID, in: database, identity: identity, dump: nil) == .sameDump
+        at: claim.name.reportID, in: database, identity: identity) == .sameDump
     } catch {
       // A dump that is too large or not a regular file has no report.
       guard error.code == .fileSystemError else { return false }
@@ -163,12 +163,12 @@ struct DumpConversion: ~Copyable {
   /// Finds the ID for a dump's report: if this dump already has a report, the ID of that report; otherwise, an ID that
   /// no report has.
   private func target(
-    of id: ReportID, _ snapshot: ProcessSnapshot, _ identity: DumpIdentity
+    of id: ReportID, _ identity: DumpIdentity
   ) throws(Failure) -> (id: ReportID, isReported: Bool) {
     var id = id
     do throws(CrashReportDatabaseError) {
       for _ in 0..<16 {
-        switch try ReportedDump.look(at: id, in: database, identity: identity, dump: snapshot) {
+        switch try ReportedDump.look(at: id, in: database, identity: identity) {
         case .none: return (id, false)
         case .sameDump: return (id, true)
         case .other: id = id.other(for: identity.byteDigest)

@@ -64,6 +64,13 @@ package func processIntermediateDumps(
     let database = try openDatabase(path)
     let pending = try openPendingDirectory(
       of: database, identifier: identifier, observedEnd: observedEnd)
+    // Room is made before anything is written, because nothing can be claimed or converted on a full file system.
+    let room = VolumeRoom(of: pending.root.descriptor)
+    if room?.isTight == true {
+      prune(database, pruning)
+      CrashReportDatabase.boundDumps(
+        of: pending.root, in: pending.directory, host: pending.host)
+    }
     let files: [PendingDirectory.File]
     do throws(CrashReportDatabaseError) {
       files = try pending.files()
@@ -76,6 +83,7 @@ package func processIntermediateDumps(
     var processed: [ProcessedDump] = []
     var (foreignCount, workedOn) = (0, 0)
     var unpruned: Int64 = 0
+    let prunedSize = room?.limit(pruning.maximumSize) ?? pruning.maximumSize
     let dumps = pending.dumps(among: files)
     for (index, file) in dumps.enumerated() {
       defer { progress(index + 1, dumps.count) }
@@ -91,7 +99,7 @@ package func processIntermediateDumps(
       // runs only for a second removes old reports. Pruning reads all reports, so it does not run after every dump.
       // It runs after the 20th dump, each time the dumps since the last pruning exceed a quarter of the maximum size,
       // and once at the end.
-      if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
+      if workedOn == 20 || unpruned > prunedSize / 4 {
         prune(database, pruning)
         unpruned = 0
       }

@@ -20,6 +20,6 @@ internal import CSignalSafe
 /// Source: sigaltstack(2), pthread_key_create(3).
 @discardableResult
 public func installAlternateStack() -> Bool {
-  pm_adopt_mask()
+  OpenSignals.openHere()
   return ThreadStack.install() == 0
 }

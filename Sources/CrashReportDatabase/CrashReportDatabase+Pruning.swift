@@ -43,6 +43,25 @@ extension CrashReportDatabase {
     return removed
   }
 
+  /// Removes finished dumps that exceed their bound, which takes the directory's file system into account.
+  ///
+  /// - Parameters:
+  ///   - database: the database's directory, whose reports need not exist.
+  ///   - pending: the directory of pending dumps.
+  ///   - host: the host identity of the calling process.
+  package static func boundDumps(
+    of database: borrowing Directory, in pending: borrowing Directory, host: HostIdentity
+  ) {
+    var identifiers: Set<String>?
+    PendingDumpBound(directory: pending, identifier: nil, host: host).apply { identifier in
+      let known =
+        identifiers
+        ?? Set(ReportIndex(in: database).programs.map(PendingDumpName.identifier(reducing:)))
+      identifiers = known
+      return known.contains(identifier)
+    }
+  }
+
   /// Renews the dates of reports that were created while the clock was not set, so the age of these reports counts from
   /// now.
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
@@ -67,7 +86,8 @@ extension CrashReportDatabase {
   package func excess(
     _ condition: PruneCondition, passedOver: (CrashReportDatabaseError) -> Void
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
-    let attachments = try open().subdirectory(Self.attachmentsDirectory)
+    let database = try open()
+    let attachments = try database.subdirectory(Self.attachmentsDirectory)
     let listing = try listing()
     listing.sortedFailures.forEach(passedOver)
     var sized: [(report: StoredReport, size: Int64)] = []
@@ -81,7 +101,19 @@ extension CrashReportDatabase {
       }
       sized.append((report, report.size.clampedAdding(attached)))
     }
-    return condition.excess(among: sized, now: Int64(time(nil)))
+    // Read only if the groups are needed.
+    var index: ReportIndex?
+    return condition.excess(
+      among: sized, now: Int64(time(nil)),
+      limit: VolumeRoom(of: database.descriptor)?.limit(condition.maximumSize)
+        ?? condition.maximumSize
+    ) { report in
+      let known = index ?? ReportIndex(in: database)
+      index = known
+      let facts = known.facts(of: report, withDetails: false)
+      guard let program = facts?.program, let signature = facts?.signature else { return nil }
+      return "\(program)\n\(signature)"
+    }
   }
 
   /// Removes a pending or completed report with its metadata and attachments.

@@ -1,6 +1,6 @@
 internal import Glibc
 public import IntermediateDump
-internal import PendingDumps
+package import PendingDumps
 internal import Synchronization
 
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
@@ -25,8 +25,9 @@ public struct CrashReportDatabase: Sendable {
   ///   directory and it is not a mount point. Unless this process is root, the error is also thrown if the directory
   ///   belongs to a user of this user namespace who is neither this user nor root.
   public init(path: String) throws(CrashReportDatabaseError) {
-    self.path = try DatabasePath.resolve(path)
-    let database = try DatabasePath.open(self.path, creating: true)
+    let database = try DatabaseDirectory.openPlace(
+      try DatabaseDirectory.absolute(path), creating: true)
+    self.path = database.path
     for state in StoredReport.State.allCases {
       _ = try database.subdirectory(state, create: true)
     }
@@ -54,8 +55,10 @@ public struct CrashReportDatabase: Sendable {
 
   /// Opens an existing database without creating anything; nil if the directory does not exist.
   package init?(existing path: String) throws(CrashReportDatabaseError) {
-    self.path = try DatabasePath.resolve(path)
-    guard DatabasePath.exists(self.path) else { return nil }
+    self.path = DatabaseDirectory.place(try DatabaseDirectory.absolute(path))
+    var status = stat()
+    // If the system does not show whether the directory exists, opening it will say why.
+    guard unsafe lstat(self.path, &status) == 0 || errno != ENOENT else { return nil }
   }
 
   /// False while the directories for reports are missing, because only a handler has used the database so far.
@@ -69,7 +72,7 @@ public struct CrashReportDatabase: Sendable {
 
   /// Opens the database's directory, and checks its owner again, because the directory may have been replaced.
   package func open() throws(CrashReportDatabaseError) -> Directory {
-    try DatabasePath.open(path)
+    try DatabaseDirectory.open(path, creating: false)
   }
 
   /// Starts a report, which is invisible to others until it is finished.
@@ -134,5 +137,14 @@ public struct CrashReportDatabase: Sendable {
   ) throws(CrashReportDatabaseError) -> StoredReport? {
     guard let status = try directory.status(of: name), status.kind == .regular else { return nil }
     return StoredReport(id, state, status, try directory.metadata(of: id), in: directory)
+  }
+}
+
+extension Directory {
+  /// Opens the directory that contains the reports with a given state.
+  package func subdirectory(
+    _ state: StoredReport.State, create: Bool = false
+  ) throws(CrashReportDatabaseError) -> Directory {
+    try subdirectory(state.rawValue, create: create)
   }
 }

@@ -1,9 +1,9 @@
 internal import CUploadTransfer
-internal import Glibc
+internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// Downloads a file by HTTP or HTTPS, on the calling thread.
-@safe package struct FileDownload {
+/// Downloads a file by HTTP or HTTPS, while the calling thread waits and receives signals.
+package struct FileDownload {
   /// The maximum size in bytes; a larger file is an error.
   package var maximumSize: Int64
   /// The longest time without progress (`timeout`) and the longest time of the whole download (`deadline`), in
@@ -32,10 +32,26 @@ internal import IntermediateDump
     _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void
   ) throws(UploadError) -> Int {
     let library = try TransferLibrary.find()
-    let transfer = unsafe pm_transfer_make(library.path, SignalTable.mask(.programEvent))
-    guard let transfer = unsafe transfer else { throw UploadError(.noAnswer, "no memory") }
+    let outcome: Result<Int, UploadError>
+    do {
+      outcome = try WorkThread.run {
+        Result { () throws(UploadError) in
+          try runHere(url, with: library, to: descriptor, Progress(progress))
+        }
+      }
+    } catch {
+      throw UploadError(.noAnswer, "\(error)")
+    }
+    return try outcome.get()
+  }
+
+  private func runHere(
+    _ url: String, with library: SharedLibrary, to descriptor: Int32, _ progress: Progress
+  ) throws(UploadError) -> Int {
+    guard let transfer = unsafe pm_transfer_make(library.path) else {
+      throw UploadError(.noAnswer, "no memory")
+    }
     defer { unsafe pm_transfer_free(transfer) }
-    let progress = Progress(progress)
     let answer = unsafe withExtendedLifetime(progress) {
       unsafe pm_transfer_fetch(
         transfer, url, descriptor, maximumSize, Int64(timeout).clampedMultiplied(by: 1000),

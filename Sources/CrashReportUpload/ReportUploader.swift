@@ -177,6 +177,6 @@ private final class EventListeners: Sendable {
 extension UploadTarget {
   /// Creates a target for a server that accepts Crashpad's form.
   package init(url: String, options: UploadOptions) throws(UploadError) {
-    try self.init(url, FormServer(), SampledUploads(sampling: options.sampling), options)
+    try self.init(url, FormServer(), options)
   }
 }

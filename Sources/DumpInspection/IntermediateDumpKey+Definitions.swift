@@ -28,8 +28,8 @@ extension IntermediateDumpKey {
       .listed(37, as: "environment", .word, "the environment, such as `production`", attribute: "deployment.environment.name")
     case .launchTime: .time("Time at which the handler was started.").shown(in: .process, as: "launchTime")
     case .crashTime: .time("Time at which the signal was handled, by the wall clock.").shown(in: .process, as: "crashTime")
-    case .userTime: .unsigned(8, "CPU time of all threads in user mode, in nanoseconds. In a minidump, and in dumps of earlier versions.")
-    case .systemTime: .unsigned(8, "CPU time of all threads in the kernel, in nanoseconds. In a minidump, and in dumps of earlier versions.")
+    case .userTime: .unsigned(8, "CPU time of all threads in user mode, in nanoseconds. Only in a minidump.")
+    case .systemTime: .unsigned(8, "CPU time of all threads in the kernel, in nanoseconds. Only in a minidump.")
     case .processStatus: .text("""
         `/proc/self/status` at the crash. If the first thread has ended, the status of the crashing \
         thread follows.
@@ -53,21 +53,21 @@ extension IntermediateDumpKey {
       Number of open file descriptors in `/proc/self/fd`, including those of the handler. Counting \
       stops at 65,536.
       """)
-      .listed(11, as: "open_files", .integer, "number of open descriptors")
+      .listed(11, as: "openFiles", .integer, "number of open descriptors")
     case .mappingCount: .unsigned(4, "Number of lines of `/proc/thread-self/maps`. Counting stops at 65,536.")
-    case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at the crash. In a minidump, and in dumps of earlier versions.")
+    case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at the crash. Only in a minidump.")
     case .memoryUsed: .unsigned(8, """
       Memory use of the cgroup in bytes (`memory.current`; in cgroup version 1 \
       `memory.usage_in_bytes`).
       """)
-      .listed(8, as: "group_bytes", .bytes, """
+      .listed(8, as: "groupBytes", .bytes, """
       memory use of the control group
       """, attribute: "postmortem.memory.group")
     case .memoryLimit: .unsigned(8, """
       Memory limit of the cgroup in bytes (`memory.max`; in cgroup version 1 `memory.limit_in_bytes`). \
       Missing if there is no limit.
       """)
-      .listed(9, as: "group_limit_bytes", .bytes, """
+      .listed(9, as: "groupLimitBytes", .bytes, """
       the memory limit of the control group; null if there is no limit
       """, attribute: "postmortem.memory.group.limit")
     case .tasksUsed: .unsigned(8, "Number of tasks in the cgroup (`pids.current`).")
@@ -95,7 +95,7 @@ extension IntermediateDumpKey {
       """)
     case .oomScoreAdjustment: .signed(4, """
       `/proc/self/oom_score_adj` at the crash: -1000 to 1000. The higher the number, the sooner the \
-      kernel kills the process when memory runs out. In a minidump, and in dumps of earlier versions.
+      kernel kills the process when memory runs out. Only in a minidump.
       """).shown(in: .resources, as: "oomScoreAdjustment", "OOM score")
     case .mappingLimitText: .text("`/proc/sys/vm/max_map_count` at the crash, without the line's end.")
     case .oomScoreText: .text("`/proc/self/oom_score_adj` at the crash, without the line's end.")
@@ -111,13 +111,13 @@ extension IntermediateDumpKey {
     case .machine: .text("`uname -m`.").shown(in: .system, as: "machine")
     case .distribution: .text("PRETTY_NAME of os-release(5).").shown(in: .system, as: "distribution")
       .listed(41, as: "os", .word, "name and version of the Linux distribution", attribute: "os.description")
-    case .processorCount: .unsigned(4, "Processors online. In a minidump, and in dumps of earlier versions.").shown(in: .system, as: "processorCount")
+    case .processorCount: .unsigned(4, "Processors online. Only in a minidump.").shown(in: .system, as: "processorCount")
     case .pageSize: .unsigned(8, "Size of a page, in bytes.").shown(in: .system, as: "pageSize")
     case .bootID: .text("`/proc/sys/kernel/random/boot_id`, without the newline.").shown(in: .system, as: "bootID")
     case .libraryVersion: .text("The C library and its version.").shown(in: .system, as: "libraryVersion")
     case .loadAverage: .text("`/proc/loadavg` at the crash, without the newline.")
     case .processorModel: .text("""
-      `model name` of `/proc/cpuinfo`. Only in minidumps and in dumps of earlier versions.
+      `model name` of `/proc/cpuinfo`. Only in a minidump.
       """).shown(in: .system, as: "processorModel")
     case .processorText: .text("The entry of the first processor in `/proc/cpuinfo` at the crash, cut at 4 KiB.")
     case .releaseText: .text("os-release(5) at launch; at most 4 KiB.")
@@ -154,12 +154,10 @@ extension IntermediateDumpKey {
     case .thread: .map("One thread.")
     case .threadID: .unsigned(4, "Kernel ID of the thread.").shown(in: .thread, as: "id")
     case .threadName: .text("""
-      Name of the thread, as written after `Name:` in proc_pid_status(5), with escapes. In a minidump, and in dumps of \
-      earlier versions.
+      Name of the thread at the crash, in any encoding: field 2 of proc_pid_stat(5).
       """).shown(in: .thread, as: "name")
     case .threadState: .unsigned(1, """
-      State letter of proc(5), as a character code, from before the thread was asked to stop. In dumps \
-      of version 1.0.0 from crashes that end the process, the state is inferred from the registers.
+      State letter of proc(5), as a character code, from before the thread was asked to stop.
       """).shown(in: .thread, as: "state")
     case .captureMethod: .code(CaptureMethod.self, "Source of the registers").shown(in: .thread, as: "capturedBy")
     case .generalRegisters: .bytes("""
@@ -199,8 +197,7 @@ extension IntermediateDumpKey {
     case .crashingThread: .map("""
       The thread that took the signal, or that the dump is about; the same contents as `thread`. The \
       thread is written as two maps with different bytes of the stack. The first map contains the \
-      registers and the top of the stack. There is only one map for a hung thread, and in dumps of \
-      earlier versions.
+      registers and the top of the stack. There is only one map for a hung thread.
       """)
     case .schedulingPolicy: .code(SchedulingPolicy.self, """
       The scheduling policy, as in sched_getscheduler(2)
@@ -210,12 +207,6 @@ extension IntermediateDumpKey {
       The system call in which the thread was blocked, in the format of proc_pid_syscall(5); at most \
       192 bytes. Only the number if the arguments are not known. Written only for the first 512 \
       threads.
-      """)
-    case .systemCallSource: .code(SystemCallSource.self, """
-      The evidence for `systemCall`, in dumps of version 1.0.0
-      """, """
-      2: the registers of a stopped thread show that it repeats the call later. 3: the instruction at \
-      which the thread stopped shows the call. Missing if the kernel showed the call.
       """)
     case .threadFrames: .bytes("""
       The frames of a thread whose memory was left out (`privacy` 2), innermost first; sizes in bytes \
@@ -231,7 +222,6 @@ extension IntermediateDumpKey {
       nanoseconds (CLOCK_THREAD_CPUTIME_ID), when the value is written. Missing if one thread writes a \
       dump about another thread.
       """).shown(in: .thread, as: "processorTime", "CPU time", unit: .nanoseconds)
-    case .threadNameBytes: .bytes("Name of the thread at the crash, in any encoding: field 2 of proc_pid_stat(5).")
     case .memory: .array("""
       Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses the \
       maps of all occurrences. Not in a minidump. For each of at most 256 threads that wait in futex(2), \
@@ -309,7 +299,6 @@ extension IntermediateDumpKey {
     case .bytesOmitted: .unsigned(8, """
       Number of bytes that were left out because of the size limit.
       """).shown(in: .capture, as: "bytesOmitted")
-    case .writerError: .signed(4, "The error number of the first write that failed.")
     case .isIncomplete: .unsigned(1, "1 if the dump was truncated. Only in a minidump.")
     case .damage:
       .text("Where a truncated dump is damaged, and why. Only in a minidump.").shown(in: .capture, as: "damage")
@@ -378,7 +367,7 @@ extension IntermediateDumpKey {
       """).shown(in: .survival, as: "previousHandler")
     case .previousHandlerIsBacktracer: .unsigned(1, """
       1 if the previous handler is Swift's backtracer, in a shared or a statically linked runtime. \
-      Missing for other handlers, and in dumps of versions before 1.1.0.
+      Missing for other handlers.
       """).shown(in: .survival, as: "previousHandlerIsBacktracer")
     case .survivedCrashes:
       .unsigned(4, """
@@ -446,7 +435,7 @@ extension IntermediateDumpKey {
       Nanoseconds without an answer so far; time in which the whole process was stopped does not \
       count. The value is updated in the finished dump while the hang lasts.
       """).shown(in: .request, as: "hangTime")
-      .listed(5, as: "hang_seconds", .seconds, "the duration of a hang", attribute: "postmortem.hang.duration")
+      .listed(5, as: "hangSeconds", .seconds, "the duration of a hang", attribute: "postmortem.hang.duration")
     case .hangProcessorTime: .unsigned(8, """
       Nanoseconds of CPU time that the thread in `exception` has used during the hang, updated like \
       `hangTime`. Missing if no thread is known.
@@ -510,7 +499,7 @@ extension IntermediateDumpKey {
       .array("The program's breadcrumbs, oldest first: `breadcrumb` maps; at most 128.")
     case .breadcrumb: .map("One note.")
     case .breadcrumbTime: .time("""
-      Wall-clock time of the breadcrumb. Only in minidumps and in dumps of earlier versions.
+      Wall-clock time of the breadcrumb. Only in a minidump.
       """).shown(in: .breadcrumb, as: "time")
     case .breadcrumbUptime: .unsigned(8, "CLOCK_BOOTTIME of the breadcrumb, in nanoseconds.")
     case .breadcrumbThreadID: .unsigned(4, """
@@ -724,7 +713,7 @@ extension IntermediateDumpKey {
       also contains `annotations`, which replace all other annotations of the same name.
       """)
     case .clientID: .bytes(16, "The client ID of the database.")
-      .listed(43, as: "client_id", .text, "the database's client ID, one for each installation", attribute: "service.instance.id")
+      .listed(43, as: "clientID", .text, "the database's client ID, one for each installation", attribute: "service.instance.id")
     case .symbols: .array("""
       Functions at addresses on the crashing thread's stack, found at conversion: \
       `symbol` maps.

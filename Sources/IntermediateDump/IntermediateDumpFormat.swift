@@ -17,6 +17,9 @@ public enum IntermediateDumpFormat {
   /// The number of bytes before a property's payload: token (1 byte), key (2), length (4).
   public static var propertyHeaderSize: Int { @_noLocks get { 7 } }
 
+  /// The word that replaces a removed word of memory: not an address, easy to recognize, and the same as in Crashpad.
+  package static var replacedWord: UInt64 { @_noLocks get { 0x0DEF_ACED_0DEF_ACED } }
+
   /// The architecture byte of the header, for the machine for which this code was compiled.
   public static var currentArchitecture: UInt8 {
     @_noLocks get {
@@ -45,4 +48,19 @@ public enum IntermediateDumpToken {
   public static var endArray: UInt8 { @_noLocks get { 0x05 } }
   /// The end of the dump; a dump without this token is truncated.
   public static var endDocument: UInt8 { @_noLocks get { 0x06 } }
+}
+
+/// The limits of code that reads intermediate dumps.
+extension IntermediateDumpFormat {
+  /// The maximum size in bytes of a property that a reader accepts.
+  public static var maximumPropertySize: Int { 64 << 20 }
+
+  /// The maximum depth of nesting that a reader accepts, not counting the root map.
+  public static var maximumDepth: Int { 16 }
+
+  /// The maximum number of tokens that a reader reads from one dump; all further tokens count as damage.
+  ///
+  /// A real dump needs far fewer: 4,096 threads with 40 tokens each are about 164,000 tokens. The limit bounds the size
+  /// of the tree that a reader builds from a malicious file.
+  public static let maximumTokenCount = 1 << 21
 }

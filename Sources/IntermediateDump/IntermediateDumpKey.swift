@@ -2,7 +2,7 @@
 ///
 /// The keys are used in dumps, in run records, and in the stream that this package adds to a minidump.
 ///
-/// Never renumber a key, and never reuse a number that any version of this file has used. A new key takes the next
+/// Never renumber a key, and never reuse a number that a released version of this file has used. A new key takes the next
 /// free number of its group, or any free number if the group is full. It also needs a row in
 /// `DumpInspection/IntermediateDumpKey+Definitions.swift`, which defines where the key occurs. Readers skip keys that
 /// they do not know. `FormatDocumentTests` writes the table of `Docs/Internals/IntermediateDumpFormat.md` from these
@@ -93,10 +93,8 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case schedulingPolicy = 417
   case niceValue = 418
   case systemCall = 419
-  case systemCallSource = 420
   case threadFrames = 421
   case threadProcessorTime = 422
-  case threadNameBytes = 423
 
   case memory = 500
   case memoryRegion = 501
@@ -130,7 +128,6 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case sectionsAbandoned = 905
   case captureTime = 906
   case bytesOmitted = 907
-  case writerError = 908
   case isIncomplete = 909
   case damage = 910
   case threadsUnlisted = 911

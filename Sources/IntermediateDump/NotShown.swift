@@ -7,4 +7,7 @@ package enum NotShown: UInt8, CaseIterable, Sendable {
   case mappings, threads, descriptors
 
   package var bit: UInt64 { @_noLocks get { 1 &<< UInt64(rawValue) } }
+
+  /// The name of the part that `/proc` did not show, such as "threads".
+  package var name: String { self == .descriptors ? "open files" : "\(self)" }
 }

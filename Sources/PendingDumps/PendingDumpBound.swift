@@ -5,15 +5,19 @@ package import IntermediateDump
 ///
 /// Without this bound, a program that crashes each second would add a dump to the disk each second.
 ///
-/// Starting the handler applies the bound, before the handler creates its own files. If the names do not fit in
-/// `DirectoryNames.window`, on average only one start in `interval` lists the directory. Only files of this process's
+/// Starting the handler applies the bound, before the handler creates its own files, and so does a conversion that finds
+/// little room. If the names do not fit in `DirectoryNames.window` and there is room, on average only one start in
+/// `interval` lists the directory. Only files of this process's
 /// user count and are removed; if root uses another user's database, only files of that user. So no other user can use
 /// up the limit, or make root remove a dump. A file that cannot be examined is not counted; a file that cannot be
 /// removed is counted, but stays. Signal handlers must not use this type.
 package struct PendingDumpBound {
-  /// The maximum number of bytes of finished dumps that are kept, counted over all programs.
+  /// The maximum number of bytes of finished dumps that are kept, counted over all programs, or a share of the file
+  /// system if that is less (`VolumeRoom`).
   ///
-  /// The oldest dumps are removed first. The newest dump is kept even if it alone is larger than the limit.
+  /// Dumps of programs that have a report are removed first, then the dumps of programs that have newer ones, the oldest
+  /// first. So the dumps of a program that crashes all the time do not displace the only dump of another. The newest
+  /// dump is kept even if it alone is larger than the limit.
   static let maximumSize: Int64 = 128 << 20
   /// The number of this program's newest empty locked files that are kept even if their owners are dead.
   ///
@@ -25,8 +29,10 @@ package struct PendingDumpBound {
   static let interval: UInt8 = 64
 
   private let directoryDescriptor: Int32
-  private let identifier: String
+  private let identifier: String?
   private let host: HostIdentity
+  /// The room on the file system, for tests; nil to ask.
+  private let givenRoom: VolumeRoom?
   private let owner: DirectoryOwner?
   private var user: UInt32 { owner?.user ?? geteuid() }
 
@@ -38,6 +44,14 @@ package struct PendingDumpBound {
     /// clock, which counts as newer (`Timestamp.newness` in `IntermediateDump`).
     let newness: Int
 
+    /// The number of bytes that count.
+    ///
+    /// Holes in a file take no blocks, so the size on disk counts if it is less than the file size. Blocks beyond the
+    /// end of a file do not count, because `releaseBlocks` frees them.
+    var size: Int64 {
+      min(max(0, Int64(status.st_size)), Int64(status.st_blocks) &* 512)
+    }
+
     /// The order for sorting, the newest file first: true if the left file is newer than the right file.
     static func isBefore(_ left: File, _ right: File) -> Bool {
       (left.newness, left.date) > (right.newness, right.date)
@@ -46,12 +60,18 @@ package struct PendingDumpBound {
 
   /// - Parameters:
   ///   - directory: the pending directory, which was just opened and has not been listed.
-  ///   - identifier: the identifier of this program, with which the names of its dumps begin.
+  ///   - identifier: the identifier of this program, with which the names of its dumps begin; nil to keep all locked
+  ///     files.
   ///   - host: the host identity of the calling process.
-  package init(directory: borrowing Directory, identifier: String, host: HostIdentity) {
+  ///   - room: the room on the file system, for tests; nil to ask for it when it matters.
+  package init(
+    directory: borrowing Directory, identifier: String?, host: HostIdentity,
+    room: VolumeRoom? = nil
+  ) {
     directoryDescriptor = directory.descriptor
     self.identifier = identifier
     self.host = host
+    givenRoom = room
     owner = directory.owner
   }
 
@@ -62,18 +82,23 @@ package struct PendingDumpBound {
 
   /// Applies the limits.
   ///
-  /// - Parameter wholly: false to skip a large directory, which another start of the handler then lists.
-  package func apply(wholly: Bool = true) {
-    guard
-      let names = DirectoryNames.rest(
-        of: directoryDescriptor, limit: wholly ? .max : DirectoryNames.window, isShort: true)
-    else { return }
+  /// - Parameters:
+  ///   - wholly: false to skip a large directory, which another start of the handler then lists, while there is room.
+  ///   - hasReport: true for the identifier of a program that has a report; it is called only if dumps are removed.
+  package func apply(wholly: Bool = true, hasReport: (String) -> Bool = { _ in false }) {
+    var names = names(limit: wholly ? .max : DirectoryNames.window)
+    if names == nil, !wholly, room()?.isTight == true {
+      _ = lseek(directoryDescriptor, 0, SEEK_SET)
+      names = self.names(limit: .max)
+    }
+    guard let names else { return }
     var finished: [File] = []
     var leftovers: [File] = []
-    let prefix = identifier + "@"
+    let prefix = identifier.map { $0 + "@" }
     for name in names {
       let isLocked = name.hasSuffix(".locked")
-      guard isLocked ? name.utf8.starts(with: prefix.utf8) : isFinished(name),
+      guard
+        isLocked ? prefix.map({ name.utf8.starts(with: $0.utf8) }) ?? false : isFinished(name),
         let status = status(of: name)
       else { continue }
       let file = file(name, status)
@@ -81,7 +106,7 @@ package struct PendingDumpBound {
       if isLocked, status.st_size == 0 { leftovers.append(file) }
     }
     if finished.isEmpty, leftovers.count <= Self.maximumLeftovers { return }
-    boundSize(of: finished.sorted(by: File.isBefore))
+    boundSize(of: finished.sorted(by: File.isBefore), hasReport)
     for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers) {
       guard let name = PendingDumpName(fileName: file.name), name.identifier == identifier,
         // The file's size is read again after `isOwnerDead`, because the owner may have written a dump and ended since
@@ -90,6 +115,16 @@ package struct PendingDumpBound {
       else { continue }
       remove(name)
     }
+  }
+
+  /// Asks for the room on the file system, only if it matters: each start would pay for it.
+  private func room() -> VolumeRoom? { givenRoom ?? VolumeRoom(of: directoryDescriptor) }
+
+  /// The names in the directory; nil if they cannot be read, or if there are too many.
+  ///
+  /// - Parameter limit: the maximum number of bytes of entries.
+  private func names(limit: Int) -> [String]? {
+    DirectoryNames.rest(of: directoryDescriptor, limit: limit, isShort: true)
   }
 
   /// Returns a file with the date that is used for sorting.
@@ -116,19 +151,41 @@ package struct PendingDumpBound {
     return name.utf8.distance(from: separator, to: name.utf8.endIndex) == 37
   }
 
-  private func boundSize(of newestFirst: [File]) {
-    var total: Int64 = 0
-    for (index, file) in newestFirst.enumerated() {
-      // Holes in a file take no blocks, so the size on disk counts if it is less than the file size. Blocks beyond
-      // the end of a file do not count, because `releaseBlocks` frees them.
-      let size = min(max(0, Int64(file.status.st_size)), Int64(file.status.st_blocks) &* 512)
-      total = total.addingReportingOverflow(size).partialValue
-      if total > Self.maximumSize, index > 0 {
-        if let name = PendingDumpName(fileName: file.name) { remove(name) }
-      } else if Int64(file.status.st_blocks) &* 512 > Int64(file.status.st_size) &+ 64 << 10 {
+  private func boundSize(of newestFirst: [File], _ hasReport: (String) -> Bool) {
+    if newestFirst.isEmpty { return }
+    let limit = room()?.limit(Self.maximumSize) ?? Self.maximumSize
+    var excess = newestFirst.reduce(Int64(0)) { $0.clampedAdding($1.size) }
+      .clampedSubtracting(limit)
+    var removed: Set<String> = []
+    if excess > 0 {
+      for file in inOrderOfRemoval(newestFirst, hasReport) where excess > 0 {
+        guard let name = PendingDumpName(fileName: file.name) else { continue }
+        remove(name)
+        removed.insert(file.name)
+        excess = excess.clampedSubtracting(file.size)
+      }
+    }
+    for file in newestFirst where !removed.contains(file.name) {
+      if Int64(file.status.st_blocks) &* 512 > Int64(file.status.st_size) &+ 64 << 10 {
         releaseBlocks(of: file)
       }
     }
+  }
+
+  /// The finished dumps without the newest one, those first that are missed least.
+  private func inOrderOfRemoval(
+    _ newestFirst: [File], _ hasReport: (String) -> Bool
+  ) -> [File] {
+    var reported: [String: Bool] = [:]
+    var ranks: [Int: [File]] = [:]
+    for (index, file) in newestFirst.enumerated() {
+      let program = String(file.name.prefix { $0 != "@" })
+      let isNewestOfProgram = reported[program] == nil
+      let isReported = reported[program] ?? hasReport(program)
+      reported[program] = isReported
+      if index > 0 { ranks[isReported ? 0 : isNewestOfProgram ? 2 : 1, default: []].append(file) }
+    }
+    return (0...2).flatMap { (ranks[$0] ?? []).reversed() }
   }
 
   /// Releases blocks that were preallocated and not used.

@@ -30,9 +30,9 @@ struct CrashFile {
   private static func snapshot(
     of bytes: DumpBytes, named path: String, _ core: CoreSource
   ) throws(ToolError) -> ProcessSnapshot {
-    let start = bytes.slice(0..<min(18, bytes.count)) ?? []
-    if CoreReader.isCore(start) { return try core.snapshot(of: bytes, named: path) }
-    if start.littleEndian(at: 0, as: UInt64.self) == IntermediateDumpFormat.magic {
+    switch try Format(of: bytes, named: path) {
+    case .core: return try core.snapshot(of: bytes, named: path)
+    case .intermediateDump:
       do throws(IntermediateDumpError) {
         // A dump from which the handler left out secrets is reduced by the same rules as in a conversion.
         return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))
@@ -40,15 +40,31 @@ struct CrashFile {
       } catch {
         throw ToolError(path: path, error)
       }
+    case .minidump:
+      do throws(MinidumpError) {
+        return try MinidumpReader.snapshot(of: bytes)
+      } catch {
+        throw ToolError(path: path, error)
+      }
     }
-    guard start.starts(with: Array("MDMP".utf8)) else {
-      throw ToolError(
-        path: path, "neither an intermediate dump nor a minidump nor a core file (byte 0)")
-    }
-    do throws(MinidumpError) {
-      return try MinidumpReader.snapshot(of: bytes)
-    } catch {
-      throw ToolError(path: path, error)
+  }
+
+  enum Format {
+    case core, intermediateDump, minidump
+
+    /// Recognizes a file by its first 18 bytes; throws if it is none of these.
+    init(of bytes: DumpBytes, named path: String) throws(ToolError) {
+      let start = bytes.slice(0..<min(18, bytes.count)) ?? []
+      if CoreReader.isCore(start) {
+        self = .core
+      } else if start.littleEndian(at: 0, as: UInt64.self) == IntermediateDumpFormat.magic {
+        self = .intermediateDump
+      } else if start.starts(with: Array("MDMP".utf8)) {
+        self = .minidump
+      } else {
+        throw ToolError(
+          path: path, "neither an intermediate dump nor a minidump nor a core file (byte 0)")
+      }
     }
   }
 

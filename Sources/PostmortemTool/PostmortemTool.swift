@@ -28,28 +28,30 @@ struct PostmortemTool {
   static let subcommands = groups.flatMap(\.subcommands)
 
   static func main() {
+    Terminal.reserveDescriptors()
     exit(run(Array(CommandLine.arguments.dropFirst())))
   }
 
   /// Runs a command line and returns the exit status.
   static func run(_ words: [String]) -> Int32 {
-    let failure: ToolError
+    var failures: [ToolError] = []
     do {
       try dispatch(words)
-      return 0
     } catch let error as ToolError {
-      failure = error
+      failures.append(error)
     } catch {
-      failure = ToolError(String(describing: error))
+      failures.append(ToolError(String(describing: error)))
     }
-    if !failure.description.isEmpty {
-      if words.prefix(while: { $0 != "--" }).contains("--json") {
+    if let lost = StandardOutput.finish(), lost != failures.last { failures.append(lost) }
+    let isJSON = words.prefix(while: { $0 != "--" }).contains("--json")
+    for failure in failures where !failure.description.isEmpty {
+      if isJSON {
         Terminal.printProgress(failure.json)
       } else {
         Terminal.printError(failure.description)
       }
     }
-    return failure.exitStatus
+    return failures.last?.exitStatus ?? 0
   }
 
   private static func dispatch(_ words: [String]) throws {
@@ -58,20 +60,21 @@ struct PostmortemTool {
       throw ToolError.usage("missing subcommand", help: help, printsHelp: true)
     }
     switch name {
-    case "--help", "-h": return Terminal.print(help)
+    case "--help", "-h": return try StandardOutput.print(help)
     case "help":
       if rest.count > 1 {
         throw ToolError.usage("unexpected argument '\(rest[1].escapedForMessage)'", help: help)
       }
-      return Terminal.print(try rest.first.map { try subcommand($0).help } ?? help)
-    case "--version", "-V", "-v", "version": return Terminal.print("postmortem \(version)\n")
+      return try StandardOutput.print(rest.first.map { try subcommand($0).help } ?? help)
+    case "--version", "-V", "-v", "version":
+      return try StandardOutput.print("postmortem \(version)\n")
     case DemoVictim.name: return try DemoVictim.run(rest)
     case ReportReader.Worker.name: return try ReportReader.Worker.run(rest)
-    case Completer.name: return Completer.run(rest)
+    case Completer.name: return try Completer.run(rest)
     default: break
     }
     let command = try subcommand(name)
-    if command.wantsHelp(rest) { return Terminal.print(command.help) }
+    if command.wantsHelp(rest) { return try StandardOutput.print(command.help) }
     try command.run(rest)
   }
 

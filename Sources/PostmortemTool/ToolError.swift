@@ -2,7 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 
 /// The failure of a command: a message for standard error, and an exit status.
-struct ToolError: Error, CustomStringConvertible {
+struct ToolError: Error, CustomStringConvertible, Equatable {
   /// The message; empty if the failure was already printed as a part of the output.
   let description: String
   let exitStatus: Int32
@@ -52,6 +52,9 @@ struct ToolError: Error, CustomStringConvertible {
 
   /// A failure with exit status 1 that prints no further message.
   static let printed = ToolError("", exitStatus: 1)
+
+  /// The reader of a pipe has closed it and wants no more output, which is no failure.
+  static let unread = ToolError("", exitStatus: 0)
 
   /// The system's text for an error number, such as "No such file or directory".
   static func text(_ errno: Int32) -> String { CrashReportDatabaseError.text(errno) }

@@ -120,7 +120,6 @@ extension CatalogueCase {
   /// False if a handler of the program asks for its alternate stack: with our handler, it finds ours.
   fileprivate var hasSameOutput: Bool {
     guard case .crash(let crash) = death else { return true }
-    let hasHandler = condition.group == .handlers || condition.arguments.contains("handler-before")
-    return !(crash.overflowsStack && hasHandler)
+    return !(crash.overflowsStack && condition.group == .handlers)
   }
 }

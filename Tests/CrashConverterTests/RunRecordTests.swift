@@ -66,8 +66,7 @@ import Testing
     #expect(RunRecord(bytes: try #require(record.encoded())) == nil)
   }
 
-  @Test func aRecordOfAnEarlierVersionIsRead() throws {
-    // A record from before these properties existed.
+  @Test func aRecordNeedsOnlyTheOwnersIdentity() throws {
     let bytes = IntermediateDumpEncoding.encode { writer in
       writer.header()
       writer.startMap(.owner)

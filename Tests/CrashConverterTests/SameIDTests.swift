@@ -115,38 +115,6 @@ import Testing
     #expect(try snapshots().compactMap { $0.exception?.signal }.sorted() == [6, 11])
   }
 
-  @Test func aReportOfAVersionWithoutDigestsIsKnownByItsCrash() throws {
-    // The crash time identifies the crash; PendingDatabase.complete has none.
-    func dump(at time: Int64) -> [UInt8] {
-      IntermediateDumpEncoding.encode { writer in
-        writer.header()
-        writer.startMap(.process)
-        writer.unsigned(.processID, 4242, width: 4)
-        writer.signed(.crashTime, time)
-        writer.end()
-        writer.startMap(.exception)
-        writer.unsigned(.exceptionThreadID, 4242, width: 4)
-        writer.signed(.signalNumber, 11, width: 4)
-        writer.end()
-        _ = writer.endDocument()
-      } ?? []
-    }
-    let id = ReportID()
-    let database = try CrashReportDatabase(path: dumps.path)
-    var snapshot = ProcessSnapshot(
-      reading: try IntermediateDumpDocument(parsing: dump(at: 1_000_000_007)))
-    snapshot.reportID = id
-    let report = try database.prepareNewReport(id)
-    try MinidumpWriter.write(snapshot, to: report.descriptor)
-    try report.finish()
-    try dumps.put(dump(at: 1_000_000_007), "app@\(id)")
-    #expect(try process().map(\.reportID) == [id])
-    #expect(try dumps.reports.count == 1)
-    try dumps.put(dump(at: 1_000_000_008), "app@\(id)")
-    try process()
-    #expect(try dumps.reports.count == 2)
-  }
-
   @Test func aDumpThatIsWrittenToMeanwhileIsKept() throws {
     let id = ReportID()
     let name = "app@\(id)"

@@ -1,5 +1,6 @@
 import CSignalSafe
 import IntermediateDump
+import SwiftRuntime
 import Synchronization
 import Testing
 
@@ -86,7 +87,8 @@ import Testing
     }
   }
 
-  private static let limits = LiveTaskSearch.Limits(bytes: 4 << 30, time: 120_000_000_000)
+  private static let limits = TaskSearchLimits(
+    bytes: 4 << 30, time: 120_000_000_000, .processor, candidates: 1 << 16)
 
   private func tasks() throws -> [UInt64: FoundTask] {
     var facts = pm_task_facts()
@@ -187,7 +189,7 @@ import Testing
         let found = search?.tasks() ?? TaskCollection()
         waitingCount += found.tasks.count { $0.awaited != 0 }
         // Another test has two tasks that wait for each other forever.
-        let cycles = AllTasks(found, limit: 512, recordLimit: 256).cycles
+        let cycles = found.grouped(limit: 512, recordLimit: 256).cycles
         #expect(cycles.count <= 1 && cycles.allSatisfy { $0.count == 2 }, "\(cycles)")
         await Task.yield()
       }

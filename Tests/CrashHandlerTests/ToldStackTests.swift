@@ -1,4 +1,5 @@
 import CSignalSafe
+import Glibc
 import Testing
 
 @testable import CrashHandler
@@ -38,6 +39,26 @@ import Testing
     for thread in first..<first + 10 * Int32(PM_TOLD_STACKS) {
       pm_tell_stack(thread, pm_told_stack())
     }
+  }
+
+  /// The kernel writes the old stack over the new one.
+  @Test func theNewStackIsRecordedIfTheOldOneGoesToTheSamePlace() {
+    let (first, second) = TestThread {
+      let memory = UnsafeMutableRawPointer.allocate(byteCount: 4 << 16, alignment: 4096)
+      defer { unsafe memory.deallocate() }
+      var stack = unsafe stack_t(ss_sp: memory, ss_flags: 0, ss_size: 1 << 16)
+      unsafe sigaltstack(&stack, nil)
+      let first = pm_told_stack(pm_gettid())
+      unsafe stack = stack_t(ss_sp: memory + 2 << 16, ss_flags: 0, ss_size: 1 << 17)
+      let place = unsafe withUnsafeMutablePointer(to: &stack) { unsafe $0 }
+      unsafe sigaltstack(place, place)
+      let second = pm_told_stack(pm_gettid())
+      unsafe stack = stack_t(ss_sp: nil, ss_flags: Int32(SS_DISABLE), ss_size: 0)
+      unsafe sigaltstack(&stack, nil)
+      return ([first.size, 0], [second.size, second.base &- first.base])
+    }.join()
+    #expect(first == [1 << 16, 0])
+    #expect(second == [1 << 17, 2 << 16])
   }
 
   @Test func memoryThatCannotBeReadIsToldFromMemoryThatCan() {

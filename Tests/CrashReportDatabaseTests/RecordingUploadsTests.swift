@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import IntermediateDump
 import PendingDumps
+import Synchronization
 import Testing
 
 @testable import CrashReportDatabase
@@ -79,11 +80,18 @@ import Testing
 
   @Test func oneOfManyGetsTheRightAndTheDeadLoseIt() async throws {
     let database = database
+    final class Tries: Sendable { let count = Mutex(0) }
+    let (count, tries) = (50, Tries())
     let winners = await withTaskGroup(of: Int.self) { group in
-      for _ in 0..<50 {
+      for _ in 0..<count {
         group.addTask {
-          guard let claim = try? UploaderClaim.take(in: database) else { return 0 }
-          try? await Task.sleep(for: .milliseconds(200))
+          let claim = try? UploaderClaim.take(in: database)
+          tries.count.withLock { $0 += 1 }
+          guard let claim else { return 0 }
+          // The task that has the claim keeps it until all tasks have tried.
+          while tries.count.withLock({ $0 }) < count {
+            try? await Task.sleep(for: .milliseconds(1))
+          }
           withExtendedLifetime(claim.self) {}
           return 1
         }

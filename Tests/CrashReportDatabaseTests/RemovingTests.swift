@@ -2,6 +2,7 @@ import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
+import PendingDumps
 import Testing
 
 @testable import CrashReportDatabase
@@ -114,13 +115,38 @@ import Testing
     func excess(_ now: Int64, kept: Int64 = 1000) -> [ReportID] {
       var condition = PruneCondition()
       condition.maximumSize = kept << 10
-      return condition.excess(among: all, now: now).map(\.id)
+      return condition.excess(among: all, now: now, limit: condition.maximumSize).map(\.id)
     }
     #expect(excess(500) == [])
     #expect(excess(500, kept: 2) == [recent.report.id, old.report.id])
     // Once the clock is set, the reports that it dated before have no age, and are removed last.
     #expect(excess(now) == [old.report.id])
     #expect(excess(now, kept: 2) == [recent.report.id, old.report.id])
+  }
+
+  @Test func aSmallVolumeKeepsTheNewestReportOfEachGroup() {
+    func report(_ group: String, age: Int64) -> (group: String, report: StoredReport) {
+      let created = Timestamp(seconds: now - age)
+      let report = StoredReport(
+        id: ReportID(), state: .pending, creationTime: created, size: 1 << 10,
+        upload: ReportUpload(nil), modificationTime: 0, changeTime: 0, directory: "/")
+      return (group, report)
+    }
+    let all = [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("a", 5), ("b", 6)].map(report)
+    func excess(volume: Int64) -> [ReportID] {
+      PruneCondition().excess(
+        among: all.map { ($0.report, $0.report.size) }, now: now,
+        limit: VolumeRoom(size: volume << 10, available: 0).limit(128 << 20)
+      ) { report in
+        all.first { $0.report.id == report.id }?.group
+      }.map(\.id)
+    }
+    func ids(_ indices: Int...) -> [ReportID] { indices.map { all[$0].report.id } }
+    #expect(excess(volume: 24) == [])
+    #expect(excess(volume: 20) == ids(5))
+    #expect(excess(volume: 12) == ids(2, 4, 5), "the newest of each group")
+    #expect(excess(volume: 8) == ids(2, 3, 4, 5))
+    #expect(excess(volume: 1) == ids(1, 2, 3, 4, 5), "the newest of all stays")
   }
 
   @Test func whatAClockThatWasNotSetHasDatedIsNoLeftover() throws {

@@ -99,13 +99,12 @@ import Testing
     #expect(ReportFacts(reading: bytes[...])?.details?.isCut == true)
   }
 
-  /// Versions that do not know details stop reading where these begin.
   @Test func factsWithoutDetailsHaveNone() {
     var facts = ReportFacts()
     facts.program = "Shop"
     var bytes: [UInt8] = []
     facts.append(to: &bytes)
-    let older = ReportFacts(reading: bytes[...])
-    #expect(older == facts && older?.details == nil && older?.detailBytes == nil)
+    let read = ReportFacts(reading: bytes[...])
+    #expect(read == facts && read?.details == nil && read?.detailBytes == nil)
   }
 }

@@ -97,10 +97,12 @@ import Testing
     let report = try addReport()
     var facts = Self.facts(1)
     facts.message = String(repeating: "é", count: 100_000)
+    facts.cause = String(repeating: "€", count: 1000)
     facts.place = "after"
     ReportIndex.append([(ReportIndex.Key(of: report), facts)], in: try database.open())
     let found = try #require(try index().facts(of: report))
     #expect(found.message?.utf8.count == 1 << 10 && found.place == "after")
+    #expect(found.cause == String(repeating: "€", count: 341))
   }
 
   /// The index must not use its record of another minidump with the same ID.

@@ -97,7 +97,6 @@ import Testing
     let call = try #require(thread["systemCall"] as? [String: Any])
     #expect(call["number"] as? Int == 202)
     #expect(call["name"] as? String == "futex")
-    #expect(call["inferred"] as? Bool == false)
     #expect(thread["schedulingPolicy"] as? String == "fifo")
     #expect(thread["niceValue"] as? Int == 5)
     #expect(thread["processorTime"] is NSNull)
@@ -123,16 +122,6 @@ import Testing
     let text = TextReport.text(
       of: CrashReport(snapshot: ProcessSnapshot(architecture: .arm64), symbolicating: false))
     #expect(!text.contains("Resources"))
-  }
-
-  @Test func anInferredCallIsMarked() throws {
-    var snapshot = snapshot()
-    snapshot.threads[1].systemCallSource = .code
-    let object = try json(snapshot)
-    let thread = try #require((object["threads"] as? [[String: Any]])?.last)
-    #expect((thread["systemCall"] as? [String: Any])?["inferred"] as? Bool == true)
-    let text = TextReport.text(of: CrashReport(snapshot: snapshot, symbolicating: false))
-    #expect(text.contains("Thread 2 (probably in futex, fifo, nice 5):"))
   }
 
   /// The report names both times, because the handler may start long after the process.

@@ -8,16 +8,21 @@ public enum Spawn {
     /// A file that is created anew.
     case file(String)
     case descriptor(Int32)
+    /// A terminal, which becomes the controlling terminal of a child that leads a session.
+    case terminal(String)
     /// The stream of this process.
     case inherited
   }
 
   /// Starts a program; the caller waits for it.
   ///
-  /// - Parameter leadsGroup: true if the child leads a new process group.
+  /// - Parameters:
+  ///   - leadsGroup: true if the child leads a new process group.
+  ///   - leadsSession: true if the child leads a new session.
   public static func start(
     _ executable: String, _ arguments: [String], environment: [String: String],
-    input: Stream = .null, output: Stream, errors: Stream, leadsGroup: Bool = false
+    input: Stream = .null, output: Stream, errors: Stream, leadsGroup: Bool = false,
+    leadsSession: Bool = false
   ) throws -> pid_t {
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
@@ -30,8 +35,9 @@ public enum Spawn {
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
     let group = leadsGroup ? POSIX_SPAWN_SETPGROUP : 0
+    let session = leadsSession ? setSession : 0
     unsafe posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group | session))
 
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -47,6 +53,8 @@ public enum Spawn {
           &actions, number, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
       case .descriptor(let descriptor):
         unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, number)
+      case .terminal(let path):
+        unsafe posix_spawn_file_actions_addopen(&actions, number, path, O_RDWR, 0)
       case .inherited: break
       }
     }
@@ -66,6 +74,11 @@ public enum Spawn {
     guard result == 0 else { throw SystemCallError("posix_spawn \(executable)", result) }
     return processID
   }
+
+  /// POSIX_SPAWN_SETSID, which Swift does not import.
+  ///
+  /// Source: glibc, spawn.h.
+  private static let setSession: Int32 = 0x80
 
   /// posix_spawn_file_actions_addclosefrom_np(3), which Swift does not import; nil before glibc 2.34.
   private static var closeFrom:

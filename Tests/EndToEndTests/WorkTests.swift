@@ -20,12 +20,12 @@ import Testing
     #expect(HTMLReport.text(of: report).contains("<dd>request-\(run.crashed)</dd>"))
   }
 
-  /// The sample report in the article that explains reports is real: each of its lines occurs in a real report,
+  /// The sample report in the page that explains reports is real: each of its lines occurs in a real report,
   /// in the same order.
   @Test func theSampleReportOfTheArticlesIsReal() async throws {
     let article = try String(
       contentsOfFile: BuiltProducts.packageRoot
-        + "/Sources/Postmortem/Postmortem.docc/ReadingAReport.md", encoding: .utf8)
+        + "/Docs/Guide/ReadingAReport.md", encoding: .utf8)
     let block = try #require(article.components(separatedBy: "```").dropFirst().first)
     let sample = block.split(separator: "\n").filter { $0 != "..." }.map(Self.shape)
     #expect(sample.count > 20)

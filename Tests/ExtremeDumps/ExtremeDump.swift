@@ -155,7 +155,7 @@ struct ExtremeDump {
       writer.unsigned(.stackRegionEnd, thread.stackEnd)
       for key in [
         .threadName, .threadState, .captureMethod, .threadPointer, .stackBytesOmitted,
-        .blockedSignals, .schedulingPolicy, .niceValue, .systemCallSource,
+        .blockedSignals, .schedulingPolicy, .niceValue,
         .threadProcessorTime,
       ] as [IntermediateDumpKey] { value(key, to: &writer) }
       if numbers.chance(20) {

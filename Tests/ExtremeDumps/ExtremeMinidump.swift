@@ -80,9 +80,7 @@ struct ExtremeMinidump {
     addCrashpad()
     addLinkMap()
     stream(15, numbers.words(30))
-    // The stream number is ours, or that of an earlier version.
-    if numbers.chance(60) { stream(numbers.pick([0x504D_0001, 0x504D_0003]), extended) }
-    if numbers.chance(40) { addSymbols() }
+    if numbers.chance(60) { stream(0x504D_0003, extended) }
   }
 
   private mutating func addSystem() {
@@ -221,20 +219,5 @@ struct ExtremeMinidump {
       0x4767_000A,
       ExtremeBytes.word(1, 4) + field(place) + field(UInt64(count)) + numbers.words(3)
         + numbers.words(numbers.below(4)))
-  }
-
-  /// Adds names for addresses that are likely on the stacks.
-  private mutating func addSymbols() {
-    let addresses = process.threads.flatMap { [$0.registers[16], $0.registers[32] &- 1] }
-    var bytes = ExtremeBytes.word(1, 4) + field(UInt64(addresses.count))
-    for address in addresses {
-      bytes += ExtremeBytes.word(address) + field(1)
-      bytes += ExtremeBytes.word(numbers.next() & 63, 4) + ExtremeBytes.word(numbers.number())
-      bytes += ExtremeBytes.word(numbers.number(), 4) + ExtremeBytes.word(numbers.number(), 4)
-      for text in [numbers.text(), numbers.text()] {
-        bytes += field(UInt64(text.utf8.count)) + Array(text.utf8)
-      }
-    }
-    stream(0x504D_0002, bytes)
   }
 }

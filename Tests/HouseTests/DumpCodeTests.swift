@@ -75,7 +75,7 @@ import Testing
         #expect(!file.text.contains("firstIndex(of: self)"), "\(file.path) numbers by an order")
       }
     }
-    for file in try House.swiftFiles(in: "Sources/IntermediateDump/Codes") {
+    for file in try House.swiftFiles(in: "Sources/IntermediateDump") {
       for type in Set(try Self.codeKeys().values) where file.text.contains("enum \(type)") {
         #expect(file.text.contains("enum \(type): UInt8, DumpCode"), "\(type)")
       }

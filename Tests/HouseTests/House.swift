@@ -9,8 +9,8 @@ enum House {
   static let crashTimeDirectories = [
     "Sources/CrashHandler/Signals", "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
     "Sources/CrashHandler/Stopping", "Sources/CrashHandler/System", "Sources/CrashHandler/State",
-    "Sources/CrashHandler/Values", "Sources/CrashHandler/Client/Memory",
-    "Sources/IntermediateDump/Writer",
+    "Sources/CrashHandler/Values", "Sources/IntermediateDump/Writer",
+    "Sources/IntermediateDump/Objects",
   ]
 
   struct File {

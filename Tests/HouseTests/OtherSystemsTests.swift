@@ -14,11 +14,8 @@ import Testing
   /// The files of the library modules that are compiled on other systems.
   private func files() throws -> [House.File] {
     try layers.targets.filter { $0.directory.hasPrefix("Sources") }.flatMap { target in
-      guard let sources = target.sources else { return try House.swiftFiles(in: target.directory) }
-      return try sources.map { source in
-        let path = target.directory + "/" + source
-        return House.File(path: path, text: try House.text(path))
-      }
+      try (target.sources.map { $0.map { target.directory + "/" + $0 } } ?? [target.directory])
+        .flatMap(House.swiftFiles)
     }
   }
 
@@ -41,10 +38,10 @@ import Testing
         "\(file.path)")
     }
     for target in layers.targets {
-      let sources =
-        try target.sources
-        ?? FileManager.default.subpathsOfDirectory(
-          atPath: House.root + "/" + target.directory)
+      let folders = target.sources.map { $0.map { target.directory + "/" + $0 } }
+      let sources = try (folders ?? [target.directory]).flatMap {
+        try FileManager.default.subpathsOfDirectory(atPath: House.root + "/" + $0)
+      }
       #expect(sources.contains { $0.hasSuffix(".swift") }, "\(target.name)")
       #expect(!sources.contains { $0.hasSuffix(".c") || $0.hasSuffix(".h") || $0.hasSuffix(".S") })
     }

@@ -11,12 +11,15 @@ import Testing
     #expect(code.split(separator: "\n").count <= 12)
   }
 
-  @Test func theNewestReleaseOfCHANGELOGIsTheVersionThatTheToolSays() throws {
+  /// Between releases, the tool says the version of the next release, marked `-dev`.
+  @Test func theToolSaysTheNewestReleaseOfCHANGELOGOrOneThatIsNotReleased() throws {
     let tool = try House.text("Sources/CrashReport/Model/PackageVersion.swift")
-    let said = try #require(tool.firstMatch(of: /static let version = "(\d+\.\d+\.\d+)"/)?.1)
+    let said = try #require(
+      tool.firstMatch(of: /static let version = "(\d+\.\d+\.\d+)(-dev)?"/))
     let changes = try House.text("CHANGELOG.md")
-    let released = changes.firstMatch(of: /(?m)^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$/)?.1
-    #expect(released == nil || released == said)
+    let released = changes.matches(of: /(?m)^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$/)
+      .map(\.1)
+    #expect(said.2 == nil ? released.first == said.1 : !released.contains(said.1))
     #expect(changes.contains("## [Unreleased]"))
   }
 
@@ -24,8 +27,9 @@ import Testing
     #expect(!(try House.text("Package.swift").contains("unsafeFlags")))
   }
 
+  /// The files in `Codes` have several small types each, and are named after their subject.
   @Test func aFileWithPublicTypesIsNamedAfterOneOfThem() throws {
-    for file in try House.swiftFiles(in: "Sources") {
+    for file in try House.swiftFiles(in: "Sources") where !file.path.contains("/Codes/") {
       let types = publicTypes(in: file.text)
       guard !types.isEmpty else { continue }
       #expect(types.contains(file.baseName), "\(file.path) holds \(types)")
@@ -38,7 +42,7 @@ import Testing
       "Sources/CrashHandler/Interface/HandlerOptions.swift",
       "Sources/CrashHandler/Interface/CaptureLimits.swift",
       "Sources/CrashReportUpload/Interface/UploadOptions.swift",
-      "Sources/HangDetection/HangMonitor+Options.swift",
+      "Sources/HangDetection/Interface/HangMonitor+Options.swift",
     ]
     var options: Set<String> = []
     for file in files {

@@ -51,11 +51,9 @@ import Testing
     FolderOrder("Sources/Stackwalk", ["Breakpad", "others"]) {
       $0.hasPrefix("Breakpad/") ? "Breakpad" : "others"
     },
-    // Queue and forms get the server and the grouping as values, which the public functions, outside the folders,
-    // pass in.
+    // Queue and forms get the server as a value, which the public functions, outside the folders, pass in.
     FolderOrder(
-      "Sources/CrashReportUpload",
-      ["Sentry", "", "Sampling", "Queue", "Body", "Libraries", "Interface"]
+      "Sources/CrashReportUpload", ["Sentry", "", "Queue", "Body", "Libraries", "Interface"]
     ) {
       $0.contains("/") ? String($0.prefix { $0 != "/" }) : ""
     },

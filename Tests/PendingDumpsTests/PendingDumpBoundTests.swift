@@ -41,10 +41,48 @@ import Testing
       try #require(record.encoded()), name.with(role: .runRecord).description)
   }
 
-  private func apply(wholly: Bool = true) throws {
+  /// - Parameter reported: the programs that have a report.
+  private func apply(
+    wholly: Bool = true, room: VolumeRoom? = nil, reported: Set<String> = []
+  ) throws {
     let opened = try Directory(path: directory.path)
-    PendingDumpBound(directory: opened, identifier: "app", host: HostIdentity.current())
-      .apply(wholly: wholly)
+    PendingDumpBound(
+      directory: opened, identifier: "app", host: HostIdentity.current(), room: room
+    ).apply(wholly: wholly, hasReport: reported.contains)
+  }
+
+  @Test func onASmallVolumeDumpsTakeAQuarterOfIt() throws {
+    for age in 1...40 { _ = try put(1 << 20, age: Double(age), isSparse: false) }
+    let room = VolumeRoom(size: 64 << 20, available: 0)
+    try apply(room: room)
+    #expect(directory.names().count == 16)
+    try apply(room: room)
+    #expect(directory.names().count == 16)
+  }
+
+  @Test func whereThereIsLittleRoomEachStartLooksAtAllDumps() throws {
+    for _ in 0..<200 { _ = try put(1 << 20, age: 1, isSparse: false) }
+    try apply(wholly: false, room: VolumeRoom(size: 64 << 20, available: 8 << 20))
+    #expect(directory.names().count == 200)
+    try apply(wholly: false, room: VolumeRoom(size: 64 << 20, available: 1 << 20))
+    #expect(directory.names().count == 16)
+  }
+
+  @Test func aCrashLoopDoesNotDisplaceTheDumpOfAnotherProgram() throws {
+    let only = try put(1 << 20, identifier: "other", age: 900, isSparse: false)
+    let converted = try put(1 << 20, identifier: "reported", age: 1, isSparse: false)
+    var loop: [PendingDumpName] = []
+    for age in 2...31 { loop.append(try put(1 << 20, age: Double(age), isSparse: false)) }
+    func names(_ count: Int, _ others: PendingDumpName...) -> [String] {
+      (loop.prefix(count) + others).map(\.description).sorted()
+    }
+    try apply(room: VolumeRoom(size: 40 << 20, available: 0))
+    #expect(directory.names() == names(8, only, converted))
+    let newest = try put(1 << 20, identifier: "newest", age: 0, isSparse: false)
+    try apply(room: VolumeRoom(size: 40 << 20, available: 0), reported: ["reported"])
+    #expect(directory.names() == names(8, only, newest))
+    try apply(room: VolumeRoom(size: 4 << 20, available: 0))
+    #expect(directory.names() == names(0, newest))
   }
 
   @Test func aDumpThatAClockHasDatedThatWasNotSetDoesNotCountAsTheOldest() throws {

@@ -170,9 +170,9 @@ import Testing
     let entry = try #require(entries.first)
     #expect(entry.state == "pending")
     #expect(entry.size > 1000)
-    #expect(try run("list", database).output.hasPrefix("\(entry.id)  pending "))
+    #expect(try run("list", database).output.hasPrefix("\(entry.reportID)  pending "))
     // `show` prints the same report for the ID and for the file.
-    let byID = try run("show", entry.id, "--database", database, "--json")
+    let byID = try run("show", entry.reportID, "--database", database, "--json")
     #expect(byID.output == (try run("show", entry.path, "--json").output))
     // The source lines around the program's own call, with its column marked.
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -195,7 +195,7 @@ import Testing
     #expect(!(try run("show", entry.path, "--color=auto").output.contains("\u{1B}[")))
     #expect(try run("show", entry.path, "--color", "sometimes").status == 64)
     let report = try JSONDecoder().decode(ShownReport.self, from: Data(byID.output.utf8))
-    #expect(report.reportID == entry.id)
+    #expect(report.reportID == entry.reportID)
     #expect(report.complete)
     #expect(report.exception.signalName == "SIGSEGV")
     #expect(report.exception.address == "0x18")

@@ -59,7 +59,7 @@ import Testing
     #expect(entries.map(\.outcome).sorted() == ["complete", "complete", "failed"])
     #expect(entries.filter { $0.outcome == "complete" }.allSatisfy { $0.reason == nil })
     #expect(entries.first { $0.isFailure }?.reason?.isEmpty == false)
-    let listed = try await reports().map(\.id)
+    let listed = try await reports().map(\.reportID)
     #expect(Set(listed) == Set(entries.filter { !$0.isFailure }.map(\.reportID)))
     let third = try await run("process", database)
     #expect(third.end.exitCode == 1)
@@ -191,10 +191,10 @@ import Testing
     #expect(times.allSatisfy { $0.duration(to: entries[0].creationTime) < .seconds(600) })
     let text = try await run("list", database).standardOutput
     let lines = text.split(separator: "\n")
-    #expect(zip(lines, entries).allSatisfy { $0.hasPrefix("\($1.id)  pending    ") })
+    #expect(zip(lines, entries).allSatisfy { $0.hasPrefix("\($1.reportID)  pending    ") })
     #expect(lines.allSatisfy { $0.contains(" UTC  SIGABRT   handler only") }, "\(text)")
     #expect(
-      try await run("list", database, "--newest", "-n", "1").standardOutput == lines[1] + "\n")
+      try await run("list", database, "--reverse", "-n", "1").standardOutput == lines[1] + "\n")
     for words in [["--since", "1h"], ["--program", "handler only"]] {
       #expect(try await run("list", database, words[0], words[1]).standardOutput == text)
     }
@@ -234,7 +234,7 @@ import Testing
       #expect(try await run("list", database, "--group").standardOutput == groups)
     }
     let entry = try #require(try await reports().first)
-    try directory.put(Array("no minidump".utf8), "db/pending/\(entry.id).dmp")
+    try directory.put(Array("no minidump".utf8), "db/pending/\(entry.reportID).dmp")
     let child = try await run("list", database)
     #expect(child.end.exitCode == 0 && child.standardOutput.contains("unreadable"))
     #expect(child.standardOutput.split(separator: "\n").count == 2)
@@ -256,7 +256,7 @@ import Testing
     let processed = try await run("process", database)
     try await crash()
     _ = try await run("process", database)
-    let ids = try await reports().map(\.id)
+    let ids = try await reports().map(\.reportID)
     try #require(ids.count == 2)
     // The line that the conversion prints ends with the next command.
     #expect(processed.standardOutput.contains(": SIG"))
@@ -291,24 +291,24 @@ import Testing
       try BuiltProducts.besideTests("postmortem"), ["delete", String(ids[0].prefix(10))],
       in: directory.path, environment: ["POSTMORTEM_DATABASE": database])
     #expect(delete.end.exitCode == 0, "\(delete.standardError)")
-    #expect(try await reports().map(\.id) == [ids[1]])
+    #expect(try await reports().map(\.reportID) == [ids[1]])
   }
 
   @Test func deleteTakesAllOrNothing() async throws {
     try await crash(3)
     _ = try await run("process", database)
-    let ids = try await reports().map(\.id)
+    let ids = try await reports().map(\.reportID)
     let unknown = UUID().uuidString.lowercased()
     let refused = try await run("delete", database, ids[0], unknown)
     #expect(refused.end.exitCode == 1)
     #expect(
       refused.standardError.contains(
         "no report \(unknown): see postmortem list \(database); nothing was deleted"))
-    #expect(try await reports().map(\.id) == ids)
+    #expect(try await reports().map(\.reportID) == ids)
     #expect(try await run("delete", database, "../../etc/passwd").end.exitCode == 64)
     #expect(try await run("delete", database).end.exitCode == 64)
     #expect(try await run("delete", database, ids[0], ids[2], ids[0]).end.exitCode == 0)
-    #expect(try await reports().map(\.id) == [ids[1]])
+    #expect(try await reports().map(\.reportID) == [ids[1]])
     #expect(directory.names("db/pending") == ["\(ids[1]).dmp", "\(ids[1]).meta"])
   }
 
@@ -325,9 +325,9 @@ import Testing
     let pruned = try await run("prune", database, "--size=0")
     #expect(pruned.end.exitCode == 0)
     #expect(pruned.standardOutput.split(separator: "\n").count == 2)
-    let left = try await reports().map(\.id)
-    #expect(left.count == 1 && !excess.map(\.id).contains(left[0]))
-    #expect(entries.map(\.id).contains(left[0]))
+    let left = try await reports().map(\.reportID)
+    #expect(left.count == 1 && !excess.map(\.reportID).contains(left[0]))
+    #expect(entries.map(\.reportID).contains(left[0]))
     for words in [["--age", "x"], ["--age", "-1"], ["--size", "1e3"], ["--size"]] {
       let child = try await ChildProcess.run(
         try BuiltProducts.besideTests("postmortem"), ["prune", database] + words, in: directory.path

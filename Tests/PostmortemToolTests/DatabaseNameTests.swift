@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// The ways in which a command line names its database; no word is taken for a directory by accident.
+/// The ways in which a command line names its database.
 @Suite struct DatabaseNameTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -67,58 +67,40 @@ import Testing
     #expect(try await run(["list"]).standardError.contains("use --database DIR, or set POSTM"))
   }
 
-  /// A directory with a name like an ID, such as `5c0a`, does not change the meaning of the ID.
-  @Test func aWordIsNoDirectoryByChance() async throws {
+  /// A directory that has the name of a word does not change the word's meaning.
+  @Test func aWordIsNeverADirectory() async throws {
     let id = try await makeReport(in: "db")
     let beginning = String(id.prefix(4))
     let other = try await makeReport(in: beginning)
     let shown = try await run(["show", beginning], variable: database)
     #expect(shown.end.exitCode == 0 && shown.standardOutput.contains(id), "\(shown)")
-    let deleted = try await run(["delete", "--dry-run", beginning], variable: database)
-    #expect(deleted.standardOutput.hasPrefix(id), "\(deleted)")
-    // If a word is ambiguous, nothing is deleted or sent.
     for words in [
-      ["delete", beginning, other], ["upload", beginning, "--url", "http://h/", "--dry-run"],
+      ["delete", "--dry-run"], ["upload", "--url", "http://h/", "--dry-run", "--json"],
     ] {
-      let child = try await run(words, variable: database)
-      #expect(child.end.exitCode == 64, "\(child)")
-      #expect(child.standardError.contains("may be the directory ./\(beginning)"), "\(child)")
+      let child = try await run(words + [beginning], variable: database)
+      #expect(child.end.exitCode == 0 && child.standardOutput.contains(id), "\(words) \(child)")
     }
-    #expect(directory.names("db/pending").contains("\(id).dmp"))
-    let named = try await run(["delete", "-d", database, beginning])
-    #expect(named.end.exitCode == 0 && !directory.names("db/pending").contains("\(id).dmp"))
-  }
-
-  /// Scripts for version 1.0.0 name a directory by a plain word.
-  @Test func oldFormsWorkAndAreWarnedOf() async throws {
-    let id = try await makeReport(in: "db")
-    let warning = "'db' is treated as a directory, as in version 1.0.0: use ./db or --database db"
+    // The commands that expect a directory say how to name it; without a database, an ID cannot be looked up.
+    for variable in [nil, database] {
+      for command in ["list", "stats", "export", "dashboard", "prune", "process", "watch"] {
+        let child = try await run([command, "db"], variable: variable)
+        #expect(child.end.exitCode == 64 && child.standardOutput == "", "\(command) \(child)")
+        let advice = "'db' has no slash: to name a directory, use ./db or --database db"
+        #expect(child.standardError.contains(advice), "\(command) \(child)")
+      }
+    }
     for words in [
-      ["list", "db"], ["show", "db"], ["show", "db", id], ["process", "db"], ["stats", "db"],
-      ["export", "db"], ["prune", "db"], ["debug", "db", "--print"], ["stats", "db", "--html"],
-      ["upload", "db", "--url", "http://h/", "--dry-run"],
-      ["upload", "db", id, "--url", "http://h/", "--dry-run"],
+      ["show", "db"], ["show", beginning, other], ["debug", "db", "--print"],
+      ["delete", "db", id], ["upload", "db", "--url", "http://h/", "--dry-run"],
     ] {
       let child = try await run(words)
-      #expect(child.end.exitCode == 0, "\(child)")
-      #expect(child.standardError.contains(warning), "\(words) \(child)")
+      #expect(child.end.exitCode == 64 && child.standardOutput == "", "\(words) \(child)")
     }
-    // In that version, a word that names an existing directory was the database even if the variable was set. It
-    // still is, unless it means something else.
-    let other = try await makeReport(in: "named")
-    for words in [["list", "named"], ["show", "named"], ["show", "named", other]] {
-      let child = try await run(words, variable: database)
-      #expect(child.end.exitCode == 0 && child.standardOutput.contains(other), "\(child)")
-      #expect(child.standardError.contains("'named' is treated as a directory"), "\(child)")
-    }
-    // Errors stay objects with --json, and so do warnings.
-    let json = try await run(["list", "db", "--json"])
-    let object = try JSONDecoder().decode(
-      [String: String].self, from: Data(json.standardError.utf8))
-    #expect(object["warning"]?.hasPrefix(warning) == true)
-    let deleted = try await run(["delete", "db", id])
-    #expect(deleted.end.exitCode == 0 && deleted.standardError.contains(warning), "\(deleted)")
+    #expect(directory.names("db/pending").contains("\(id).dmp"))
+    let deleted = try await run(["delete", beginning], variable: database)
+    #expect(deleted.end.exitCode == 0, "\(deleted)")
     #expect(!directory.names("db/pending").contains("\(id).dmp"))
+    #expect(directory.names(beginning + "/pending").contains("\(other).dmp"))
   }
 
   @Test func wrongWordsAreDiagnosed() async throws {
@@ -135,6 +117,10 @@ import Testing
       (["list", "-json"], 64, "did you mean '--json'?"),
       (["list", "-f"], 64, "see postmortem watch"),
       (["delete", "--older-than", "7d"], 64, "see postmortem prune --age"),
+      (["delete", "--force", "4c67"], 64, "did you mean '--yes'?"),
+      (["prune", "--older-than", "7d"], 64, "did you mean '--age'?"),
+      (["list", "--newest"], 64, "did you mean '--reverse'?"),
+      (["stats", "--html"], 64, "postmortem dashboard"),
     ] as [([String], Int32, String)] {
       let child = try await run(words, variable: database)
       #expect(child.end.exitCode == status, "\(words) \(child)")

@@ -8,6 +8,8 @@ import Testing
 @Suite(.needs(.python3))
 struct DebugFileServerTests {
   /// Makes a report of a program that was removed after its crash; the report has no stored names.
+  ///
+  /// The crash's summary is in the file `log` of the directory.
   private static func database(
     in directory: borrowing CrashTestSupport.TemporaryDirectory
   ) async throws -> String {
@@ -15,9 +17,11 @@ struct DebugFileServerTests {
     let victim = directory.path + "/service"
     try FileManager.default.copyItem(
       atPath: BuiltProducts.besideTests("crash-lab"), toPath: victim)
-    _ = try await ChildProcess.run(
+    let crash = try await ChildProcess.run(
       victim, ["null-read", "--database", database], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
+    try crash.standardError.write(
+      toFile: directory.path + "/log", atomically: false, encoding: .utf8)
     let files = directory.path + "/files"
     try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
     try FileManager.default.moveItem(atPath: victim, toPath: files + "/program")
@@ -74,6 +78,32 @@ struct DebugFileServerTests {
     #expect(child.end.exitCode == 0)
     #expect(child.standardError.contains("no debug file of service: "), "\(child.standardError)")
     #expect(child.standardOutput.contains("SIGSEGV"))
+  }
+
+  @Test(
+    arguments: [("show", "database"), ("symbolicate", "log")], [SIGINT, SIGTERM])
+  func aSignalEndsTheWaitForASilentServerAndTheCommand(
+    _ command: (name: String, operand: String), _ signal: Int32
+  ) async throws {
+    let directory = try CrashTestSupport.TemporaryDirectory()
+    let database = try await Self.database(in: directory)
+    let tool = try BuiltProducts.besideTests("postmortem")
+    _ = try await ChildProcess.run(tool, ["process", database], in: directory.path)
+    let server = try SilentServer()
+    let cache = directory.path + "/cache"
+    let racer = try Racer(
+      "postmortem", [command.name, "\(directory.path)/\(command.operand)"],
+      through: [
+        "/usr/bin/env", "XDG_CACHE_HOME=" + cache,
+        // The first download has ended when the silent server is asked.
+        "DEBUGINFOD_URLS=http://127.0.0.1:1 " + server.url,
+      ])
+    defer { racer.kill() }
+    #expect(try server.request().hasPrefix("GET /buildid/"))
+    #expect(try racer.end(by: signal) == signal)
+    let names = FileManager.default.enumerator(atPath: cache)?.compactMap { $0 as? String } ?? []
+    #expect(names.contains { $0.hasPrefix("debuginfod_client/") })
+    #expect(!names.contains { $0.contains("debuginfo.") || $0.hasSuffix("/debuginfo") }, "\(names)")
   }
 
   private static func object(_ json: String) throws -> [String: Any] {

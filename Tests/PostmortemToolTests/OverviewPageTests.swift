@@ -6,7 +6,7 @@ import Testing
 
 @testable import PostmortemTool
 
-/// `postmortem stats --html`: its counts, and how it handles hostile names.
+/// `postmortem dashboard`: its counts, and how it handles hostile names.
 @Suite struct OverviewPageTests {
   private static let hostile = "\"><script>alert(1)</script><img src=x onerror='x'>\u{202E}&amp;"
 
@@ -123,26 +123,23 @@ import Testing
         try BuiltProducts.besideTests("HandlerOnlyVictim"),
         [directory.path + "/" + database, "abort"], in: directory.path)
       try #require(child.end.signal == SIGABRT)
-      _ = try await ChildProcess.run(tool, ["process", database], in: directory.path)
+      _ = try await ChildProcess.run(tool, ["process", "./" + database], in: directory.path)
     }
     func run(_ words: String...) async throws -> ChildProcess {
-      try await ChildProcess.run(tool, ["stats"] + words, in: directory.path)
+      try await ChildProcess.run(tool, ["dashboard"] + words, in: directory.path)
     }
-    let page = try await run("one", "two", "--html").standardOutput
+    let page = try await run("./one", "./two").standardOutput
     #expect(page.contains("<h1>2 crash reports</h1>") && page.contains("SIGABRT | "))
     #expect(page.hasPrefix("<!DOCTYPE html>") && page.hasSuffix("</html>\n"))
-    #expect(try await run("one", "--html", "-o", "page.html").standardOutput == "")
+    #expect(try await run("./one", "-o", "page.html").standardOutput == "")
     let written = String(decoding: directory.bytes("page.html") ?? [], as: UTF8.self)
     #expect(written.contains("<h1>1 crash report</h1>"))
-    let none = try await run("one", "--html", "--since", "2200-01-01").standardOutput
+    let none = try await run("./one", "--since", "2200-01-01").standardOutput
     #expect(none.contains("No reports."))
-    for words in [["one", "two"], ["one", "--since=1d"], ["one", "-o=x"]] {
-      #expect(try await run(words[0], words[1]).end.exitCode == 64, "\(words)")
-    }
-    #expect(try await run("one", "--html", "--json").end.exitCode == 64)
+    #expect(try await run("./one", "--json").end.exitCode == 64)
     let report = try #require(directory.names("two/pending").first { $0.hasSuffix(".dmp") })
     try directory.put([1], "two/pending/" + report)
-    let broken = try await run("one", "two", "--html")
+    let broken = try await run("./one", "./two")
     #expect(broken.end.exitCode == 1)
     #expect(broken.standardOutput.contains("<dt>cannot be read</dt><dd>1</dd>"))
   }

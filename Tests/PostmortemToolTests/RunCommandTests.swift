@@ -38,6 +38,23 @@ import Testing
     #expect(directory.names() == [], "no core file, of whichever of the two")
   }
 
+  @Test(arguments: [SIGINT, SIGTERM])
+  func aSignalAfterTheCommandsEndEndsTheUpload(signal: Int32) async throws {
+    let enabled = try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), ["upload", database, "--enable", "--create"],
+      in: directory.path)
+    try #require(enabled.end.exitCode == 0, "\(enabled.standardError)")
+    let server = try SilentServer()
+    let racer = try Racer(
+      "postmortem",
+      ["run", "--database", database, "--upload", server.url, "--"]
+        + [try BuiltProducts.besideTests("HandlerOnlyVictim"), database, "abort"],
+      through: ["/bin/sh", "-c", #"exec "$0" "$@" 2>/dev/null"#])
+    defer { racer.kill() }
+    #expect(try server.request().hasPrefix("POST / "))
+    #expect(try racer.end(by: signal) == signal)
+  }
+
   @Test func withoutADatabaseItSaysThatNoDumpIsProcessed() async throws {
     let child = try await run(shell("echo done; exit 3"))
     #expect(child.end.exitCode == 3 && child.standardOutput == "done\n")

@@ -100,7 +100,7 @@ import Testing
     #expect(groups.hasPrefix("COUNT  LAST") && groups.contains("SIGABRT | "), "\(groups)")
     #expect(try await onTerminal("stats").text.contains("Most frequent:\nCOUNT"))
     #expect(try await onTerminal("prune").text == "Deleted 0 reports; 1 report left.\n")
-    let dry = try await onTerminal("prune", "--older-than", "0", "--dry-run").text
+    let dry = try await onTerminal("prune", "--age", "0", "--dry-run").text
     #expect(dry.hasSuffix("\nWould delete 1 report; 0 reports left.\n"), "\(dry)")
     let enabled = try await onTerminal("upload", "--enable").text
     #expect(enabled == "Uploads from \(database) are now allowed.\n")

@@ -37,7 +37,7 @@ import Testing
     try await crash()
     try await crash()
     #expect(try await run("process", database).end.exitCode == 0)
-    let ids = try await list(database).map(\.id)
+    let ids = try await list(database).map(\.reportID)
 
     let refused = try await run("upload", database, "--url", receiver.url)
     #expect(refused.end.exitCode == 1 && refused.standardError.contains("--enable"))

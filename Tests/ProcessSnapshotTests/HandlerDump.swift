@@ -47,10 +47,9 @@ enum HandlerDump {
       + words.flatMap { DumpTokens.integer($0, 8) }
   }
 
-  /// - Parameter isOfEarlierVersion: true to write the crashing thread in one part, after the process.
+  /// - Parameter isInOnePart: true to write the crashing thread in one part, as for a hang.
   static func bytes(
-    signal: UInt64 = 11, code: UInt64 = 1, isOfEarlierVersion: Bool = false,
-    captureFailed: Bool = false
+    signal: UInt64 = 11, code: UInt64 = 1, isInOnePart: Bool = false, captureFailed: Bool = false
   ) -> [UInt8] {
     var dump = DumpTokens()
     dump.map(.process) { dump in
@@ -65,35 +64,20 @@ enum HandlerDump {
       dump.unsigned(.launchUptime, 400)
       dump.property(.commandLine, Array("prog\0a b\0".utf8))
       dump.text(.cgroup, "/g")
-      if isOfEarlierVersion {
-        dump.unsigned(.mappingLimit, 65530)
-        dump.unsigned(.oomScoreAdjustment, UInt64(bitPattern: -250), 4)
-      } else {
-        dump.text(.mappingLimitText, "65530")
-        dump.text(.oomScoreText, "-250")
-      }
+      dump.text(.mappingLimitText, "65530")
+      dump.text(.oomScoreText, "-250")
     }
-    if !isOfEarlierVersion { dump.map(.process) { $0.unsigned(.crashTime, 2_000) } }
+    dump.map(.process) { $0.unsigned(.crashTime, 2_000) }
     writeException(&dump, signal: signal, code: code)
-    if !isOfEarlierVersion { dump.map(.crashingThread) { writeCrashingThreadTop(&$0) } }
+    dump.map(.crashingThread) { dump in
+      writeCrashingThreadTop(&dump)
+      if isInOnePart { writeCrashingThreadRest(&dump) }
+    }
     dump.map(.process) { dump in
-      if isOfEarlierVersion { dump.unsigned(.crashTime, 2_000) }
-      if isOfEarlierVersion {
-        dump.unsigned(.userTime, 1_000_003_000)
-        dump.unsigned(.systemTime, 2_000_004_000)
-      } else {
-        let words: [UInt64] = [1, 3, 2, 4] + Array(repeating: 9, count: 14)
-        dump.property(.resourceUsage, words.flatMap { DumpTokens.integer($0, 8) })
-      }
+      let words: [UInt64] = [1, 3, 2, 4] + Array(repeating: 9, count: 14)
+      dump.property(.resourceUsage, words.flatMap { DumpTokens.integer($0, 8) })
       dump.unsigned(.parentProcessID, 40, 4)
       dump.text(.processStatus, "Name:\tprog\n")
-    }
-    if isOfEarlierVersion {
-      dump.map(.crashingThread) { dump in
-        writeCrashingThreadTop(&dump)
-        writeCrashingThreadRest(&dump, isOfEarlierVersion: true)
-      }
-      dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
     }
     writeResources(&dump)
     let text = Array(mapsText.utf8)
@@ -106,17 +90,11 @@ enum HandlerDump {
       }
     }
     writeModules(&dump)
-    if !isOfEarlierVersion {
-      dump.map(.crashingThread) { writeCrashingThreadRest(&$0, isOfEarlierVersion: false) }
-      dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
-    }
+    if !isInOnePart { dump.map(.crashingThread) { writeCrashingThreadRest(&$0) } }
+    dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
     dump.map(.system) { dump in
       dump.text(.kernelName, "Linux")
-      if isOfEarlierVersion {
-        dump.unsigned(.processorCount, 4, 4)
-      } else {
-        dump.text(.processorList, "0-2,6")
-      }
+      dump.text(.processorList, "0-2,6")
       dump.unsigned(.pageSize, 4096)
     }
     dump.array(.annotations) { dump in
@@ -233,14 +211,8 @@ enum HandlerDump {
     dump.unsigned(.threadPointer, 0x7F00_AAAA_0000)
   }
 
-  private static func writeCrashingThreadRest(
-    _ dump: inout DumpTokens, isOfEarlierVersion: Bool
-  ) {
-    if isOfEarlierVersion {
-      dump.text(.threadName, "new\\nline\\\\and\\q")
-    } else {
-      dump.text(.threadNameBytes, "new\nline\\and\\q")
-    }
+  private static func writeCrashingThreadRest(_ dump: inout DumpTokens) {
+    dump.text(.threadName, "new\nline\\and\\q")
     dump.unsigned(.threadState, UInt64(UInt8(ascii: "R")), 1)
     dump.unsigned(.stackRegionStart, 0x7FFD_0000_0000)
     dump.unsigned(.stackRegionEnd, 0x7FFD_0000_4000)
@@ -264,9 +236,8 @@ enum HandlerDump {
           programHeaders([(5, 0x40_0123, 0x100), (6, 0x60_0000, 0x1234)]))
       }
       for (address, path) in [
-        (0x7F00_0000_0000 as UInt64, "/data/only.so"),
         (0x7F00_0001_0000, "/lib/gone.so (deleted)"), (0x7FFD_0001_0000, "[vdso]"),
-      ] {
+      ] as [(UInt64, String)] {
         dump.map(.module) { dump in
           dump.unsigned(.moduleAddress, address)
           dump.text(.modulePath, path)

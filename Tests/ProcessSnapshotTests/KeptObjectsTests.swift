@@ -7,7 +7,7 @@ import Testing
 /// The words of objects that a sanitized snapshot keeps: enough to name their types, and no contents.
 @Suite struct KeptObjectsTests {
   private static let stack = SyntheticProcess.stack
-  private static let replaced = ProcessSnapshot.replacedWord
+  private static let replaced = IntermediateDumpFormat.replacedWord
   private static let module = SyntheticProcess.executable.value
   private static let heap: UInt64 = 0x5555_9999_0000
   private static let secret: UInt64 = 0x7465_7263_6573_6121

@@ -7,7 +7,7 @@ import Testing
     ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes)).modules
   }
 
-  @Test func onlyImagesThatCanRunAreModules() throws {
+  @Test func theImagesOfADumpAreModules() throws {
     var found = try modules(HandlerDump.bytes())
     #expect(
       found[0].segments.map(\.range.description) == ["0x400000-0x401000", "0x600000-0x602000"])
@@ -21,22 +21,6 @@ import Testing
           address: 0x7F00_0001_0000, size: 0x2000, path: "/lib/gone.so", isDeleted: true),
         ModuleSnapshot(address: 0x7FFD_0001_0000, size: 0x2000, path: "linux-gate.so"),
       ])
-  }
-
-  /// Without the maps, which a truncated dump may lack, the program headers show whether an image can run.
-  @Test func headersDecideWithoutMaps() throws {
-    var dump = DumpTokens()
-    dump.array(.modules) { dump in
-      for (address, flags) in [(0x1000, 4), (0x10_0000, 5)] as [(UInt64, UInt64)] {
-        dump.map(.module) { dump in
-          dump.unsigned(.moduleAddress, address)
-          dump.text(.modulePath, "/m\(address)")
-          dump.property(.moduleProgramHeaders, HandlerDump.programHeaders([(flags, 0, 0x2000)]))
-        }
-      }
-    }
-    dump.end()
-    #expect(try modules(dump.bytes).map(\.path) == ["/m1048576"])
   }
 
   @Test func modulesDoNotOverlap() throws {

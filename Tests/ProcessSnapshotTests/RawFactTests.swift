@@ -60,7 +60,7 @@ import Testing
       $0.array(.threads) {
         $0.map(.thread) {
           $0.unsigned(.threadID, 7, 4)
-          $0.property(.threadNameBytes, bytes)
+          $0.property(.threadName, bytes)
         }
       }
     }

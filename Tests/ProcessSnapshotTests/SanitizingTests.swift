@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct SanitizingTests {
   private static let stack = SyntheticProcess.stack
-  private static let replaced = ProcessSnapshot.replacedWord
+  private static let replaced = IntermediateDumpFormat.replacedWord
 
   /// A process with one thread, whose stack has these words.
   private func process(_ words: [UInt64], cut: Int = 0) -> ProcessSnapshot {

@@ -25,8 +25,6 @@ struct Proof: Sendable {
   let covers: [String]
   var ring = Ring.core
   var full: Full?
-  /// True for a proof that measures waiting processes: other work on the machine would distort the measurement.
-  var runsAlone = false
 }
 
 extension Proof {
@@ -57,6 +55,16 @@ extension Proof {
         "Examples/CrashLab/Table",
       ]),
     Proof(
+      name: "alone",
+      summary:
+        "legal uses of signals, threads and processes: the same as alone; libc's functions too",
+      suites: ["LegalUseTests", "ReplacedFunctionTests"],
+      covers: [
+        "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
+        "Sources/CSignalMasks", "Sources/CProcessEnds", "Examples/CrashLab/C/uses",
+        "Examples/CrashLab/C/functions",
+      ]),
+    Proof(
       name: "other-glibc",
       summary:
         "the same with the C libraries of Debian 13 and of unstable; what older kernels lack is not missed",
@@ -73,7 +81,7 @@ extension Proof {
         "Examples/CrashLab", "Tests/CrashCatalogue",
       ], full: .environment(name: "POSTMORTEM_ARM64", value: "all")),
     Proof(
-      name: "idle", summary: "all that waits takes less than a thousandth of a processor together",
+      name: "idle", summary: "what waits wakes up no more often than it must, and never spins",
       suites: ["IdleTests"],
       covers: [
         "Sources/CrashReportUpload/Queue",
@@ -81,7 +89,7 @@ extension Proof {
         "Sources/CUploadTransfer", "Sources/HangDetection", "Sources/CrashHandler/LiveDumps",
         "Sources/PostmortemTool/Commands/WatchCommand.swift",
         "Sources/PostmortemTool/Commands/RunCommand.swift",
-      ], runsAlone: true),
+      ]),
     Proof(
       name: "exits",
       summary: "a program that exits while it uploads ends as one that does not, and as soon",
@@ -129,13 +137,11 @@ extension Proof {
       summary:
         "a core file makes the report that the dump of the same crash makes, with gdb's frames",
       suites: [
-        "CoreReportTests", "CoreClientTests", "ForeignCoreTests", "DebuggerCoreTests",
-        "TaskSearchTests",
+        "CoreReportTests", "ForeignCoreTests", "DebuggerCoreTests", "TaskSearchTests",
       ],
       covers: [
-        "Sources/CoreFile", "Sources/IntermediateDump/Tasks", "Sources/CrashHandler/LiveDumps",
-        "Examples/CrashLab/Subcommands/Tasks.swift", "Sources/CSignalSafe/pm_core_facts.c",
-        "Sources/Stackwalk",
+        "Sources/CoreFile", "Sources/SwiftRuntime/Tasks", "Sources/CrashHandler/LiveDumps",
+        "Examples/CrashLab/Subcommands/Tasks.swift", "Sources/Stackwalk",
         "Sources/PostmortemTool/Cores",
         "Docs/Guide/CoreFiles.md",
       ],
@@ -145,7 +151,7 @@ extension Proof {
       summary: "owners and waiters of locks, and deadlocks, in hangs, captures and core files",
       suites: ["WaitingTests", "FalseDeadlockTests"],
       covers: [
-        "Sources/CrashReport/Waits", "Sources/IntermediateDump/Tasks",
+        "Sources/CrashReport/Waits", "Sources/SwiftRuntime/Tasks",
         "Sources/CrashHandler/Capture/Sections",
         "Sources/CoreFile", "Examples/CrashLab/Subcommands/Locks.swift",
       ], full: .environment(name: "POSTMORTEM_WAITS", value: "all")),
@@ -166,7 +172,7 @@ extension Proof {
       summary: "objects in registers and on the stack have the program's own names for them",
       suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests", "FreedObjectTests"],
       covers: [
-        "Sources/CrashReport/Objects",
+        "Sources/CrashReport/Objects", "Sources/IntermediateDump/Objects",
         "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
         "Examples/CrashLab/Subcommands/ObjectScene.swift",
         "Examples/CrashLab/Subcommands/ObjectKinds.swift",
@@ -186,7 +192,7 @@ extension Proof {
       suites: ["DocumentationTests", "CodeBlockTests", "CommandBlockTests"],
       covers: [
         "Sources/Postmortem", "Sources/PostmortemHandler", "Sources/PostmortemUpload", "README.md",
-        "Docs",
+        "Docs", ".ci/articles",
       ]),
     Proof(
       name: "privacy", summary: "no form of a private report holds a planted secret; frames stay",
@@ -231,16 +237,18 @@ extension Proof {
       suites: ["FleetTests"],
       covers: [
         "Sources/CrashReportUpload/Queue", "Sources/CrashReportUpload/Body",
-        "Sources/CrashReportUpload/Sampling", "Sources/CrashReportUpload/Interface",
+        "Sources/CrashReportUpload/Interface",
       ], ring: .outer,
       full: .environment(name: "POSTMORTEM_FLEET_HOSTS", value: "1000")),
     Proof(
       name: "release",
-      summary: "the release script refuses what is not ready; a tag can be depended on",
-      suites: ["ReleaseTests"],
+      summary:
+        "the release script refuses what is not ready; a tag can be depended on, and with C++ too",
+      suites: ["ReleaseTests", "InteroperabilityTests"],
       covers: [
-        ".ci", "Package.swift", "CHANGELOG.md", "Docs/Reference/Versioning.md",
-        "Docs/Reference/Export.md",
+        ".ci", "Package.swift", "CHANGELOG.md", "CONTRIBUTING.md",
+        "Docs/Reference/Export.md", "Sources/CSignalSafe", "Sources/CSignalMasks",
+        "Sources/CSwiftDemangle", "Sources/CUploadTransfer",
       ],
       full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),
     Proof(
@@ -317,6 +325,7 @@ extension Proof {
         "Sources/CrashHandler/System", "Sources/CrashHandler/State", "Sources/CrashHandler/Values",
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
         "Sources/CrashHandler/Client", "Sources/CSignalSafe", "Sources/IntermediateDump/Writer",
+        "Sources/IntermediateDump/Objects",
       ]),
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
@@ -347,6 +356,7 @@ extension Proof {
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
         "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
+        "VolumeGroupTests", "FullVolumeTests",
         "PlainVolumeTests", "ServedMemoryTests", "MemoryLimitTests", "GoneBinaryTests",
       ],
       covers: [
@@ -370,11 +380,13 @@ extension Proof {
       name: "kills",
       summary: "a converter or uploader killed at any system call, or refused one, loses nothing",
       suites: [
-        "KilledConverterTests", "KilledUploaderTests", "RefusedCallTests", "UnreadableFileTests",
+        "KilledConverterTests", "KilledUploaderTests", "RefusedCallTests", "ReplacedFileTests",
+        "UnreadableFileTests",
       ],
       covers: [
         "Sources/PendingDumps", "Sources/CrashConverter", "Sources/CrashReportDatabase",
         "Sources/CUploadTransfer", "Sources/CrashReportUpload",
+        "Sources/PostmortemTool/Terminal",
       ],
       full: .environment(name: "POSTMORTEM_UPLOAD_KILLS", value: "all")),
   ]

@@ -112,23 +112,16 @@ struct ProofsCommand {
   /// Runs proofs, two at a time: many of their tests wait, and leave processors idle.
   ///
   /// Full proofs run one at a time.
-  ///
-  /// The proofs that must run alone come last.
   private static func records(of proofs: [Proof], isFull: Bool) async throws -> [ProofRecord] {
-    let others = proofs.indices.filter { !proofs[$0].runsAlone }
-    let alone = proofs.indices.filter { proofs[$0].runsAlone }
     var records: [Int: ProofRecord] = [:]
     try await withThrowingTaskGroup(of: (Int, ProofRecord).self) { group in
-      for (count, place) in others.enumerated() {
-        if count >= (isFull ? 1 : 2), let (place, record) = try await group.next() {
+      for place in proofs.indices {
+        if place >= (isFull ? 1 : 2), let (place, record) = try await group.next() {
           records[place] = record
         }
         group.addTask { (place, try await ProofRun(proofs[place], isFull: isFull).run()) }
       }
       while let (place, record) = try await group.next() { records[place] = record }
-    }
-    for place in alone {
-      records[place] = try await ProofRun(proofs[place], isFull: isFull).run()
     }
     return proofs.indices.compactMap { records[$0] }
   }

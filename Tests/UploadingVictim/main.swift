@@ -1,7 +1,8 @@
 // A program that uploads while it waits or ends: `UploadingVictim DATABASE URL|none WAY MICROSECONDS`.
 //
 // `wait-with-all` has every option, monitors and heartbeats on; `wait-with-nothing` has no handler, and has used
-// Dispatch's pool of threads. With these two and with `wait`, the program ends at the end of its standard input. With
+// Dispatch's pool of threads. `wait-and-tick` and `wait-and-spin` have a thread in addition, which wakes up once a
+// second, or never sleeps. With these four and with `wait`, the program ends at the end of its standard input. With
 // `first-result`, it ends when an upload has ended or none is possible, and prints that event and the handler's status.
 // In the other ways, the program ends that many microseconds after its uploader has started, or at SIGUSR1, with exit
 // code 7. It first loads the library that UPLOADING_VICTIM_GLOBAL or UPLOADING_VICTIM_LOCAL names, with RTLD_GLOBAL or
@@ -53,10 +54,12 @@ atexit { lastHandler() }
 // An exit code that has no other cause.
 let code: Int32 = 7
 
-if way == "wait-with-nothing" {
+if ["wait-with-nothing", "wait-and-tick", "wait-and-spin"].contains(way) {
   DispatchQueue.global().async {
     print("ready")
     unsafe fflush(stdout)
+    while way == "wait-and-tick" { sleep(1) }
+    while way == "wait-and-spin" { _ = poll(nil, 0, 0) }
   }
   waitForInput()
 }

@@ -13,6 +13,7 @@ extension Command {
     "end": End.self,
     "forked": Probe.self,
     "forked-in-flight": InFlight.self,
+    "functions": FunctionComparison.self,
     "gone-binary": GoneBinary.self,
     "hang": Hang.self,
     "idle": Probe.self,
@@ -21,7 +22,6 @@ extension Command {
     "library": LibraryCrash.self,
     "live-dump": LiveDump.self,
     "locks": Locks.self,
-    "masks": MaskScene.self,
     "near-memory-limit": NearMemoryLimit.self,
     "objects": ObjectScene.self,
     "process": Processing.self,
@@ -36,6 +36,7 @@ extension Command {
     "tasks": Tasks.self,
     "tell": Telling.self,
     "threads-made": ThreadsMade.self,
+    "use": UseScene.self,
     "work": Working.self,
   ]
 }

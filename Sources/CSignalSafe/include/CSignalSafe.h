@@ -15,7 +15,6 @@
 #include "pm_constants.h"
 #include "pm_context.h"
 #include "pm_control.h"
-#include "pm_core_facts.h"
 #include "pm_entry_stacks.h"
 #include "pm_handlers.h"
 #include "pm_identity.h"

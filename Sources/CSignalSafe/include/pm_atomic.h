@@ -7,6 +7,8 @@
 
 #include "pm_annotations.h"
 
+PM_BEGIN_C
+
 PM_INLINE uint32_t pm_atomic_load(const uint32_t *_Nonnull word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 PM_INLINE void pm_atomic_store(uint32_t *_Nonnull word, uint32_t value) {
@@ -35,5 +37,7 @@ PM_INLINE uint64_t pm_atomic_compare_exchange_64(uint64_t *_Nonnull word, uint64
   __atomic_compare_exchange_n(word, &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return expected;
 }
+
+PM_END_C
 
 #endif

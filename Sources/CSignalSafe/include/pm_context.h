@@ -11,6 +11,8 @@
 #include "pm_control.h"
 #include "pm_system_calls.h"
 
+PM_BEGIN_C
+
 #define PM_SIGINFO_CODE 8
 #define PM_SIGINFO_ADDRESS 16
 #define PM_SIGINFO_SENDER 16
@@ -196,5 +198,7 @@ PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
 PM_INLINE void pm_context_set_signal_mask(void *context, uint64_t mask) {
   *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) = mask;
 }
+
+PM_END_C
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "pm_annotations.h"
 
+PM_BEGIN_C
+
 // The registers with which a thread continues after a fault in a section, which is a function that pm_run_section
 // calls. `saved` holds, on x86_64, rbx, rbp, r12 to r15 and the shadow stack pointer; on arm64, x19 to x30.
 struct pm_recovery_point {
@@ -89,5 +91,7 @@ PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_
   }
 #endif
 }
+
+PM_END_C
 
 #endif

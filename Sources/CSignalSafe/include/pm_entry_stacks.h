@@ -10,6 +10,8 @@
 #include "pm_annotations.h"
 #include "pm_control.h"
 
+PM_BEGIN_C
+
 typedef void (*pm_signal_handler)(int, void *_Nullable, void *_Nullable);
 
 enum {
@@ -70,5 +72,7 @@ PM_CRASH_TIME void pm_forget_entry_stacks(void);
 // outside the handler is called on that stack, and not on an entry stack, because it may leave through siglongjmp, and
 // other handlers may interrupt it.
 PM_CRASH_TIME void *_Nullable pm_stack_of_signal(void);
+
+PM_END_C
 
 #endif

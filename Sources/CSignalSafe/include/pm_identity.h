@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pm_annotations.h"
+
+PM_BEGIN_C
+
 // Gives a user's file permissions to the calling thread only, for the rest of the thread's life. The thread's other
 // user IDs remain those of root, so that the user can neither send signals to the process nor trace it. Returns 0 or
 // -errno; after an error, the thread may have only some of the user's permissions, so it must not touch a file.
@@ -35,5 +39,7 @@ uint64_t pm_file_system(int descriptor);
 // Returns the number of groups, at most `capacity`; 0 for an unknown user, if there is no memory, and in static
 // executables.
 size_t pm_groups_of(uint32_t user, uint32_t *_Nonnull group, uint32_t *_Nonnull groups, size_t capacity);
+
+PM_END_C
 
 #endif

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pm_annotations.h"
+
+PM_BEGIN_C
+
 // Returns the address of the Swift runtime's pointer to its last fatal message; NULL if this runtime has no such
 // pointer. The library libswiftCore exports the pointer for debuggers.
 const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
@@ -150,5 +154,7 @@ int pm_abort_opens_its_signal(void);
 
 // Returns the version of the C library, such as "2.36".
 const char *_Nonnull pm_library_version(void);
+
+PM_END_C
 
 #endif

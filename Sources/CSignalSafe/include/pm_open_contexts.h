@@ -10,7 +10,12 @@
 #ifndef PM_OPEN_CONTEXTS_H
 #define PM_OPEN_CONTEXTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "pm_annotations.h"
+
+PM_BEGIN_C
 
 #define PM_OPEN_CONTEXT_SHARDS 8
 #define PM_OPEN_CONTEXT_ROWS 63
@@ -18,7 +23,7 @@
 
 // Takes an entry for a `withContext` call of the calling thread. Returns the entry's index, or a negative number if all
 // entries are in use; the `withContext` call is then only counted.
-int64_t pm_claim_open_context(_Bool is_nested);
+int64_t pm_claim_open_context(bool is_nested);
 
 // Returns the memory of an entry.
 void *_Nonnull pm_open_context(int64_t index);
@@ -26,6 +31,8 @@ void *_Nonnull pm_open_context(int64_t index);
 // Releases the entry whose index pm_claim_open_context returned; for a negative index, only decrements the count of
 // calls without an entry. `seal` is the first word that the caller stored in the entry. If the first word has changed,
 // this process is a forked child in which another call has taken the entry, so the entry is not released.
-void pm_release_open_context(int64_t index, uint64_t seal, _Bool is_nested);
+void pm_release_open_context(int64_t index, uint64_t seal, bool is_nested);
+
+PM_END_C
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef PM_PROGRAM_H
 #define PM_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,8 @@
 #include "pm_handlers.h"
 #include "pm_signal_masks.h"
 #include "pm_state.h"
+
+PM_BEGIN_C
 
 // Adds `value`; returns the value before the addition.
 PM_INLINE uint64_t pm_atomic_add_64(uint64_t *_Nonnull word, uint64_t value) {
@@ -58,24 +61,18 @@ PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
 
 PM_INLINE void pm_set_state(void *_Nullable state) { __c11_atomic_store(&pm_state_storage, state, __ATOMIC_RELEASE); }
 
-// Returns the ID of the process that was passed to pm_keep_open.
-static inline int32_t pm_masks_process(void) { return __c11_atomic_load(&pm_masks_process_storage, __ATOMIC_SEQ_CST); }
-
-// Keeps the given signals unblocked from now on, in the given process.
-static inline void pm_keep_open(uint64_t signals, int32_t process) {
-  __c11_atomic_store(&pm_masks_process_storage, process, __ATOMIC_SEQ_CST);
+// Keeps the given signals unblocked from now on.
+static inline void pm_keep_open(uint64_t signals) {
   __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
 }
 
-// Unblocks, in the calling thread, the signals that were passed to pm_keep_open.
-static inline void pm_adopt_mask(void) {
-  if (pm_adopt_mask_storage) pm_adopt_mask_storage();
-}
+// Returns whether the program contains the target CSignalMasks.
+static inline bool pm_replaces_masks(void) { return pm_replaces_masks_storage != 0; }
 
 // Pushes a task-local value for the current task, or for the thread if it runs no task; returns 0 if the program has no
 // Swift concurrency. The first push in a task, and the first push on a thread without a task, also find out where the
 // runtime stores values.
-_Bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
+bool pm_push_work(void *_Nonnull value, const void *_Nonnull type);
 
 // Removes the value that pm_push_work pushed last in the current task, or in the thread if it runs no task.
 void pm_pop_work(void);
@@ -103,6 +100,8 @@ void pm_forget_thread_id(void);
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the Swift runtime has the hook for throws.
-_Bool pm_tells_throws(void);
+bool pm_tells_throws(void);
+
+PM_END_C
 
 #endif

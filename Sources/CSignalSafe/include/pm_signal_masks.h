@@ -1,59 +1,68 @@
-// The crash signals that stay unblocked in threads that asked to block them. For each thread, the target CSignalMasks
-// records which signals these are, and the crash handler reads this record. See Docs/Decisions/10-signal-masks.md.
+// The signals that the target CSignalMasks leaves unblocked. No thread's mask is remembered: what the kernel blocks is
+// what the program reads, and the masks below are recognized in the kernel's. See Docs/Decisions/10-signal-masks.md.
 #ifndef PM_SIGNAL_MASKS_H
 #define PM_SIGNAL_MASKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "pm_annotations.h"
-#include "pm_context.h"
+#include "pm_control.h"
 #include "pm_system_calls.h"
-#include "pm_thread_base.h"
 
-// The difference between the mask that a thread requested and the mask in the kernel; bit n - 1 stands for signal n.
-struct __attribute__((aligned(16))) pm_thread_mask {
-  // The signals that the thread asked to block, but that stay unblocked.
-  uint64_t opened;
-  // The mask that was set in the kernel when the thread asked. If the kernel no longer blocks one of the signals in
-  // this mask, siglongjmp or the return from a signal handler has restored another mask. That mask then counts as the
-  // one that the thread asked for.
-  uint64_t kernel;
-};
+PM_BEGIN_C
 
-PM_INLINE uint64_t pm_asked_mask(struct pm_thread_mask mask, uint64_t kernel) {
-  return (mask.kernel & ~kernel) == 0 ? kernel | mask.opened : kernel;
-}
+// Sets of signals; bit n - 1 stands for signal n.
+#define PM_SET(signal) (UINT64_C(1) << ((signal) - 1))
+#define PM_ABORT PM_SET(SIGABRT)
+// SIGKILL and SIGSTOP, which the kernel never blocks, and 32 and 33, which libc does not let programs block.
+#define PM_NEVER_BLOCKED (PM_SET(9) | PM_SET(19) | PM_SET(32) | PM_SET(33))
+// The mask that the worker threads of libdispatch, and so of Swift concurrency, ask for. Source: libdispatch
+// src/init.c, _dispatch_sigmask.
+#define PM_WORKER_MASK                                                                                           \
+  (~(PM_NEVER_BLOCKED | PM_SET(SIGILL) | PM_SET(SIGTRAP) | PM_SET(SIGFPE) | PM_SET(SIGBUS) | PM_SET(SIGSEGV) | \
+     PM_SET(SIGSYS) | PM_SET(SIGPIPE) | PM_SET(SIGPROF)))
+// The mask that they have instead while SIGABRT is kept open.
+#define PM_OPEN_WORKER_MASK (PM_WORKER_MASK & ~PM_ABORT)
+// SIGSTKFLT, which nothing sends. It is unblocked in a worker thread that has itself unblocked SIGABRT, so that its mask
+// is not PM_OPEN_WORKER_MASK.
+#define PM_OPEN_MARK PM_SET(16)
+// Signal 32. It is blocked in a thread that called abort while it blocked SIGABRT.
+#define PM_ABORTS_BLOCKED PM_SET(32)
 
-// The crash signals that stay unblocked in threads that ask to block them; 0 until startHandler has set them. While the
-// value is 0, this package does not change the masks that threads request.
+// The signals that are kept unblocked: those of faults for which the program had no handler at the start, and SIGABRT if
+// libc's abort does not unblock it itself. 0 until startHandler has set them; while the value is 0, this package changes
+// no mask.
 extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
-// The process in which these signals stay unblocked. They do not stay unblocked in a vfork child, which runs in its
-// parent's memory, because the child sets its mask for the program that it will execute.
-extern _Atomic(int32_t) pm_masks_process_storage __attribute__((visibility("hidden")));
-// The offset of a thread's struct pm_thread_mask (a thread-local variable) from its thread pointer; 0 without
-// CSignalMasks.
-extern int64_t pm_thread_mask_offset_storage __attribute__((visibility("hidden")));
-// A function that unblocks the crash signals that the calling thread blocks; NULL without CSignalMasks.
-extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("hidden")));
+// 1 if the program contains the target CSignalMasks.
+extern int pm_replaces_masks_storage __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
 
-// Copies the calling thread's struct pm_thread_mask; returns 0 if the thread has no such struct, or if the struct
-// cannot be read.
-PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
-  uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage;
-  if (pm_thread_mask_offset_storage == 0 || !pm_is_readable(place)) return 0;
-  *mask = *(const struct pm_thread_mask *)place;
-  return 1;
+// Returns whether a signal has this package's handler. If the program has installed its own handler, the signal is
+// blocked as the program asks, so that this handler runs only when it would run without this package.
+PM_INLINE bool pm_has_crash_handler(int signal) {
+  struct pm_signal_action action;
+  return pm_sigaction(signal, NULL, &action) == 0 && action.handler == (uint64_t)pm_enter_crash;
 }
 
-// Does the same as pm_adopt_mask (pm_program.h), but is called in a signal handler, for the thread that the handler
-// interrupted. `context` is the handler's context, and `mask` is the thread's signal mask, which is in the context.
-PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) {
-  uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage, opened = mask & pm_kept_open();
-  if (pm_thread_mask_offset_storage == 0 || opened == 0 || !pm_is_readable(place)) return;
-  *(struct pm_thread_mask *)place = (struct pm_thread_mask){opened, mask & ~opened};
-  pm_context_set_signal_mask(context, mask & ~opened);
+// Returns whether SIGABRT is kept unblocked and has this package's handler.
+PM_INLINE bool pm_takes_abort(void) { return pm_kept_open() & PM_ABORT && pm_has_crash_handler(SIGABRT); }
+
+// Returns the mask of a thread that blocked `mask` before the handler was started, from then on.
+PM_INLINE uint64_t pm_opened_mask(uint64_t mask) {
+  uint64_t kept = pm_kept_open(), opened = mask & ~(kept & ~PM_ABORT);
+  return kept & PM_ABORT && opened == PM_WORKER_MASK ? PM_OPEN_WORKER_MASK : opened;
 }
+
+PM_INLINE uint64_t pm_worker_mask(void) { return PM_WORKER_MASK; }
+
+// Returns whether SIGABRT is unblocked only because of `pm_opened_mask` or the target CSignalMasks.
+PM_INLINE bool pm_is_open_worker(uint64_t mask) { return pm_kept_open() & PM_ABORT && mask == PM_OPEN_WORKER_MASK; }
+
+// Returns whether the thread blocked SIGABRT when it called abort.
+PM_INLINE bool pm_aborts_blocked(uint64_t mask) { return pm_kept_open() & PM_ABORT && mask & PM_ABORTS_BLOCKED; }
+
+PM_END_C
 
 #endif

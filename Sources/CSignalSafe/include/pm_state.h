@@ -5,9 +5,13 @@
 
 #include "pm_annotations.h"
 
+PM_BEGIN_C
+
 extern _Atomic(void *) pm_state_storage __attribute__((visibility("hidden")));
 
 // Returns the handler's state; NULL until the handler is installed.
 PM_INLINE void *pm_state(void) { return __c11_atomic_load(&pm_state_storage, __ATOMIC_ACQUIRE); }
+
+PM_END_C
 
 #endif

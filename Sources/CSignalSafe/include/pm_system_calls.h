@@ -9,6 +9,7 @@
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -16,6 +17,8 @@
 #include "pm_annotations.h"
 #include "pm_constants.h"
 #include "pm_syscall.h"
+
+PM_BEGIN_C
 
 // -- Files ----------------------------------------------------------------------------------------------------------
 
@@ -262,8 +265,8 @@ PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void
 }
 
 // Queues a signal again for the whole process with the original siginfo, because the process was its original target.
-PM_INLINE long pm_sigqueueinfo(int process, int signal, const void *information) {
-  return PM_SYSCALL(SYS_rt_sigqueueinfo, process, signal, information, 0, 0, 0);
+PM_INLINE long pm_sigqueueinfo(int thread, int signal, const void *information) {
+  return PM_SYSCALL(SYS_rt_sigqueueinfo, thread, signal, information, 0, 0, 0);
 }
 
 // The kernel's struct sigaction. This code does not use libc's struct, because libc's wrapper sets its own restorer
@@ -288,7 +291,7 @@ PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous)
 // Returns whether the 8 bytes at an address can be read. The kernel copies the bytes as a new signal mask before it
 // rejects the invalid operation -1. If it cannot read them, the error is EFAULT.
 // Source: Linux kernel/signal.c, rt_sigprocmask.
-PM_INLINE _Bool pm_is_readable(uint64_t address) {
+PM_INLINE bool pm_is_readable(uint64_t address) {
   return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;
 }
 PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
@@ -344,10 +347,7 @@ struct pm_signal_event {
   int32_t unused[11];
 };
 PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
-  struct pm_signal_event event = {0};
-  event.signal = signal;
-  event.notify = thread == 0 ? PM_SIGEV_SIGNAL : PM_SIGEV_THREAD_ID;
-  event.thread = thread;
+  struct pm_signal_event event = {0, signal, thread == 0 ? PM_SIGEV_SIGNAL : PM_SIGEV_THREAD_ID, thread, {0}};
   return PM_SYSCALL(SYS_timer_create, CLOCK_MONOTONIC, &event, timer, 0, 0, 0);
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
@@ -380,5 +380,7 @@ PM_INLINE uint64_t pm_thread_processor_time(void) { return pm_clock(CLOCK_THREAD
 
 // Stores the resource usage of the whole process in `usage`, a struct rusage of 144 bytes.
 PM_INLINE long pm_getrusage(void *usage) { return PM_SYSCALL(SYS_getrusage, PM_RUSAGE_SELF, usage, 0, 0, 0, 0); }
+
+PM_END_C
 
 #endif

@@ -8,11 +8,14 @@
 #ifndef PM_THREAD_BASE_H
 #define PM_THREAD_BASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "pm_annotations.h"
 #include "pm_system_calls.h"
+
+PM_BEGIN_C
 
 #define PM_OUTWARD PM_CRASH_TIME static __attribute__((noinline, unused, disable_sanitizer_instrumentation))
 
@@ -55,7 +58,7 @@ PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
 // This check is the first system call of a handler, except in the crash handler for SIGSYS and in a crash handler that
 // has lost its code (pm_has_lost_code). If syscall user dispatch traps the check, pm_answer_own_call finds the context
 // of the interrupted code in the last argument, `context`. The kernel ignores that argument.
-PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
+PM_INLINE bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();
   long result = PM_SYSCALL(SYS_rt_sigprocmask, -1, base + offsetof(struct pm_thread_stand_in, canary), 0, sizeof(uint64_t), 0, context);
@@ -96,7 +99,7 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 
 #elif defined(__aarch64__)
 
-PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
+PM_INLINE bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
   return (void)block, (void)context, 0;
 }
 PM_INLINE void pm_leave_thread_base(const struct pm_thread_stand_in *_Nonnull block) { (void)block; }
@@ -109,5 +112,7 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 }
 
 #endif
+
+PM_END_C
 
 #endif

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#include "pm_annotations.h"
+
+PM_BEGIN_C
+
 typedef void (*pm_thread_start_function)(void);
 
 extern _Atomic(pm_thread_start_function) pm_thread_start_storage __attribute__((visibility("hidden")));
@@ -29,5 +33,7 @@ static inline uint32_t pm_plain_creations(void) {
 static inline void pm_add_plain_creations(uint32_t count) {
   __c11_atomic_fetch_add(&pm_plain_creations_storage, count, __ATOMIC_SEQ_CST);
 }
+
+PM_END_C
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "pm_annotations.h"
 
+PM_BEGIN_C
+
 #define PM_THROWER_COUNT 256
 #define PM_THROW_COUNT 4
 #define PM_THROW_ADDRESS_COUNT 8
@@ -68,5 +70,7 @@ PM_INLINE uint32_t pm_copy_throw(int thrower, int index, struct pm_throw *_Nonnu
 }
 
 PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int index) { return record->addresses[index]; }
+
+PM_END_C
 
 #endif

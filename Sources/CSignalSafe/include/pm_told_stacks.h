@@ -4,10 +4,13 @@
 #ifndef PM_TOLD_STACKS_H
 #define PM_TOLD_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "pm_annotations.h"
+
+PM_BEGIN_C
 
 enum {
   PM_TOLD_STACKS = 8192,
@@ -25,7 +28,7 @@ struct pm_told_stack {
   uint64_t size;
   // True for a stack that this package created. Such a stack is large enough for a signal frame and the handler, and
   // exists as long as the thread uses it.
-  _Bool is_handlers;
+  bool is_handlers;
 };
 
 // Records the alternate stack of the calling thread. If other living threads use all entries that may hold this
@@ -43,6 +46,8 @@ PM_CRASH_TIME struct pm_told_stack pm_told_stack(int thread);
 PM_CRASH_TIME uint64_t pm_told_stacks_place(void);
 
 // Returns true after any thread has set an alternate stack of less than PM_SMALL_STACK bytes.
-PM_CRASH_TIME _Bool pm_has_small_stacks(void);
+PM_CRASH_TIME bool pm_has_small_stacks(void);
+
+PM_END_C
 
 #endif

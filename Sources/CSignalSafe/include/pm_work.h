@@ -10,6 +10,8 @@
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 
+PM_BEGIN_C
+
 // Facts that locate a task's list of task-local values, and the corresponding list of a thread that runs no task.
 //
 // Source: swift include/swift/ABI/TaskLocal.h, class Item. An item contains a pointer to the next item, the key, the
@@ -28,6 +30,8 @@ struct pm_work_places {
 #define PM_WORK_NOWHERE 1
 #define PM_WORK_VALUE_OFFSET 24
 
+// `postmortem capture` finds these two variables in a process by their names. If the layout of pm_work_places changes,
+// pm_work_places_storage must get another name.
 extern struct pm_work_places pm_work_places_storage __attribute__((visibility("hidden")));
 extern char pm_work_key_storage __attribute__((visibility("hidden")));
 
@@ -58,5 +62,7 @@ PM_INLINE size_t pm_open_contexts_used(void) {
   uint64_t used = pm_atomic_load_64((const uint64_t *)pm_open_contexts_storage + 1);
   return used < PM_OPEN_CONTEXTS_SIZE ? used : PM_OPEN_CONTEXTS_SIZE;
 }
+
+PM_END_C
 
 #endif

@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// Demangles a Swift name; libswiftCore exports this function.
 ///
 /// If `outputBuffer` is NULL, the function returns memory that the caller must release with `free`. It returns NULL if
@@ -33,5 +37,9 @@ static inline char *_Nullable pm_demangle_cxx(const char *_Nonnull mangledName) 
   int status = 0;
   return __cxa_demangle ? __cxa_demangle(mangledName, 0, 0, &status) : 0;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct pm_gzip pm_gzip;
 
 // Begins a stream with the zlib at a path; returns NULL if it cannot be loaded, or if there is no memory.
@@ -20,5 +24,9 @@ int pm_gzip_step(
 
 // Frees a stream, whether the stream has ended or not.
 void pm_gzip_free(pm_gzip *_Nonnull stream);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -3,6 +3,10 @@
 #ifndef PM_LIBRARIES_H
 #define PM_LIBRARIES_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // A loaded program or library.
 typedef struct pm_loaded {
   // Identifies it among all that are loaded.
@@ -38,5 +42,9 @@ enum { PM_SEARCH_FOR_PROGRAM, PM_SEARCH_FOR_LIBRARY };
 void pm_search_directories(
     int whose, void (*_Nonnull visit)(void *_Nullable context, const char *_Nonnull path),
     void *_Nullable context);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

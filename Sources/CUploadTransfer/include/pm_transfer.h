@@ -2,11 +2,18 @@
 //
 // libcurl is loaded when the first request is made, so neither linking nor starting a program needs libcurl. The caller
 // must have checked that the library's names would be bound to the library's own definitions (`LibraryClosure`).
+//
+// A thread that runs, ends or adds headers to a transfer must block SIGPIPE, which a server that closes the connection
+// can raise.
 #ifndef PM_TRANSFER_H
 #define PM_TRANSFER_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 // The maximum numbers of bytes that are kept from a response's headers and from its body.
 enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
@@ -45,9 +52,7 @@ typedef struct pm_transfer_answer {
 // Creates a transfer for one request; returns NULL if there is no memory.
 //
 // `library`: the path of libcurl, which the first transfer of the process loads.
-// `blocked`: the signals that the transfer's thread blocks, so that only threads of the program receive them; bit n - 1
-// stands for signal n.
-pm_transfer *_Nullable pm_transfer_make(const char *_Nonnull library, uint64_t blocked);
+pm_transfer *_Nullable pm_transfer_make(const char *_Nonnull library);
 
 // Names the calling thread, at once; a thread of Foundation would get its name only if its creator has noted the thread.
 void pm_transfer_name_thread(const char *_Nonnull name);
@@ -78,5 +83,9 @@ void pm_transfer_end(pm_transfer *_Nonnull transfer);
 
 // Frees a transfer that has not run, or has ended.
 void pm_transfer_free(pm_transfer *_Nonnull transfer);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

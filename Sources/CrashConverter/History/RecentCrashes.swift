@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
+internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
 
@@ -107,7 +108,7 @@ private enum CrashHistory {
   ) throws(CrashReportDatabaseError) -> RecentCrash? {
     let file = try database.openReport(report)
     let time = try file.status().modificationTime
-    return try ReportedDump.summary(of: file).flatMap {
+    return try MinidumpSummary.document(of: file).flatMap {
       RecentCrash($0, of: identifier, reportID: report.id, writtenAt: time)
     }
   }

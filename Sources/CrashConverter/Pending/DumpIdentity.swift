@@ -23,8 +23,8 @@ struct DumpIdentity {
 
   /// The FNV-1a digest of the dump, byte by byte.
   ///
-  /// If two dumps have the same report ID, the second dump gets a new ID that is made from this digest. All versions of
-  /// the package must compute the same digest, so that they make the same ID.
+  /// If two dumps have the same report ID, the second dump gets a new ID that is made from this digest. All released
+  /// versions of the package must compute the same digest, so that they make the same ID.
   var byteDigest: UInt64 {
     var digest = DumpDigest()
     _ = bytes.forEachSlice(of: 0..<bytes.count) { digest.add($0) }

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
-internal import IntermediateDump
-internal import Minidump
-internal import ProcessSnapshot
+package import IntermediateDump
+package import Minidump
+package import PendingDumps
 
 /// The report that the database has under a dump's ID.
 ///
@@ -16,30 +16,17 @@ enum ReportedDump {
 
   /// Compares the dump with the report that has its ID.
   ///
-  /// - Parameters:
-  ///   - identity: the dump's digest, which is compared with the digest that the report contains.
-  ///   - dump: the dump's contents, for a comparison with a report that a version without digests wrote. If nil,
-  ///     such a report counts as the report of another dump.
+  /// - Parameter identity: the dump's digest, which is compared with the digest that the report contains.
   static func look(
-    at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity,
-    dump: ProcessSnapshot?
+    at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity
   ) throws(CrashReportDatabaseError) -> ReportedDump {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
     else { return .none }
-    guard let document = try summary(of: database.openReport(report)),
+    guard let document = try MinidumpSummary.document(of: database.openReport(report)),
       document.root.map(.runEnd) == nil
     else { return .other }
-    if let known = document.root.map(.process)?.unsigned(.dumpDigest) {
-      return identity.matches(known) ? .sameDump : .other
-    }
-    guard let dump else { return .other }
-    let known = ProcessSnapshot(reading: document)
-    let isSame =
-      known.process.crashTime != nil && known.process.crashTime == dump.process.crashTime
-      && known.process.processID == dump.process.processID
-      && known.exception?.threadID == dump.exception?.threadID
-    return isSame ? .sameDump : .other
+    return identity.matches(document.root.map(.process)?.unsigned(.dumpDigest)) ? .sameDump : .other
   }
 
   /// True if the database already has a report with this ID that is not about a run without a dump.
@@ -47,15 +34,17 @@ enum ReportedDump {
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {
     guard let report = try database.report(id), report.state != .new else { return false }
-    return try summary(of: database.openReport(report))?.root.map(.runEnd) == nil
+    return try MinidumpSummary.document(of: database.openReport(report))?.root.map(.runEnd) == nil
   }
+}
 
+extension MinidumpSummary {
   /// The copy of the dump that this package stores in a report; nil if the minidump is damaged or comes from another
   /// writer.
-  static func summary(
+  package static func document(
     of file: borrowing OpenFile
   ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {
-    try MinidumpSummary.document { (offset, count) throws(CrashReportDatabaseError) in
+    try document { (offset, count) throws(CrashReportDatabaseError) in
       try file.read(at: offset, count: count)
     }
   }

@@ -106,6 +106,14 @@ struct CrashSignals {
     return Shared.Backtracer(signals: backtraced, code: found.code, codeSize: found.size)
   }
 
+  /// The signals whose previous handler is the program's own.
+  var handledByProgram: UInt64 {
+    let handled = Self.numbers.reduce(UInt64(0)) {
+      previous[Int($1)].handler > 1 ? $0 | SignalMask.bit($1) : $0
+    }
+    return handled == 0 ? 0 : handled & ~backtracer.signals
+  }
+
   /// Copies the previous actions to a table indexed by signal number.
   func copyActions(to table: UnsafeMutablePointer<pm_signal_action>) {
     for signal in Self.numbers where SignalMask.has(mask, signal) {

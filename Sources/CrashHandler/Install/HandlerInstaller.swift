@@ -69,7 +69,7 @@ enum HandlerInstaller {
     _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
     if options.keepsCrashSignalsOpen {
-      OpenSignals.keep(signals.mask, in: capture.shared.process.id, blocked: signals.blocked)
+      OpenSignals.keep(signals)
     }
     if options.alternateStacksOnAllThreads {
       // The handler first makes new threads install stacks, and then gives stacks to existing threads, so that it
@@ -78,10 +78,6 @@ enum HandlerInstaller {
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
     CrashCode.bringIn()
-    let encoded = unsafe installed.pointee.encoded
-    unsafe pm_keep_core_facts(
-      encoded.process.address, UInt64(encoded.process.count), encoded.system.address,
-      UInt64(encoded.system.count))
     if options.recordsThrowSites { pm_record_throws(files.owningRun.stackStart) }
     memory.keep()
   }
@@ -153,8 +149,7 @@ enum HandlerInstaller {
     return Installed.RuntimePlaces(
       fatalMessageBuffer: UInt64(UInt(bitPattern: unsafe pm_fatal_message_buffer())),
       abortMessagePointer: UInt64(UInt(bitPattern: unsafe pm_abort_message_pointer())),
-      tasks: tasks, exceptions: exceptions, abortStart: start, abortSize: size,
-      abortOpensItsSignal: pm_abort_opens_its_signal() != 0)
+      tasks: tasks, exceptions: exceptions, abortStart: start, abortSize: size)
   }
 
   private static func imagePlaces(

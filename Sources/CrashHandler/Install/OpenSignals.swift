@@ -1,22 +1,33 @@
 internal import CSignalSafe
 
-/// Keeps crash signals unblocked, even in threads that ask to block them; has an effect on those threads only if the
-/// program links the target CSignalMasks.
+/// Keeps crash signals unblocked; has an effect only if the program links the target CSignalMasks.
 ///
 /// Not crash code.
 enum OpenSignals {
-  /// The signals that are kept unblocked: those that an instruction raises, and SIGABRT.
-  static let all = HandledSignals.faults.union(.abort).rawValue
-
-  /// Unblocks the handled signals (`crashes`) that are also in `all`: now in the calling thread, and later in each
-  /// thread that starts or sets its mask.
+  /// Chooses the signals among the handled ones, and unblocks them in the calling thread.
   ///
-  /// - Parameter blocked: the signals that the calling thread blocks; nil if they are not known.
-  static func keep(_ crashes: UInt64, in process: Int32, blocked: UInt64?) {
-    pm_keep_open(crashes & all, process)
-    if blocked.map({ $0 & crashes & all != 0 }) ?? true { pm_adopt_mask() }
+  /// From then on, pthread_sigmask leaves them unblocked, and each new thread unblocks those that it inherits blocked.
+  ///
+  /// A signal that has a handler of the program's is not kept unblocked: without this package, this handler would not
+  /// run while the signal is blocked.
+  static func keep(_ signals: CrashSignals) {
+    guard pm_replaces_masks() else { return }
+    let blocked = signals.blocked
+    var kept = CrashSignals.faults & signals.mask & ~signals.handledByProgram
+    // A signal that is pending now was sent, and would arrive at once.
+    if blocked.map({ $0 & kept != 0 }) ?? true { kept &= ~(SignalMask.pending ?? 0) }
+    if pm_abort_opens_its_signal() == 0 { kept |= signals.mask & SignalMask.bit(SIGABRT) }
+    pm_keep_open(kept)
+    if blocked.map({ pm_opened_mask($0) != $0 }) ?? true { openHere() }
     // If new threads get alternate stacks, `ThreadStack.followNewThreads` later replaces this function with one that
-    // also calls `pm_adopt_mask`.
-    if pm_thread_start() == nil { pm_set_thread_start { pm_adopt_mask() } }
+    // also calls `openHere`.
+    if pm_thread_start() == nil { pm_set_thread_start { OpenSignals.openHere() } }
+  }
+
+  /// Unblocks these signals in the calling thread.
+  static func openHere() {
+    let mask = SignalMask.current
+    let opened = pm_opened_mask(mask)
+    if opened != mask { SignalMask.set(opened) }
   }
 }

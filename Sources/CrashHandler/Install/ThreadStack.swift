@@ -93,7 +93,7 @@ enum ThreadStack {
     // The key is created now, so that new threads never have to create it.
     _ = key
     pm_set_thread_start {
-      pm_adopt_mask()
+      OpenSignals.openHere()
       if ThreadStack.install() != 0 { ThreadStack.refused.add(1, ordering: .relaxed) }
     }
   }

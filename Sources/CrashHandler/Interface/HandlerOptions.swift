@@ -50,17 +50,15 @@ public struct HandlerOptions: Sendable, Equatable {
   /// threads that call `installAlternateStack` get an alternate stack.
   public var alternateStacksOnAllThreads = true
 
-  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay unblocked even in threads that ask to
-  /// block them.
+  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and SIGSYS stay unblocked even in threads that ask to block them.
   ///
   /// If this option is off, the kernel ends the process without a dump when a thread crashes with a signal that it
   /// blocks.
   ///
-  /// `pthread_sigmask` and `sigprocmask` still return the mask that the program set, and programs started by
-  /// `posix_spawn` or `exec` begin with that mask. If a process sends one of these signals to a thread that asked to
-  /// block it, the signal still reaches `sigwait` or a signalfd, or stays pending. From then on, the thread really
-  /// blocks the signal. This option needs the package trait Interposition. `Docs/Reference/Handler.md` lists its
-  /// limits.
+  /// `pthread_sigmask` and `sigprocmask` leave these signals out of what they block, so `sigwait` and a signalfd do not
+  /// see one that is sent. With glibc 2.41 or newer, SIGABRT also stays unblocked in the worker threads of libdispatch,
+  /// and `abort` unblocks it. This option needs the package trait Interposition. `Docs/Reference/Interposition.md` lists
+  /// its limits.
   public var keepsCrashSignalsOpen = true
 
   /// Paths of files that are attached to the reports from dumps of this process, as if passed to `addAttachment`.

@@ -23,7 +23,7 @@ func pm_handle_crash(
     capture.restoreAndReraise(call.signal)
     return
   }
-  if call.isFromKernel, capture.requeueIfBlocked(call.signal) { return }
+  if call.isFromKernel, capture.requeueIfSentToWorker(call.signal) { return }
   if capture.recoverLiveDump(from: call.signal) { return }
   if capture.isCapturing {
     capture.recoverCapture(from: call)

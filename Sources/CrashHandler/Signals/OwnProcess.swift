@@ -116,7 +116,12 @@ func pm_handle_fork() {
   capture.becomeForkedProcess()
 }
 
-/// Creates the handler's files for a forked child that continues the program, as after daemon(3).
+/// Creates the handler's files for the child in which the program continues after daemon(3).
+///
+/// If daemon(3) failed, the program continues in the parent, and this function takes back the note that the parent
+/// exits.
+///
+/// - Parameter isChild: 1 in the child, 0 in the parent.
 ///
 /// The child gets the same files as `startHandler` created for the parent: FIFO, run record and a locked file with
 /// preallocated blocks.
@@ -127,8 +132,9 @@ func pm_handle_fork() {
 ///
 /// Source: pthread_atfork(3), daemon(3).
 @c(pm_continue_run) @_noLocks
-func pm_continue_run() {
+func pm_continue_run(_ isChild: Int32) {
   guard let capture = Capture.ofHandler else { return }
+  if isChild == 0 { return capture.forgetRunEnd() }
   guard capture.becomeOwnProcess() && capture.shared.process.isForkedChild,
     capture.session.files.isMissing && capture.mayMake(CallBit.files)
   else { return }

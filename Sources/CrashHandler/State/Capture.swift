@@ -45,6 +45,9 @@ struct Capture {
     @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.shared }
   }
 
+  /// True if the thread that the dump is about also takes the dump; false for a hang.
+  var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
+
   /// The writer that a section uses to add data to the dump.
   var writer: IntermediateDumpWriter {
     @_noLocks unsafeAddress { unsafe UnsafePointer(address.pointee.writerPlace) }

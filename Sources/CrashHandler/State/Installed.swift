@@ -28,8 +28,12 @@ struct Installed: ~Copyable {
   let recordsThrows: Bool
   /// Whether the process takes a dump when `postmortem capture` sends it a `CaptureRequest`.
   let takesRequests: Bool
-  /// The address range of the arguments, the environment and the auxiliary vector on the main thread's stack.
-  let environment: EnvironmentRange
+  /// The address range of the arguments, the environment and the auxiliary vector, up to the end of the mapping of the
+  /// main thread's stack.
+  ///
+  /// It starts at the main thread's stack pointer at the start of the program: the number of arguments is at this
+  /// address, and all frames of the main thread are below it. The address is 0 if the kernel does not show it.
+  let environment: AddressRange
   let runtime: RuntimePlaces
   let images: ImagePlaces
   let cgroup: CgroupFiles
@@ -88,8 +92,6 @@ struct Installed: ~Copyable {
     /// The address and size of the code of abort(); the size is 0 if it is not known.
     let abortStart: UInt64
     let abortSize: UInt64
-    /// Whether abort(3) unblocks SIGABRT in a thread that blocks it.
-    let abortOpensItsSignal: Bool
   }
 
   /// The facts for the surroundings section that are known at launch.
@@ -110,4 +112,17 @@ struct Installed: ~Copyable {
     let course: Bytes
     let system: Bytes
   }
+}
+
+/// Open files of the process's cgroups; none if the process has no cgroup.
+///
+/// The files are opened when the handler starts, because their paths may be unreachable in a crash. A forked child
+/// inherits the descriptors.
+struct CgroupFiles {
+  let memoryUsed: HeldFile
+  let memoryLimit: HeldFile
+  /// The file `memory.stat`; not open if the cgroup had no memory limit at launch.
+  let memoryKinds: HeldFile
+  let tasksUsed: HeldFile
+  let tasksLimit: HeldFile
 }

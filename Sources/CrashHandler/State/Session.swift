@@ -82,3 +82,84 @@ struct Session: ~Copyable {
     }
   }
 }
+
+/// The dump's file, and the other files and directories that are needed to write it.
+///
+/// The files stay open, so that the handler can still reach them after the program has called chroot(2). The identity
+/// of each file is stored too, because the program may close the descriptor and open another file with the same number.
+///
+/// RUNS-DURING-CRASH.
+struct SessionFiles {
+  var dump: HeldFile
+  /// The directory of pending dumps.
+  var directory: HeldFile
+  /// The read end of the FIFO; as long as it is open, other processes know that the dump's owner is alive.
+  var fifo: HeldFile
+  /// `/proc`.
+  var proc: HeldFile
+  /// True while there is no locked file; the next dump must then create one.
+  ///
+  /// No locked file exists in a forked child (except in that of daemon(3)), for a requested dump, after a survived crash
+  /// if the next file could not be created, and after `exit` has removed the file.
+  var isMissing = false
+  /// True if the thread that takes the dump has its own descriptor table, so that no other thread can change its
+  /// descriptors.
+  var hasOwnDescriptors = false
+}
+
+/// The NUL-terminated file names of a dump, its run record and its FIFO, each of the form "<identifier>@<uuid>…".
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct DumpNames {
+  /// The number of bytes of a report ID as text, which is a UUID.
+  static var reportIDLength: Int { @_noLocks get { 36 } }
+
+  let locked: UnsafePointer<CChar>
+  let finished: UnsafePointer<CChar>
+  let runRecord: UnsafePointer<CChar>
+  let fifo: UnsafePointer<CChar>
+  /// The offset in bytes of the report ID's text in each of these names.
+  let reportIDOffset: Int
+  /// The report ID whose text is in these names, as 16 bytes.
+  let reportID: UnsafeMutableRawPointer
+  /// True if the report ID differs from the one that was encoded at launch.
+  var areNew = false
+}
+
+/// What the handler keeps about this process's run record: the open file, its mapping, whether the process notes its
+/// end there, and the signal that asked it to end.
+///
+/// RUNS-DURING-CRASH.
+struct SessionRunRecord {
+  /// True if the process notes in the run record how it ends, so that a report can be created about that end.
+  ///
+  /// The value is false after a crash that the process may survive, because that crash has its own report.
+  var isFollowed = false
+  /// The signal that asked the process to end, if one was noted; otherwise 0.
+  var termination: Int32 = 0
+  /// The run record, open for writing.
+  var file = HeldFile()
+  /// The mapped page of the record, which shows other processes that this process is alive.
+  var mapping = RecordMapping()
+
+  @_noLocks
+  init() {}
+}
+
+/// The outcome of the dump.
+///
+/// RUNS-DURING-CRASH.
+struct DumpResult {
+  /// True once the dump has a file to write to.
+  var hasFile = false
+  /// True once every byte of the dump, including the end mark, is written.
+  var isComplete = false
+  /// True once the file has its final name, without `.locked`.
+  var isRenamed = false
+  /// The errno of the first failure; 0 if nothing failed.
+  var failure: Int32 = 0
+
+  @_noLocks
+  init() {}
+}

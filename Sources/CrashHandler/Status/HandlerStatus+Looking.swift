@@ -48,10 +48,15 @@ extension Handler {
           .stopSignalTaken, signal: signal,
           "signal \(signal), which \(purpose) in a crash, was taken: \(described(other))"))
     }
-    findings += HandlerStatus.Finding.blocked(
-      ThreadSignals.threads(of: "self"),
-      includingAbort: pm_abort_opens_its_signal() == 0
-        && SignalMask.has(capture.installed.signals.crashes, SIGABRT))
+    let threads = ThreadSignals.threads(of: "self")
+    findings += HandlerStatus.Finding.blocked(threads)
+    if pm_abort_opens_its_signal() == 0,
+      SignalMask.has(capture.installed.signals.crashes, SIGABRT),
+      let finding = HandlerStatus.Finding.abortBlocked(
+        threads, keepsOpen: SignalMask.has(pm_kept_open(), SIGABRT))
+    {
+      findings.append(finding)
+    }
     findings += HandlerStatus.Finding.blockedInHandlers(otherThan: ours)
     if let error = HandlerStatus.errorOfProc(capture) {
       findings.append(
@@ -129,22 +134,35 @@ extension HandlerStatus.Finding {
   /// A thread that also blocks signal 32 is left out. A program cannot block signal 32 through libc, so libc itself has
   /// set this thread's mask. In a new thread, and in a thread that creates a thread or process, libc blocks all signals
   /// for a moment; in its own helper threads, libc blocks them permanently.
-  ///
-  /// - Parameter includingAbort: true to include SIGABRT; pass true if `abort` leads to no dump in a thread that blocks
-  ///   SIGABRT.
-  package static func blocked(
-    _ threads: [ThreadSignals], includingAbort: Bool = false
-  ) -> [HandlerStatus.Finding] {
-    let signals = SignalSet(
-      mask: SignalSet.faults.mask | (includingAbort ? SignalMask.bit(SIGABRT) : 0))
-    return threads.compactMap { thread in
-      let blocked = thread.blocked.intersection(signals)
+  package static func blocked(_ threads: [ThreadSignals]) -> [HandlerStatus.Finding] {
+    threads.compactMap { thread in
+      let blocked = thread.blocked.intersection(.faults)
       guard !blocked.isEmpty, !thread.blocked.contains(librarysOwn) else { return nil }
       return HandlerStatus.Finding(
         .blocked, threadID: thread.threadID,
         "thread \(thread.threadID) ('\(thread.name)') blocks \(blocked.names): "
           + "such a fault there kills the process without a dump")
     }
+  }
+
+  /// Finds the threads that block SIGABRT, if libc's `abort` does not unblock it; nil if there are none.
+  ///
+  /// - Parameter keepsOpen: true if this package's `abort` unblocks SIGABRT, so that only libc's own calls of its `abort`
+  ///   lead to no dump.
+  fileprivate static func abortBlocked(
+    _ threads: [ThreadSignals], keepsOpen: Bool
+  ) -> HandlerStatus.Finding? {
+    let blocking = threads.filter {
+      $0.blocked.contains(SIGABRT) && !$0.blocked.contains(librarysOwn)
+    }
+    guard let first = blocking.first else { return nil }
+    let others = blocking.count > 1 ? " and \(blocking.count - 1) others block" : " blocks"
+    return HandlerStatus.Finding(
+      .blocked, signal: SIGABRT, threadID: blocking.count == 1 ? first.threadID : nil,
+      "thread \(first.threadID) ('\(first.name)')\(others) SIGABRT: "
+        + (keepsOpen
+          ? "if libc itself aborts there, as after heap damage, " : "if abort is called there, ")
+        + "the process ends without a dump")
   }
 
   /// The signal with which libc cancels threads.

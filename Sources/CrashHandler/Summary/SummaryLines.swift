@@ -71,9 +71,9 @@ struct SummaryLines {
   @_noLocks
   mutating func appendHead() {
     #if arch(arm64)
-      append("crash-summary 2 arm64")
+      append("crash-summary 1 arm64")
     #else
-      append("crash-summary 2 x86_64")
+      append("crash-summary 1 x86_64")
     #endif
     append("product ", summary.product)
     append("version ", summary.version)

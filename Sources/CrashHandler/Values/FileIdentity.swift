@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import PendingDumps
 
 /// The device and the inode that identify a file.
 ///
@@ -39,5 +40,13 @@ struct FileIdentity {
       status.inode == inode
     else { return false }
     return !linked || status.links > 0
+  }
+}
+
+extension FileIdentity {
+  @_noLocks
+  init(_ status: FileStatus) {
+    device = status.device
+    inode = status.inode
   }
 }

@@ -75,10 +75,9 @@ struct SignalContext {
     @_noLocks nonmutating set { unsafe pm_context_set_signal_mask(address, newValue) }
   }
 
-  /// Changes the context so that the crash signals are unblocked when the handler returns; records which of them the
-  /// thread blocked.
+  /// Changes the context so that the crash signals are unblocked when the handler returns.
   @_noLocks
-  func openCrashSignals() { unsafe pm_adopt_interrupted_mask(address, signalMask) }
+  func openCrashSignals() { signalMask = pm_opened_mask(signalMask) }
 
   /// True if the kernel called the handler; false if another handler called it.
   ///

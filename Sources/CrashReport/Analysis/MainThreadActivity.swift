@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 /// What the main thread was doing when another process ended this one.
@@ -71,7 +72,7 @@ package enum MainThreadActivity: Sendable, Equatable {
       return .restarting(number, snapshot.architecture.systemCallName(number))
     }
     // In a sanitized report, the result of the call may have been replaced, so it is not known.
-    if result == ProcessSnapshot.replacedWord { return nil }
+    if result == IntermediateDumpFormat.replacedWord { return nil }
     // The result -4 is -EINTR.
     if code.prefix(call.count).elementsEqual(call), Int64(bitPattern: result) == -4 {
       return .interrupted

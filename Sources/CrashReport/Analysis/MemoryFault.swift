@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -181,7 +182,7 @@ struct MemoryFault {
     // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
     // addresses.
     let suspects = context.generalRegisters
-      .filter { !Self.isCanonical($0.value) && $0.value != ProcessSnapshot.replacedWord }
+      .filter { !Self.isCanonical($0.value) && $0.value != IntermediateDumpFormat.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
     return Finding(
       cause: .generalProtection(suspects), certainty: .likely,

@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// Builds HTML; escapes all text except constants of this program, and closes every element that has content.
 package struct HTMLWriter {
   package private(set) var text = ""
@@ -96,7 +98,7 @@ package struct HTMLWriter {
   static func escaped(_ text: String) -> String {
     if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
     let isLong = text.utf8.count > maximumLength
-    let shown = isLong ? String(decoding: text.utf8.prefix(maximumLength), as: UTF8.self) : text
+    let shown = String(text.cut(toBytes: maximumLength))
     var result = ""
     for scalar in shown.escapedForTerminal(keepingLines: true).unicodeScalars {
       switch scalar {

@@ -284,10 +284,7 @@ private struct ThreadJSON: JSONConvertible {
     let derived: JSONObject = [
       "crashed": thread.crashed,
       "systemCall": known.systemCallNumber.map { number -> JSONObject in
-        [
-          "number": number, "name": snapshot.architecture.systemCallName(number),
-          "inferred": known.systemCallSource == .code,
-        ]
+        ["number": number, "name": snapshot.architecture.systemCallName(number)]
       },
       "registers": Dictionary(
         registers.map { ($0.name, Address($0.value).description) },

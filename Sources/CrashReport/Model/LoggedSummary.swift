@@ -3,8 +3,6 @@ package import Stackwalk
 
 /// The summary of a crash that the handler wrote to standard error, read back from a log.
 ///
-/// In version 1 of the format, the first line of a summary contains the word `last-words` instead of `crash-summary`.
-///
 /// Source: Docs/Internals/CrashSummary.md, which describes the lines.
 package struct LoggedSummary: Equatable {
   package struct Module: Equatable {
@@ -170,8 +168,6 @@ extension LoggedSummary {
   }
 
   /// Parses a frame's line: its number, its place and its name.
-  ///
-  /// In version 1 of the format, places lack the part that begins with `@`.
   ///
   /// Places are, for example, `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`.
   /// Docs/Internals/CrashSummary.md explains their parts.

@@ -51,12 +51,11 @@ package struct LoggedSummaryReader {
     guard let (front, processID, words) = Self.content(of: line) else { return }
     let origin = LogOrigin(processID: processID, source: source, front: front)
     let (word, rest) = Self.split(words)
-    // In version 1 of the format, a summary began with `last-words`.
-    if word == "crash-summary" || word == "last-words" {
+    if word == "crash-summary" {
       // The new summary ends the open summary of the same origin, which is incomplete.
       let hasInterrupted = close(origin)
       let (version, architecture) = Self.split(rest)
-      guard version == (word == "last-words" ? "1" : "2") else { return }
+      guard version == "1" else { return }
       if open.count == Self.maximumOpen { finished.append(open.removeFirst().summary) }
       open.append(
         Open(

@@ -34,7 +34,7 @@ extension MemoryFault {
       return nil
     }
     return context.generalRegisters.lazy
-      .filter { $0.value > 8 && $0.value != ProcessSnapshot.replacedWord }
+      .filter { $0.value > 8 && $0.value != IntermediateDumpFormat.replacedWord }
       .map { Address($0.value &- 8) }
       .first { FreedChunk.begins(at: $0, in: snapshot) }
   }

@@ -76,7 +76,7 @@ extension NotedWord {
     let special: Set = ["rip", "pc", "rsp", "sp", "eflags", "rflags", "cpsr", "pstate"]
     for register in context.generalRegisters where !special.contains(register.name) {
       // In a sanitized report, the values of most registers have been replaced; these registers are skipped.
-      guard register.value != ProcessSnapshot.replacedWord else { continue }
+      guard register.value != IntermediateDumpFormat.replacedWord else { continue }
       let meaning =
         object(at: register.value).map(Meaning.object)
         ?? WordPattern(register.value, snapshot.architecture).map(Meaning.pattern)

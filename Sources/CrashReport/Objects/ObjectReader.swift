@@ -1,5 +1,6 @@
 internal import IntermediateDump
 package import ProcessSnapshot
+internal import SwiftRuntime
 
 /// A Swift object to which a pointer points.
 package struct SwiftObject: Sendable, Equatable {
@@ -57,7 +58,7 @@ package struct SwiftObject: Sendable, Equatable {
 ///
 /// `ObjectReader` never traps, whatever bytes the memory contains.
 ///
-/// Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h, include/swift/ABI/Metadata.h.
+/// Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h.
 /// Source: swift stdlib/public/runtime/ErrorObject.h.
 package struct ObjectReader {
   let reader: ProcessReader
@@ -71,24 +72,17 @@ package struct ObjectReader {
     types = TypeReader(reader: reader)
   }
 
-  private enum Kind {
-    static let heapVariable: UInt64 = 0x400
-    static let genericHeapVariable: UInt64 = 0x500
-    static let error: UInt64 = 0x501
-    static let task: UInt64 = 0x502
-  }
-
   /// The object that begins at an address; nil if the memory there does not look like an object.
   package func object(at address: Address) -> SwiftObject? {
     guard address.value & 7 == 0, address.value >= 0x1_0000, address.value < 1 << 48,
       let metadata = reader.word(address), metadata & 7 == 0, metadata >= 0x1_0000,
       metadata < 1 << 48, let bits = reader.word(address &+ 8),
       let count = ReferenceCount(bits, read: reader.word),
-      let kind = reader.word(Address(metadata))
+      let kind = reader.word(Address(metadata)).flatMap(MetadataKind.init)
     else { return nil }
     let type = Address(metadata)
     switch kind {
-    case Kind.heapVariable:
+    case .closure:
       // The metadata contains the offset of the first captured variable, and the address of a description of the
       // variables.
       guard let offset = reader.word(type &+ 8), UInt32(truncatingIfNeeded: offset) >= 16,
@@ -96,18 +90,19 @@ package struct ObjectReader {
       else { return nil }
       let captures = reader.word(type &+ 16).map { types.captures(at: Address($0)) } ?? []
       return SwiftObject(kind: .closure, count: count, captures: captures)
-    case Kind.genericHeapVariable:
+    case .box:
       let boxed = reader.word(type &+ 16).flatMap { types.name(ofMetadata: Address($0)) }
       return boxed.map { SwiftObject(kind: .box, type: $0, count: count) }
-    case Kind.error:
+    case .error:
       let inner = reader.word(address &+ 16).flatMap { types.name(ofMetadata: Address($0)) }
       return SwiftObject(kind: .error, type: inner, count: count)
-    case Kind.task: return SwiftObject(kind: .task, count: count)
-    default:
-      guard kind == 0, let name = types.name(ofMetadata: type) else { return nil }
+    case .task: return SwiftObject(kind: .task, count: count)
+    case .class:
+      guard let name = types.name(ofMetadata: type) else { return nil }
       var object = SwiftObject(kind: .object, type: name, count: count)
       if showsContents, count.state != .deinitializing { addContents(of: address, to: &object) }
       return object
+    default: return nil
     }
   }
 }

@@ -1,9 +1,10 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
+internal import SwiftRuntime
 
 /// Finds the names of Swift types from their metadata and descriptors.
 ///
-/// Source: swift include/swift/ABI/Metadata.h, MetadataKind.def, GenericContext.h; docs/ABI/TypeMetadata.rst.
+/// Source: swift include/swift/ABI/Metadata.h, GenericContext.h; docs/ABI/TypeMetadata.rst.
 ///
 /// The memory layouts are those of 64-bit platforms without Objective-C.
 struct TypeReader {
@@ -14,34 +15,26 @@ struct TypeReader {
   /// The maximum number of generic arguments of a type, members of a tuple, or parameters of a function.
   static let maximumCount = 16
 
-  enum Kind {
-    static let `class`: UInt64 = 0
-    static let `struct`: UInt64 = 0x200
-    static let `enum`: UInt64 = 0x201
-    static let optional: UInt64 = 0x202
-    static let tuple: UInt64 = 0x301
-    static let function: UInt64 = 0x302
-    static let existential: UInt64 = 0x303
-    static let metatype: UInt64 = 0x304
-    static let existentialMetatype: UInt64 = 0x306
-  }
-
-  /// The name of a type; nil if it cannot be read, or if `Kind` lacks the kind of type.
+  /// The name of a type; nil if it cannot be read, or if reports do not show its kind of type.
   func name(ofMetadata metadata: Address, depth: Int = 0) -> TypeName? {
-    guard depth < Self.maximumDepth, metadata.value & 7 == 0, let kind = reader.word(metadata)
+    guard depth < Self.maximumDepth, metadata.value & 7 == 0, let kind = kind(metadata)
     else { return nil }
     switch kind {
-    case Kind.class: return className(metadata, depth)
-    case Kind.struct, Kind.enum, Kind.optional:
+    case .class: return className(metadata, depth)
+    case .struct, .enum, .optional:
       guard let descriptor = pointer(metadata &+ 8) else { return nil }
       return name(
         ofDescriptor: descriptor, isClass: false, arguments: metadata &+ 16, depth: depth)
-    case Kind.tuple: return tuple(metadata, depth)
-    case Kind.metatype, Kind.existentialMetatype: return metatype(metadata, kind, depth)
-    case Kind.function: return function(metadata, depth)
-    case Kind.existential: return existential(metadata, depth)
-    default: return nil
+    case .tuple: return tuple(metadata, depth)
+    case .metatype, .existentialMetatype: return metatype(metadata, kind, depth)
+    case .function: return function(metadata, depth)
+    case .existential: return existential(metadata, depth)
+    case .closure, .box, .error, .task: return nil
     }
+  }
+
+  private func kind(_ metadata: Address) -> MetadataKind? {
+    reader.word(metadata).flatMap(MetadataKind.init)
   }
 
   /// The name of the type to which the pointer at `place` points, for use as a part of another type's name.
@@ -49,18 +42,19 @@ struct TypeReader {
     pointer(place).flatMap { name(ofMetadata: $0, depth: depth + 1) } ?? .unknown
   }
 
-  private func metatype(_ metadata: Address, _ kind: UInt64, _ depth: Int) -> TypeName? {
-    guard let instance = pointer(metadata &+ 8), let instanceKind = reader.word(instance),
+  private func metatype(
+    _ metadata: Address, _ kind: MetadataKind, _ depth: Int
+  ) -> TypeName? {
+    guard let instance = pointer(metadata &+ 8), let instanceKind = self.kind(instance),
       let name = name(ofMetadata: instance, depth: depth + 1)
     else { return nil }
     // The metatype of a protocol P itself is `P.Protocol`; `P.Type` is the metatype of a type that conforms to P.
     let isProtocol =
-      kind == Kind.metatype
-      && [Kind.existential, Kind.existentialMetatype].contains(instanceKind)
+      kind == .metatype && (instanceKind == .existential || instanceKind == .existentialMetatype)
     let needsParentheses =
-      kind == Kind.metatype
-      && (instanceKind == Kind.function
-        || instanceKind == Kind.existential && name.short.contains(" & "))
+      kind == .metatype
+      && (instanceKind == .function
+        || instanceKind == .existential && name.short.contains(" & "))
     return (needsParentheses ? .list([name], "(", ")") : name)
       + TypeName(isProtocol ? ".Protocol" : ".Type")
   }
@@ -71,16 +65,17 @@ struct TypeReader {
     guard let head = reader.bytes(metadata, count: 48),
       let instance = head.littleEndian(at: 24, width: 8),
       let sizes = head.littleEndian(at: 32, width: 8),
-      let descriptor = head.littleEndian(at: 40, width: 8), descriptor & 3 == 0
+      let descriptor = head.littleEndian(at: 40, width: 8)
     else { return nil }
     // A sanitized dump contains only the pointers of this metadata. Its other words have been replaced, so they are not
     // checked.
-    if instance != ProcessSnapshot.replacedWord || sizes != ProcessSnapshot.replacedWord {
-      let mask = instance >> 32 & 0xFFFF
-      guard instance & 0xFFFF_FFFF >= 16, mask & (mask &+ 1) == 0, sizes & 0xFFFF_FFFF >= 48,
-        sizes >> 32 < sizes & 0xFFFF_FFFF
-      else { return nil }
-    }
+    let isReplaced =
+      instance == IntermediateDumpFormat.replacedWord
+      && sizes == IntermediateDumpFormat.replacedWord
+    let mask = instance >> 32 & 0xFFFF
+    guard ClassMetadata.isPlausible(sizes: isReplaced ? nil : sizes, descriptor: descriptor),
+      isReplaced || instance & 0xFFFF_FFFF >= 16 && mask & (mask &+ 1) == 0
+    else { return nil }
     let place = Address(descriptor)
     return name(
       ofDescriptor: place, isClass: true,

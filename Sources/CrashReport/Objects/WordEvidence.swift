@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -107,7 +108,9 @@ extension MemoryFault {
       let argument = context.generalRegisters.first(where: { $0.name == "rdi" || $0.name == "x0" })
     else { return nil }
     let object = Address(argument.value)
-    guard object.value > 0, argument.value != ProcessSnapshot.replacedWord else { return nil }
+    guard object.value > 0, argument.value != IntermediateDumpFormat.replacedWord else {
+      return nil
+    }
     if exception.code == Self.kernelCode {
       return Self.isCanonical(object.value) ? nil : (function, object)
     }
@@ -150,7 +153,7 @@ extension MemoryFault {
     }
     let argument = context.generalRegisters.first { $0.name == "rdi" || $0.name == "x0" }
     guard let object = argument.map({ Address($0.value) }), object >= Self.leastObject,
-      object.value & 7 == 0, object.value != ProcessSnapshot.replacedWord
+      object.value & 7 == 0, object.value != IntermediateDumpFormat.replacedWord
     else { return .noDeinitializer(nil) }
     return .noDeinitializer(object)
   }

@@ -7,7 +7,7 @@ package import ProcessSnapshot
 ///
 /// A program may use any of these values itself, so a pattern is only a hint.
 package enum WordPattern: Sendable, Equatable {
-  /// The word that replaces values in a sanitized report, `ProcessSnapshot.replacedWord`.
+  /// The word that replaces values in a sanitized report, `IntermediateDumpFormat.replacedWord`.
   case leftOut
   /// The value that a debug build of the Swift runtime writes over freed objects.
   case swiftFreedObject
@@ -41,7 +41,7 @@ package enum WordPattern: Sendable, Equatable {
       self = .smallNumber(word)
       return
     }
-    if word == ProcessSnapshot.replacedWord {
+    if word == IntermediateDumpFormat.replacedWord {
       self = .leftOut
     } else if word > UInt64(bitPattern: -0x1_0000) {
       self = .negative(Int64(bitPattern: word))

@@ -1,5 +1,5 @@
 internal import IntermediateDump
-internal import ProcessSnapshot
+package import ProcessSnapshot
 internal import Stackwalk
 
 // Text about the tasks of Swift concurrency that were found in memory. As in a `ReportSection`, the text is not
@@ -147,4 +147,21 @@ extension TaskDeadlock.Wait {
   var noun: String {
     isForGroup ? "its task group, whose only task is task \(awaited)" : "task \(awaited)"
   }
+}
+
+// The words that reports use for the priorities of tasks.
+
+extension TaskSnapshot.Fields {
+  /// Source: swift stdlib/public/Concurrency/Task.swift, `TaskPriority`.
+  private static let priorities: [UInt8: String] = [
+    0x21: "userInteractive", 0x19: "high", 0x15: "medium", 0x11: "low", 0x09: "background",
+  ]
+
+  private static func word(_ priority: UInt8) -> String { priorities[priority] ?? "\(priority)" }
+
+  package var priorityWord: String { Self.word(priority) }
+
+  /// The priority with which the task was created; nil if it is not known, or if the priority has not changed since
+  /// then.
+  var basePriorityWord: String? { basePriority.flatMap { $0 == priority ? nil : Self.word($0) } }
 }

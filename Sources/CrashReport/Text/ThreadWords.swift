@@ -24,8 +24,7 @@ extension CrashReport {
   private func notes(on thread: Thread, isFull: Bool) -> [String] {
     let known = thread.snapshot
     let call = known.systemCallNumber.map { number in
-      (known.systemCallSource == .code ? "probably in " : "in ")
-        + (snapshot.architecture.systemCallName(number) ?? "system call \(number)")
+      "in " + (snapshot.architecture.systemCallName(number) ?? "system call \(number)")
     }
     let policy = known.policyWord.flatMap { $0 == "other" ? nil : $0 }
     let nice = known.niceValue.flatMap { $0 == 0 ? nil : "nice \($0)" }

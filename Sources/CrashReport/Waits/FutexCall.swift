@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 /// The futex(2) call in which a thread is blocked.
@@ -26,7 +27,7 @@ struct FutexCall: Sendable, Equatable {
       return nil
     }
     guard let arguments, arguments.word >= 0x1000, arguments.word & 3 == 0,
-      arguments.word != ProcessSnapshot.replacedWord
+      arguments.word != IntermediateDumpFormat.replacedWord
     else { return nil }
     word = Address(arguments.word)
     // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.

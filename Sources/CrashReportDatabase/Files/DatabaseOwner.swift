@@ -52,18 +52,9 @@ package struct DatabaseOwner: Sendable, Equatable {
   /// - Throws: `CrashReportDatabaseError` if root is not allowed to take the user's permissions, as in a container
   ///   without CAP_SETUID, or if a thread cannot be created. In both cases, the closure is not run.
   package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
-    try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
-      var result: Swift.Result<Value, CrashReportDatabaseError>?
-      let work = Work {
-        result = takeRights().map { .failure($0) } ?? .success(body())
-      }
-      try work.runOnThread()
-      guard let result else {
-        throw CrashReportDatabaseError(
-          .fileSystemError, "a thread ended before it had done its work")
-      }
-      return try result.get()
-    }
+    try WorkThread.run {
+      takeRights().map(Result<Value, CrashReportDatabaseError>.failure) ?? .success(body())
+    }.get()
   }
 
   private func takeRights() -> CrashReportDatabaseError? {
@@ -76,39 +67,5 @@ package struct DatabaseOwner: Sendable, Equatable {
       .foreignOwner,
       "the database belongs to user \(user), whose rights this process cannot assume; run it as that "
         + "user", errno: Int32(truncatingIfNeeded: -failure))
-  }
-}
-
-/// A closure for another thread; the thread that created this object waits for the result.
-private final class Work {
-  private let body: () -> Void
-
-  init(_ body: @escaping () -> Void) { self.body = body }
-
-  func runOnThread() throws(CrashReportDatabaseError) {
-    var thread = pthread_t()
-    let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
-    let failure = unsafe pthread_create(
-      &thread, nil,
-      { pointer in
-        Work.blockProgramSignals()
-        if let pointer = unsafe pointer {
-          unsafe Unmanaged<Work>.fromOpaque(pointer).takeUnretainedValue().body()
-        }
-        return nil
-      }, pointer)
-    guard failure == 0 else {
-      throw CrashReportDatabaseError(systemCall: "making a thread", errno: failure)
-    }
-    pthread_join(thread, nil)
-  }
-
-  /// Blocks the standard signals for events that the program may handle (`SignalTable.Class.programEvent`), so that a
-  /// thread of the program gets them.
-  private static func blockProgramSignals() {
-    var set = sigset_t()
-    unsafe sigemptyset(&set)
-    for signal in SignalTable.numbers(.programEvent) { unsafe sigaddset(&set, signal) }
-    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 }

@@ -5,7 +5,7 @@ package import IntermediateDump
 ///
 /// In a record of the index, these facts follow the facts that a list shows; each of them is a field. A field has a key
 /// (1 byte), the size of the contents (2 bytes) and the contents, little-endian. A reader skips keys that it does not
-/// know. Versions of the package without details stop reading a record where the details begin.
+/// know.
 package struct ReportDetails: Sendable, Equatable {
   /// What a report is about.
   package enum Kind: UInt64, Sendable, CaseIterable {
@@ -206,13 +206,9 @@ extension ReportDetails {
       append(key, contents)
     }
     func cut(_ text: String, to size: Int = Self.maximumTextSize) -> [UInt8] {
-      let utf8 = Array(text.utf8.prefix(size + 1))
-      guard utf8.count > size else { return utf8 }
-      isCut = true
-      // A character must not be cut in the middle.
-      var end = size
-      while end > 0, utf8[end] & 0xC0 == 0x80 { end -= 1 }
-      return Array(utf8[..<end])
+      let kept = text.cut(toBytes: size)
+      if kept.endIndex < text.endIndex { isCut = true }
+      return Array(kept.utf8)
     }
     for fact in Number.all {
       if let number = self[fact] { add(fact.rawValue, Self.bytes(of: number)) }

@@ -24,8 +24,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   /// True if no names were needed, or if the search for names did not run out of time, so that signature and place
   /// are final.
   package var isNamed = false
-  /// The encoded `ReportDetails`; nil if the facts were read without details, as for a list, or if an older version of
-  /// this package wrote the index record.
+  /// The encoded `ReportDetails`; nil if the facts were read without details, as for a list.
   package private(set) var detailBytes: [UInt8]?
 
   /// The details for exports; nil if the index lacks them, so that they must be read from the minidump.
@@ -63,7 +62,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
         bytes.append(littleEndian: Self.noText)
         continue
       }
-      let utf8 = text.utf8.prefix(Self.maximumTextSize)
+      let utf8 = text.cut(toBytes: Self.maximumTextSize).utf8
       bytes.append(littleEndian: UInt16(clamping: utf8.count))
       bytes += utf8
     }

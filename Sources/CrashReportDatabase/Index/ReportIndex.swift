@@ -146,6 +146,16 @@ package final class ReportIndex: Sendable {
     return record.dropFirst(head)
   }
 
+  /// The programs that have, or lately had, a report.
+  var programs: Set<String> {
+    Set(
+      places.compactMap { place in
+        bytes(at: place).flatMap {
+          ReportFacts(reading: $0.dropFirst(Self.keySize), withDetails: false)?.program
+        }
+      })
+  }
+
   /// True if the file must be written again: if it is damaged, or has more than two records for each report plus 1,000.
   ///
   /// - Parameter count: the number of the database's reports.

@@ -53,7 +53,7 @@ package struct StandingUploads: Sendable {
     guard case .report = try next() else { return try waitingTime() }
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
-    try engine.target.grouping.settleCountedReports(in: engine.database)
+    try engine.target.sampling.settleCountedReports(in: engine.database)
     if let obstacle = try findObstacle() {
       try hold(because: obstacle)
       return Self.patience
@@ -62,7 +62,7 @@ package struct StandingUploads: Sendable {
     // The report is read again, because another uploader may have sent it before this uploader got the claim.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
-      try engine.target.grouping.settleCountedReports(in: engine.database)
+      try engine.target.sampling.settleCountedReports(in: engine.database)
       guard goesOn else { break }
       _ = try claim.note(nil)
     }

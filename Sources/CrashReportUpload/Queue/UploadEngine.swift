@@ -109,7 +109,7 @@ struct UploadEngine: Sendable {
     do throws(CrashReportDatabaseError) {
       content = try target.server.content(
         of: report, in: database, target.options, attempt.reduction, at: clock.now())
-      content.stand(for: try target.grouping.group(of: report, in: database, at: clock.now()))
+      content.stand(for: try target.sampling.group(of: report, in: database, at: clock.now()))
       content.fields["left_out"] = leftOut(attempt.reduction)
       let candidate = UploadCandidate(
         report: report, attempt: attempt.number, fields: content.fields)

@@ -87,7 +87,7 @@ extension UploadEngine {
         emit(.failed(id, reason: error.description))
       }
     }
-    try target.grouping.settleCountedReports(in: database)
+    try target.sampling.settleCountedReports(in: database)
     return left
   }
 

@@ -7,15 +7,13 @@ internal import IntermediateDump
 package struct UploadTarget: Sendable {
   let url: String
   let server: any UploadServer
-  /// Decides which reports one upload represents.
-  let grouping: any UploadGrouping
   let options: UploadOptions
+  var sampling: SampledUploads { SampledUploads(sampling: options.sampling) }
   /// Scheme, host and port of the URL, for messages; the rest of the URL may contain a key.
   let place: String
 
   init(
-    _ text: String, _ server: any UploadServer, _ grouping: any UploadGrouping,
-    _ options: UploadOptions
+    _ text: String, _ server: any UploadServer, _ options: UploadOptions
   ) throws(UploadError) {
     guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
       scheme == "https" || scheme == "http", let host = url.host, !host.isEmpty,
@@ -34,8 +32,7 @@ package struct UploadTarget: Sendable {
       }
     }
     self.url = text
-    (self.server, self.grouping) = (server, grouping)
-    self.options = options
+    (self.server, self.options) = (server, options)
     place = "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "")
   }
 

@@ -1,7 +1,9 @@
 internal import CUploadTransfer
+internal import CrashReportDatabase
 internal import Foundation
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
 /// A request to a server.
 package struct UploadRequest: Sendable {
@@ -108,8 +110,7 @@ package struct LibcurlTransport: UploadTransport {
     _ request: UploadRequest, with library: SharedLibrary,
     _ progress: @escaping @Sendable (Int64) -> Void
   ) {
-    let transfer = unsafe pm_transfer_make(library.path, SignalTable.mask(.programEvent))
-    guard let transfer = unsafe transfer else { return nil }
+    guard let transfer = unsafe pm_transfer_make(library.path) else { return nil }
     unsafe self.transfer = transfer
     self.request = request
     self.progress = progress
@@ -120,10 +121,17 @@ package struct LibcurlTransport: UploadTransport {
   func run() async -> Answer {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        Thread.detachNewThread {
-          unsafe pm_transfer_name_thread(UploaderThread.name)
-          continuation.resume(returning: self.runHere())
-          unsafe pm_transfer_end(self.transfer)
+        do throws(CrashReportDatabaseError) {
+          try WorkThread.start {
+            unsafe pm_transfer_name_thread(UploaderThread.name)
+            continuation.resume(returning: self.runHere())
+            unsafe pm_transfer_end(self.transfer)
+          }
+        } catch {
+          continuation.resume(
+            returning: Answer(
+              result: PM_TRANSFER_FAILED, status: 0, headers: [], body: [], reason: "\(error)",
+              wakes: 0))
         }
       }
     } onCancel: {

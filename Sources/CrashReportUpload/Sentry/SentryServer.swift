@@ -55,8 +55,7 @@ extension UploadTarget {
   /// Creates a target for Sentry, or for a server with the same protocol.
   package init(dsn: String, options: UploadOptions) throws(UploadError) {
     let dsn = try SentryDSN(dsn)
-    try self.init(
-      dsn.envelopeURL, SentryServer(dsn: dsn), SampledUploads(sampling: options.sampling), options)
+    try self.init(dsn.envelopeURL, SentryServer(dsn: dsn), options)
   }
 }
 

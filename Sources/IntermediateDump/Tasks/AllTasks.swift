@@ -13,16 +13,6 @@ package struct AllTasks: Sendable, Equatable {
   package init(count: UInt64, groups: [TaskGroup] = []) {
     (self.count, self.groups) = (count, groups)
   }
-
-  /// - Parameters:
-  ///   - limit: the maximum number of groups that are kept.
-  ///   - recordLimit: the maximum number of tasks in each group whose records are kept.
-  package init(_ found: TaskCollection, limit: Int, recordLimit: Int) {
-    count = UInt64(found.count)
-    timerCount = found.timerCount
-    (bytesSeen, bytesUnseen) = (found.bytesSeen, found.bytesUnseen)
-    groups = found.groups(limit: limit, recordLimit: recordLimit)
-  }
 }
 
 extension AllTasks {
@@ -81,7 +71,6 @@ extension AllTasks {
             TaskRecord(words: records[$0..<$0 + 4])
           }))
     }
-    // The units of work may be missing, because earlier versions did not write them.
     guard UInt64(groups.count) == head[4] else { return }
     for index in groups.indices {
       guard let count = next(1)?.first, count <= UInt64(rest.count / 2),

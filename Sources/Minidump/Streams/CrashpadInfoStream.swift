@@ -41,7 +41,7 @@ extension MinidumpEncoder {
 }
 
 extension MinidumpDecoder {
-  /// Reads Crashpad's stream, which has 64 bytes or, from earlier versions of Crashpad, fewer.
+  /// Reads Crashpad's stream, which has 64 bytes or, from older versions of Crashpad, fewer.
   ///
   /// The stream refers to modules by their index in the module list. So the modules get their annotations only if
   /// `decodeModuleList` was called before.

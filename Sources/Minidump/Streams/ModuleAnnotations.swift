@@ -51,7 +51,7 @@ extension MinidumpEncoder {
 extension MinidumpDecoder {
   /// Reads MinidumpModuleCrashpadInfoList, in which a Crashpad client stores nearly all of its annotations.
   ///
-  /// A module's entry may be shorter than 28 bytes, because earlier versions of Crashpad wrote no annotation objects.
+  /// A module's entry may be shorter than 28 bytes, because older versions of Crashpad wrote no annotation objects.
   mutating func decodeModuleAnnotations(at location: Int) {
     for link in list(at: location, size: 12) {
       guard let index = file.integer(at: link, width: 4),

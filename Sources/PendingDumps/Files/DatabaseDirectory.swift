@@ -40,8 +40,9 @@ package enum DatabaseDirectory {
 
   /// Returns the path of the database: the given path or, for some mount points, a directory in the mount point.
   ///
-  /// The directory in the mount point is used if all users, or a group that this process has not named, may write to
-  /// the mount point, as for a Kubernetes `emptyDir` volume.
+  /// The directory in the mount point is used if all users may write to the mount point, as for a Kubernetes `emptyDir`
+  /// volume, or if it belongs to root and a group that this process has not named may write to it, as for a volume with
+  /// `fsGroup`. Whoever looks finds the same place.
   package static func place(_ path: String) -> String {
     var status = stat()
     guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }
@@ -59,7 +60,9 @@ package enum DatabaseDirectory {
   }
 
   private static func isOpenToOthers(_ status: stat) -> Bool {
-    status.st_mode & others != 0 || status.st_mode & group != 0 && !isShared(status)
+    status.st_mode & others != 0
+      || status.st_mode & group != 0 && !isShared(status)
+        && (status.st_uid == 0 || UserNamespace.isOutside(status.st_uid))
   }
 
   // MARK: - Opening
@@ -263,12 +266,13 @@ package enum DatabaseDirectory {
         "all users may write to the directory \(path) (mode \(mode())), and could plant or take dumps; "
           + (remedy() ?? "chmod 700 \(path), or name a directory in it, such as \(path)/crashes"))
     }
-    guard status.st_mode & group == 0 || isShared(status) else {
+    guard status.st_mode & group == 0 || isShared(status) || isOpenToOwnGroup(status) else {
       throw CrashReportDatabaseError(
         .writableByOthers,
-        "group \(status.st_gid) may write to the directory \(path) (mode \(mode())); "
+        "group \(status.st_gid) may write to the directory \(path) (mode \(mode())), and could remove dumps; "
           + (remedy() ?? "chmod 700 \(path)")
-          + ", or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
+          + ", run as its owner, user \(status.st_uid), in that group (fsGroup, supplementalGroups), or name the "
+          + "group: HandlerOptions.sharedGroup, postmortem --shared-with")
     }
     // Root may use a database of any user. `open(_:links:)` has already refused links whose owner is not trusted.
     guard !isTrusted(status), !isShared(status), geteuid() != 0 else { return }
@@ -310,6 +314,33 @@ package enum DatabaseDirectory {
   }
 
   // MARK: - Groups
+
+  /// True for a directory that a group may write to, if only processes that this process trusts are in that group.
+  ///
+  /// The kubelet opens a volume to `fsGroup` at every mount, and images for OpenShift open directories to the group 0:
+  /// the group is then one that this process itself is in. Members could remove files of such a directory, but could not
+  /// add any: `Directory` opens only files of the directory's owner, of this user and of root. Root works in another
+  /// user's directory with that user's permissions, and trusts the groups that the user trusts.
+  ///
+  /// Source: Kubernetes pkg/volume/volume_linux.go, SetVolumeOwnership.
+  private static func isOpenToOwnGroup(_ status: stat) -> Bool {
+    if geteuid() == 0, status.st_uid != 0 { return true }
+    return isTrusted(status) && (status.st_gid == getegid() || ownGroups.contains(status.st_gid))
+  }
+
+  /// The supplementary groups of this process.
+  private static var ownGroups: [UInt32] {
+    let count = getgroups(0, nil)
+    guard count > 0 else { return [] }
+    var groups = [UInt32](repeating: 0, count: Int(count))
+    return Array(groups.prefix(Int(max(0, unsafe getgroups(count, &groups)))))
+  }
+
+  /// True if files of other users in a directory must not be opened, because a group that shares no database may write
+  /// to the directory.
+  static func needsOwnFiles(in status: stat) -> Bool {
+    status.st_mode & group != 0 && !isShared(status)
+  }
 
   /// The groups whose members may write to databases, in the order in which this process named them.
   private static let groups = Mutex<[UInt32]>([])

@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
@@ -14,6 +15,8 @@ package struct Directory: ~Copyable, Sendable {
   package let fileMode: UInt32
   /// The user to whom new files are given, if this process is root and the directory belongs to another user.
   package let owner: DirectoryOwner?
+  /// True if only files of this directory's owner, of this user and of root are opened, because others may add files.
+  private let needsOwnFiles: Bool
 
   package var path: String { file.path }
   package var descriptor: Int32 { file.descriptor }
@@ -41,6 +44,17 @@ package struct Directory: ~Copyable, Sendable {
     self.status = FileStatus(status)
     fileMode = DatabaseDirectory.fileMode(in: status)
     owner = DirectoryOwner(status)
+    needsOwnFiles = DatabaseDirectory.needsOwnFiles(in: status)
+  }
+
+  /// Throws if a file is another user's, and could have been added by a user who only may write to this directory.
+  private func check(_ file: FileStatus, _ path: String) throws(CrashReportDatabaseError) {
+    guard needsOwnFiles, file.owner != status.owner, file.owner != 0, file.owner != pm_file_user()
+    else { return }
+    throw CrashReportDatabaseError(
+      .foreignOwner,
+      "\(path) belongs to user \(file.owner), who may only add files to its directory; the directory's owner is user "
+        + "\(status.owner)")
   }
 
   /// Opens a subdirectory.
@@ -137,6 +151,7 @@ package struct Directory: ~Copyable, Sendable {
     var file = OpenFile(descriptor: result, path: path)
     let status = try file.status()
     guard status.kind == .regular else { throw CrashReportDatabaseError(.notARegularFile, path) }
+    try check(status, path)
     file.firstStatus = status
     return file
   }
@@ -166,6 +181,11 @@ package struct Directory: ~Copyable, Sendable {
       throw CrashReportDatabaseError(systemCall: "opening \(path)/\(name)", errno: errno)
     }
     defer { _ = Glibc.close(file) }
+    if needsOwnFiles {
+      var status = stat()
+      guard unsafe fstat(file, &status) == 0 else { return nil }
+      try check(FileStatus(status), "\(path)/\(name)")
+    }
     // A read that fills the buffer may not have reached the end of the file, so it is repeated with a larger buffer.
     for size in [512, limit + 1] {
       var result = -1
@@ -235,15 +255,42 @@ package struct Directory: ~Copyable, Sendable {
     owner?.give(file.descriptor)
   }
 
+  private static func temporaryName(_ stem: String, _ suffix: String = ".tmp") -> String {
+    "\(stem).\(UInt64.random(in: .min ... .max))\(suffix)"
+  }
+
   /// Creates a file with a unique name, which consists of a stem, a random number and a suffix.
   package func createTemporary(
     _ stem: String, suffix: String = ".tmp"
   ) throws(CrashReportDatabaseError) -> OpenFile {
-    let name = "\(stem).\(UInt64.random(in: .min ... .max))\(suffix)"
+    let name = Self.temporaryName(stem, suffix)
     guard let file = try create(name) else {
       throw CrashReportDatabaseError(systemCall: "making \(path)/\(name)", errno: EEXIST)
     }
     return file
+  }
+
+  /// Creates a temporary file that does not get its name before `link`, so that nothing remains of it if the process
+  /// ends.
+  ///
+  /// On a file system without such files, the file has its name from the start.
+  package func createUnlinked(_ stem: String) throws(CrashReportDatabaseError) -> OpenFile {
+    let result = unsafe openat(descriptor, ".", O_RDWR | __O_TMPFILE | O_CLOEXEC, 0o600)
+    guard result >= 0 else { return try createTemporary(stem) }
+    var file = OpenFile(descriptor: result, path: "\(path)/\(Self.temporaryName(stem))")
+    settle(&file)
+    return file
+  }
+
+  /// Gives a file of `createUnlinked` its name.
+  ///
+  /// Source: open(2), "O_TMPFILE".
+  package func link(_ file: borrowing OpenFile) throws(CrashReportDatabaseError) {
+    let source = "/proc/self/fd/\(file.descriptor)"
+    guard
+      unsafe linkat(AT_FDCWD, source, descriptor, file.name, AT_SYMLINK_FOLLOW) == 0
+        || errno == EEXIST
+    else { throw CrashReportDatabaseError(systemCall: "making \(file.path)", errno: errno) }
   }
 
   /// Removes a file; it is not an error if the file is missing.

@@ -23,7 +23,7 @@ package struct RunRecord: Sendable {
   package var processNamespace: UInt64?
   /// The inode of the time namespace, because start times of different time namespaces cannot be compared.
   ///
-  /// The value is nil if the namespace was not known, and in records from versions that did not write it.
+  /// Nil if the namespace was not known.
   package var timeNamespace: UInt64?
   /// True if the owner keeps the record mapped as long as it runs, and the kernel refuses a lease on the mapped file.
   ///
@@ -31,8 +31,7 @@ package struct RunRecord: Sendable {
   package var isMapped = false
   /// True if the owner takes a dump when it receives its stop signal with a `CaptureRequest`.
   package var takesRequests = false
-  /// The address, in the owner's memory, of its table of the threads' alternate stacks; nil if it was not known, and
-  /// in records from versions that did not write it.
+  /// The address, in the owner's memory, of its table of the threads' alternate stacks; nil if it was not known.
   ///
   /// `postmortem capture` reads this table.
   package var toldStacks: UInt64?

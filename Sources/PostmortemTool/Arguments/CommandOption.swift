@@ -106,8 +106,7 @@ extension CommandOption {
     "--create",
     "create the database if the directory does not exist, or has neither dumps nor reports")
 
-  static let yes = CommandOption(
-    names: ["-y", "-f", "--force", "--yes"], "do not ask for confirmation on a terminal")
+  static let yes = CommandOption("-y, --yes", "do not ask for confirmation on a terminal")
 
   static func json(_ text: String) -> CommandOption { CommandOption("--json", text) }
 

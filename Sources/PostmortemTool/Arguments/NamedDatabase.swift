@@ -37,7 +37,7 @@ extension Arguments {
   func database() throws(ToolError) -> String {
     guard let path = operands.first else { return try requiredDatabase() }
     if self["--database"] != nil { throw twice(path) }
-    if !path.isPath { warnOfWord(path) }
+    guard path.isPath else { throw noPath(path) }
     return path
   }
 
@@ -45,53 +45,24 @@ extension Arguments {
   func databases() throws(ToolError) -> [String] {
     let all = values(of: "--database") + operands
     guard !all.isEmpty else { return [try requiredDatabase()] }
-    for word in operands where !word.isPath { warnOfWord(word) }
+    for word in operands where !word.isPath { throw noPath(word) }
     return all
   }
 
   /// The database and the report IDs of a command that changes or sends reports.
-  ///
-  /// - Parameter needsIDs: true for a command that does nothing without an ID.
-  /// - Throws: `ToolError` for a word that may be either a directory, as in version 1.0.0, or an ID, because a command
-  ///   must not guess what to change.
-  func databaseAndIDs(needsIDs: Bool) throws(ToolError) -> (path: String, ids: ArraySlice<String>) {
-    guard let first = operands.first else {
-      return (try requiredDatabase(), [])
+  func databaseAndIDs() throws(ToolError) -> (path: String, ids: ArraySlice<String>) {
+    guard let first = operands.first, first.isPath else {
+      return (try requiredDatabase(), operands[...])
     }
-    if let path = self["--database"] {
-      if first.isPath { throw twice(first) }
-      return (path, operands[...])
-    }
-    if first.isPath { return (first, operands.dropFirst()) }
-    guard let path = ReportDatabase.ofEnvironment else {
-      if needsIDs, operands.count == 1 { throw missingDatabase() }
-      warnOfWord(first)
-      return (first, operands.dropFirst())
-    }
-    // A single operand must be an ID, because the command needs an ID.
-    if needsIDs, operands.count == 1 { return (path, operands[...]) }
-    guard ReportDatabase.isBeginningOfID(first) else {
-      warnOfWord(first)
-      return (first, operands.dropFirst())
-    }
-    guard !InputFile.isDirectory(first) else {
-      throw usage(
-        "'\(first)' may be the directory ./\(first) or a report ID: use --database \(first) for the "
-          + "directory, or --database \(path.quotedForShell) for the ID")
-    }
-    return (path, operands[...])
+    if self["--database"] != nil { throw twice(first) }
+    return (first, operands.dropFirst())
   }
 
-  /// Warns that a word without a slash was treated as the directory of the database.
-  func warnOfWord(_ word: String) {
-    let quoted = ("./" + word).quotedForShell
-    warn(
-      "'\(word.escapedForMessage)' is treated as a directory, as in version 1.0.0: use \(quoted) or "
-        + "--database \(word.quotedForShell); version 2.0 will require a slash in it")
-  }
-
-  func missingDatabase() -> ToolError {
-    usage("no database given: use --database DIR, or set \(ReportDatabase.variable)")
+  /// The error for a word without a slash where a command expects a directory.
+  private func noPath(_ word: String) -> ToolError {
+    usage(
+      "'\(word.escapedForMessage)' has no slash: to name a directory, use "
+        + "\(("./" + word).quotedForShell) or --database \(word.quotedForShell)")
   }
 
   func twice(_ path: String) -> ToolError {
@@ -99,7 +70,9 @@ extension Arguments {
   }
 
   func requiredDatabase() throws(ToolError) -> String {
-    guard let path = namedDatabase else { throw missingDatabase() }
+    guard let path = namedDatabase else {
+      throw usage("no database given: use --database DIR, or set \(ReportDatabase.variable)")
+    }
     return path
   }
 }

@@ -116,6 +116,14 @@ enum ReportDatabase {
     return try CrashReportDatabase(path: try place(path, creating: creating || isEmpty))
   }
 
+  /// Removes dumps that exceed their bound, as a start of the handler does, without creating anything.
+  static func boundDumps(in path: String) {
+    guard let database = try? DatabaseDirectory.open(path, creating: false),
+      let pending = try? database.subdirectory(PendingDumpName.directory)
+    else { return }
+    CrashReportDatabase.boundDumps(of: database, in: pending, host: HostIdentity.current())
+  }
+
   static func open(_ path: String) throws -> CrashReportDatabase {
     let path = try place(path)
     guard InputFile.isDirectory(path + "/pending") else {

@@ -40,8 +40,7 @@ struct Operands: Sendable {
   }
 
   static let none = Operands(0...0, "")
-  /// The operand DIR, a database's directory that is written with a slash; until version 2.0, a word without a slash is
-  /// accepted too.
+  /// The operand DIR, a database's directory that is written with a slash.
   static let database = Operands(0...1, "DIR", completing: .directory)
 }
 

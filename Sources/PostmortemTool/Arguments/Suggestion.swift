@@ -16,7 +16,8 @@ enum Suggestion {
   /// Options of other tools, each with this tool's options that do the same.
   private static let options: [String: [String]] = [
     "--lines": ["-n"], "--tail": ["-n"], "--last": ["-n"], "--max": ["-n"], "-L": ["-n"],
-    "--vacuum-time": ["--age"], "--keep": ["--age"],
+    "--vacuum-time": ["--age"], "--keep": ["--age"], "--older-than": ["--age"],
+    "-f": ["--yes"], "--force": ["--yes"], "--newest": ["--reverse"],
     "--vacuum-size": ["--size"], "--max-size": ["--size"], "--before": ["--until"],
     "--after": ["--since"], "--from": ["--since"], "--to": ["--until"], "--all": ["--age", "-n"],
     "--name": ["--program"], "--comm": ["--program"], "--format": ["--json"], "--id": ["--pid"],

@@ -71,14 +71,14 @@ enum CaptureCommand: Subcommand {
       reportID, database: process.database, tasks: process.tasks,
       contextSwitches: contextSwitches)
     guard let processed else {
-      return Terminal.print(
+      return try StandardOutput.print(
         "report \(reportID), created by another converter; "
           + "postmortem show\(process.database.asDatabaseOperand)\n")
     }
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: ProcessedEntry(processed)))
+      try StandardOutput.print(JSON.text(of: ProcessedEntry(processed)))
     } else {
-      Terminal.print(processed.line(database: process.database) + "\n")
+      try StandardOutput.print(processed.line(database: process.database) + "\n")
     }
     guard processed.outcome.kind == .complete else { throw ToolError.printed }
   }
@@ -287,9 +287,9 @@ private struct RequestedProcess: ~Copyable {
   }
 
   /// All tasks of the process after its dump; nil if the process has ended or called exec, or for the reasons that
-  /// `CapturedTasks.tasks()` lists.
+  /// `CapturedTasks` lists.
   var tasks: AllTasks? {
-    let tasks = CapturedTasks(of: processID).tasks()
+    let tasks = CapturedTasks(of: processID)?.tasks()
     // If the process has ended or called exec, the search may have read the memory of another program.
     guard tasks != nil, !descriptor.hasEnded, (try? HandledProcess(processID))?.holdsFile == true
     else {

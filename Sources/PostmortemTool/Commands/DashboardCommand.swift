@@ -34,23 +34,12 @@ enum DashboardCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    try draw(
-      arguments, addsPages: arguments["--output"] != nil && !arguments.has("--no-pages"))
-  }
-
-  /// Writes the dashboard, which is one HTML page.
-  ///
-  /// - Parameter addsPages: true to write pages of reports too; this needs `--output`.
-  static func draw(_ arguments: Arguments, addsPages: Bool) throws {
-    guard !arguments.has("--json") else {
-      throw arguments.usage("--json cannot be used with --html")
-    }
     let period = try arguments.period()
     var walk = ReportWalk(try arguments.databases(), in: period)
     var overview = CrashOverview()
     try walk.forEach { overview.add($0) }
     var links: [ReportID: String] = [:]
-    if addsPages, let path = arguments["--output"] {
+    if let path = arguments["--output"], !arguments.has("--no-pages") {
       links = try writePages(of: OverviewPage.linkedReports(of: overview), nextTo: path)
     }
     let page = OverviewPage.text(of: overview, since: period.since, now: .now, links: links)
@@ -61,7 +50,7 @@ enum DashboardCommand: Subcommand {
           + (links.isEmpty
             ? "." : ", with \(links.count) pages in \(path.escapedForMessage).reports/."))
     } else {
-      Terminal.print(page)
+      try StandardOutput.print(page)
     }
     if walk.failureCount > 0 { throw ToolError.printed }
   }

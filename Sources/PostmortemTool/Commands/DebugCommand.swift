@@ -43,10 +43,10 @@ enum DebugCommand: Subcommand {
     }
     command += ["-c", path]
     guard !arguments.has("--json") else {
-      return Terminal.print(try JSON.line(of: ["command": command]))
+      return try StandardOutput.print(JSON.line(of: ["command": command]))
     }
     guard !arguments.has("--print") else {
-      return Terminal.print(command.map(\.quotedForShell).joined(separator: " ") + "\n")
+      return try StandardOutput.print(command.map(\.quotedForShell).joined(separator: " ") + "\n")
     }
     let words = unsafe command.map { unsafe strdup($0) } + [nil]
     unsafe execv(command[0], words)

@@ -30,7 +30,7 @@ enum DeleteCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    let (path, words) = try arguments.databaseAndIDs(needsIDs: true)
+    let (path, words) = try arguments.databaseAndIDs()
     guard !words.isEmpty else { throw arguments.usage("missing argument: ID") }
     let database = try ReportDatabase.open(path)
     let reports = try reports(words, database, path, arguments)

@@ -24,64 +24,57 @@ enum DemoCommand: Subcommand {
   ]
   static let operands = Operands.none
 
-  /// The program that crashes for the demonstration is killed if it still runs after this many seconds.
-  private static let patience = 30
-
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
     let directory = try TemporaryDirectory(isKept: arguments.has("--keep"))
     // Prints a remark. With --json, it prints nothing, because standard output then contains only the report.
-    func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
-    say(
+    func say(_ text: String) throws(ToolError) {
+      if !arguments.has("--json") { try StandardOutput.print(text + "\n") }
+    }
+    try say(
       "1. A victim whose threads wait for work crashes (with Swift's own backtracer and core files off)."
     )
     let end = try crashVictim(database: directory.path)
-    say("   It died: \(end)")
-    say("2. Its next start processes the dump:")
+    try say("   It died: \(end)")
+    try say("2. Its next start processes the dump:")
     let processed = try processIntermediateDumps(database: directory.path)
-    for dump in processed { say("   \(dump)") }
+    for dump in processed { try say("   \(dump)") }
     guard let first = processed.first, processed.count == 1,
       let stored = try ReportDatabase.open(directory.path).report(first.reportID)
     else {
       throw ToolError(
         path: directory.path, "the crash left \(processed.count) dumps instead of one")
     }
-    say("3. The report, as postmortem show prints it:\n")
+    try say("3. The report, as postmortem show prints it:\n")
     let report = CrashReport(
       snapshot: try CrashFile(at: stored.path).snapshot, symbolicating: true)
     if arguments.has("--json") {
-      Terminal.print(report.json(isIndented: true))
+      try StandardOutput.print(report.json(isIndented: true))
     } else {
-      Terminal.print(
+      try StandardOutput.print(
         TextReport.text(
           of: report, width: Terminal.width, color: Terminal.usesColor,
           isForTerminal: Terminal.isOutput))
     }
     if arguments.has("--keep") {
-      say("\nThe minidump: \(stored.path.escapedForMessage)")
-      say("The database: \(directory.path.escapedForMessage)")
+      try say("\nThe minidump: \(stored.path.escapedForMessage)")
+      try say("The database: \(directory.path.escapedForMessage)")
     }
   }
 
   /// Runs the victim to its end and returns how it ended; an end without a signal is an error.
   private static func crashVictim(database: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: OwnProgram.path)
-    process.arguments = OwnProgram.leadingArguments + [DemoVictim.name, database]
-    process.environment = OwnProgram.quietEnvironment
-    let ended = DispatchSemaphore(value: 0)
-    process.terminationHandler = { _ in ended.signal() }
-    try process.run()
-    if ended.wait(timeout: .now() + .seconds(patience)) == .timedOut {
-      kill(process.processIdentifier, SIGKILL)
-      ended.wait()
-      throw ToolError("the victim did not crash within \(patience) seconds")
-    }
-    guard process.terminationReason == .uncaughtSignal else {
+    let victim = try SpawnedProcess(
+      OwnProgram.words + [DemoVictim.name, database], setting: OwnProgram.quietVariables,
+      resetting: [SIGALRM])
+    let end = victim.wait()
+    guard let signal = end.signal else {
       throw ToolError(
-        "the victim exited with status \(process.terminationStatus), not because of a signal")
+        "the victim exited with status \(end.exitStatus ?? 0), not because of a signal")
     }
-    let signal = process.terminationStatus
+    guard signal != SIGALRM else {
+      throw ToolError("the victim did not crash within \(DemoVictim.patience) seconds")
+    }
     return "signal \(signal) (\(unsafe String(cString: strsignal(signal))))"
   }
 }
@@ -89,6 +82,8 @@ enum DemoCommand: Subcommand {
 /// The process that `postmortem demo` crashes: this program itself, started again with a hidden subcommand.
 enum DemoVictim {
   static let name = "demo-victim"
+  /// An alarm ends the process after this many seconds.
+  static let patience: UInt32 = 30
   /// The number of idle threads, in addition to the main thread, a Dispatch worker, and threads that Dispatch
   /// creates.
   private static let idleThreadCount = 6
@@ -97,6 +92,7 @@ enum DemoVictim {
     guard words.count == 1 else {
       throw ToolError.usage("only postmortem demo uses this", help: DemoCommand.help)
     }
+    alarm(patience)
     // The crash is intended, so it needs no core file.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
@@ -126,7 +122,7 @@ enum DemoVictim {
 
   @inline(never) private static func handleRequest(_ number: Int) {
     let price = lookUpPrice(ofItem: number)
-    Terminal.print("the price is \(price)\n")
+    try? StandardOutput.print("the price is \(price)\n")
   }
 
   @inline(never) private static func lookUpPrice(ofItem item: Int) -> Int {

@@ -36,8 +36,6 @@ enum DoctorCommand: Subcommand {
   /// The result of the examination as JSON.
   struct Answer: Codable {
     let pid: Int32
-    /// The old name of `pid`, which is kept until version 2.0 for programs that read it.
-    let processID: Int32
     let healthy: Bool
     let findings: [String]
     let problems: [String]
@@ -49,10 +47,10 @@ enum DoctorCommand: Subcommand {
     guard let word = arguments.operands.first else { return try list(arguments) }
     let examination = try ProcessExamination(try processID(word, arguments))
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: examination.answer))
+      try StandardOutput.print(JSON.text(of: examination.answer))
     } else {
       let usesColor = try arguments.usesColor()
-      for line in examination.text(usesColor: usesColor) { Terminal.print(line + "\n") }
+      for line in examination.text(usesColor: usesColor) { try StandardOutput.print(line + "\n") }
     }
     if !examination.isHealthy { throw ToolError.printed }
   }
@@ -80,9 +78,9 @@ enum DoctorCommand: Subcommand {
     let database = try arguments["--database"].map { try ReportDatabase.place($0) }
     let found = HandlerSearch.handled(in: database)
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: found))
+      try StandardOutput.print(JSON.text(of: found))
     } else {
-      for process in found { Terminal.print(process.text + "\n") }
+      for process in found { try StandardOutput.print(process.text + "\n") }
     }
     guard found.isEmpty else { return }
     throw ToolError(

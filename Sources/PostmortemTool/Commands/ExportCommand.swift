@@ -58,17 +58,12 @@ enum ExportCommand: Subcommand {
 }
 
 /// Writes the export to standard output in large pieces.
-///
-/// If SIGPIPE is ignored and the reader closes the pipe before the end of the export, the command fails; commands that
-/// print text for people do not.
 struct ExportOutput {
   var json = JSONWriter()
 
   mutating func flush(above size: Int) throws(ToolError) {
     guard json.bytes.count > size else { return }
-    guard Terminal.write(json.bytes[...], to: 1) else {
-      throw ToolError("standard output: " + ToolError.text(errno))
-    }
+    try StandardOutput.write(json.bytes[...])
     json.removeAll()
   }
 }

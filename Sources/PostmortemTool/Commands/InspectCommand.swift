@@ -35,10 +35,10 @@ enum InspectCommand: Subcommand {
       throw ToolError(path: path, error)
     }
     guard !arguments.has("--json") else {
-      return Terminal.print(try JSON.text(of: IntermediateDumpTree(document)))
+      return try StandardOutput.print(JSON.text(of: IntermediateDumpTree(document)))
     }
-    var output = StandardOutput()
+    var output = StandardOutputStream()
     IntermediateDumpTree(document).write(to: &output)
-    output.flush()
+    try output.flush()
   }
 }

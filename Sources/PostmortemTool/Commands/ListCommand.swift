@@ -31,7 +31,6 @@ enum ListCommand: Subcommand {
     .database,
     CommandOption("-n, --limit", value: "COUNT", "print only the newest COUNT reports"),
     CommandOption("-r, --reverse", "print the newest report first"),
-    CommandOption("--newest", "the same as --reverse"),
     .since, .until, .program, .processID,
     CommandOption("--group", "print groups of crashes instead of reports"),
     CommandOption(
@@ -43,8 +42,8 @@ enum ListCommand: Subcommand {
       "print a JSON array of objects with reportID, state, creationTime, size, path; time, program, version, pid, "
         + "signal, cause, message, place and signature, if known; end, for a run that left no dump; and upload, "
         + "with state (pending, uploading, uploaded, skipped), attempts, lastAttempt, nextAttempt, requested, "
-        + "serverID and note. Groups have signature, program, count, first, last, versions and reportIDs. The old "
-        + "names id and reports remain until 2.0"),
+        + "serverID and note. Groups have signature, program, count, first, last, versions and reportIDs"
+    ),
   ]
   static let operands = Operands.database
   static let closing = """
@@ -59,9 +58,9 @@ enum ListCommand: Subcommand {
     guard isGrouped || symbolDirectories.isEmpty else {
       throw arguments.usage("--symbols needs --group")
     }
-    let isReversed = arguments.has("--newest") || arguments.has("--reverse")
+    let isReversed = arguments.has("--reverse")
     guard !isGrouped || (arguments["--limit"] == nil && !isReversed) else {
-      throw arguments.usage("-n, --reverse and --newest cannot be used with --group")
+      throw arguments.usage("-n and --reverse cannot be used with --group")
     }
     let filter = try ReportFilter(arguments)
     let count = try arguments.integer("--limit", in: 0...1_000_000_000)

@@ -14,8 +14,8 @@ enum ManualCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    guard let name = arguments.operands.first else { return Terminal.print(overview) }
-    Terminal.print(page(of: try PostmortemTool.subcommand(name)))
+    guard let name = arguments.operands.first else { return try StandardOutput.print(overview) }
+    try StandardOutput.print(page(of: try PostmortemTool.subcommand(name)))
   }
 
   /// Source: man-pages(7); groff_man(7).

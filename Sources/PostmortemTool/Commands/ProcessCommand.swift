@@ -60,11 +60,11 @@ enum ProcessCommand: Subcommand {
     progress.clear()
     let entries = processed.map(ProcessedEntry.init)
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: entries))
+      try StandardOutput.print(JSON.text(of: entries))
     } else if Terminal.isOutput, !arguments.has("--quiet") {
-      printTable(of: processed, path)
+      try printTable(of: processed, path)
     } else {
-      for dump in processed { Terminal.print(dump.line(database: path) + "\n") }
+      for dump in processed { try StandardOutput.print(dump.line(database: path) + "\n") }
     }
     if processed.isEmpty { try arguments.remark("No dumps are waiting; \(counts(of: path)).") }
     guard unreadable == 0 else {
@@ -82,14 +82,16 @@ enum ProcessCommand: Subcommand {
   }
 
   /// Prints the new reports as a table, followed by the outcomes of the other dumps.
-  private static func printTable(of processed: [ProcessedDump], _ path: String) {
+  private static func printTable(of processed: [ProcessedDump], _ path: String) throws(ToolError) {
     let made = processed.filter { [.complete, .torn, .ended].contains($0.outcome.kind) }
     let table = ReportTable(
       width: Terminal.width, usesColor: Terminal.usesColor, now: .now)
-    Terminal.print(table.text(of: made))
-    for dump in processed where !made.contains(dump) { Terminal.print(dump.description + "\n") }
+    try StandardOutput.print(table.text(of: made))
+    for dump in processed where !made.contains(dump) {
+      try StandardOutput.print(dump.description + "\n")
+    }
     guard let last = made.last else { return }
-    Terminal.print(
+    try StandardOutput.print(
       "\(ReportTable.reports(made.count)) created; read \(made.count == 1 ? "it" : "the last") with: "
         + "postmortem show\(path.asDatabaseOperand) \(last.reportID.description.prefix(8))\n")
   }

@@ -6,7 +6,10 @@ enum PruneCommand: Subcommand {
   static let summary = "delete reports that are too old or take too much space"
   static let usage = ["[OPTION...] [DIR/]"]
   static let discussion = """
-    Deletes the reports that are too old, and the oldest reports if all of them take too much space.
+    Deletes the reports that are too old. If all of them take more than --size, or more than a quarter of their file \
+    system, deletes reports that have a newer one of the same program and signature, then others, the oldest first. \
+    Deletes dumps that take more than 128 MiB or a quarter of the file system, as each start of a program with a \
+    handler does.
 
     Prints a line for each deleted report. Reports that wait to be uploaded are deleted too. Remains of dead \
     processes (half-written reports, metadata without a report) are deleted after three days. The same happens, with \
@@ -16,12 +19,12 @@ enum PruneCommand: Subcommand {
   static let options: [CommandOption] = [
     .database,
     CommandOption(
-      "--older-than, --age", value: "AGE", completing: .words(["7d", "2weeks", "30d"]),
+      "--age", value: "AGE", completing: .words(["7d", "2weeks", "30d"]),
       "delete reports older than AGE: 7d, 12h, 2weeks; a number without a unit is days (default: 365d)"
     ),
     CommandOption(
       "--size", value: "SIZE", completing: .words(["100M", "1G"]),
-      "keep the newest reports up to this total size, and always the newest one: 500M, 1G; a number without a "
+      "keep reports up to this total size, and always the newest one: 500M, 1G; a number without a "
         + "unit is MiB (default: 128M)"),
     CommandOption("--dry-run", "delete nothing; print the reports that would be deleted"),
     .quiet,
@@ -37,8 +40,12 @@ enum PruneCommand: Subcommand {
     let arguments = try Arguments(words, of: self)
     let condition = try condition(arguments)
     let path = try arguments.database()
-    let database = try ReportDatabase.open(path)
     let isDry = arguments.has("--dry-run")
+    // Dumps first: a volume that they fill has no room for the directories of reports.
+    if !isDry { ReportDatabase.boundDumps(in: try ReportDatabase.place(path)) }
+    let database =
+      try isDry
+      ? ReportDatabase.open(path) : ReportDatabase.openForSettings(path, creating: false)
     var unreadable = UnreadableFiles(of: path)
     let deleted = try ListedReport.indexed(
       isDry

@@ -75,7 +75,7 @@ enum RunCommand: Subcommand {
       process(database.path, after: end, arguments)
       upload?.send(from: database.path)
     }
-    end.repeatForThisProcess()
+    end.status.repeatForThisProcess()
   }
 
   /// Converts all dumps in the database after the program has ended, also those of other programs.

@@ -83,7 +83,8 @@ enum ShowCommand: Subcommand {
     try file.checkReads()
     guard let path = arguments["--output"] else {
       let isText = !arguments.has("--json") && !arguments.has("--html")
-      return isText && !arguments.has("--no-pager") ? Terminal.page(output) : Terminal.print(output)
+      guard isText, !arguments.has("--no-pager") else { return try StandardOutput.print(output) }
+      return try Pager.show(output)
     }
     try OutputFile.write(output, to: path)
   }

@@ -22,11 +22,8 @@ enum StatsCommand: Subcommand {
     .json(
       "print a JSON object with dumps, quarantine, reports (each count and bytes), ends (by verdict), oldestReport, "
         + "newestReport, clientID and uploadsEnabled"),
-    CommandOption("--html", "the old name of postmortem dashboard; will be removed in 2.0"),
-    .since, .until, .output,
   ]
-  static let operands = Operands(0...10_000, "DIR", completing: .directory)
-  static let closing = "--since, --until and -o need --html."
+  static let operands = Operands.database
 
   /// A number of files and their size in bytes.
   struct Amount: Codable, Equatable {
@@ -57,15 +54,6 @@ enum StatsCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    if arguments.has("--html") {
-      arguments.remark("Since version 1.1, stats --html is called postmortem dashboard.")
-      return try DashboardCommand.draw(arguments, addsPages: false)
-    }
-    guard arguments.operands.count < 2, arguments["--output"] == nil,
-      ["--since", "--until"].allSatisfy({ arguments[$0] == nil })
-    else {
-      throw arguments.usage("several databases, --since, --until and -o need --html")
-    }
     let path = try ReportDatabase.place(arguments.database())
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {
@@ -93,21 +81,21 @@ enum StatsCommand: Subcommand {
       reports = try countReports(path, &statistics, &unreadable)
     }
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: statistics))
+      try StandardOutput.print(JSON.text(of: statistics))
     } else {
-      Terminal.print(text(of: statistics))
-      printFrequent(reports)
+      try StandardOutput.print(text(of: statistics))
+      try printFrequent(reports)
     }
     try unreadable.check()
   }
 
   /// Prints the five most frequent combinations of program and signature.
-  private static func printFrequent(_ reports: [ListedReport]) {
+  private static func printFrequent(_ reports: [ListedReport]) throws(ToolError) {
     let groups = ReportGroup.groups(of: reports)
     guard !groups.isEmpty else { return }
     let table = ReportTable(
       width: Terminal.width, usesColor: Terminal.usesColor, now: .now)
-    Terminal.print("\nMost frequent:\n" + table.text(of: Array(groups.prefix(5))))
+    try StandardOutput.print("\nMost frequent:\n" + table.text(of: Array(groups.prefix(5))))
   }
 
   private static func countReports(

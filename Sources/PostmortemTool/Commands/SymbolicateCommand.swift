@@ -56,9 +56,9 @@ enum SymbolicateCommand: Subcommand {
     func show(_ summaries: [LoggedSummary]) throws {
       for summary in summaries {
         if arguments.has("--json") {
-          Terminal.print(symbolicator.report(of: summary).json())
+          try StandardOutput.print(symbolicator.report(of: summary).json())
         } else {
-          Terminal.print((count > 0 ? "\n" : "") + symbolicator.text(of: summary))
+          try StandardOutput.print((count > 0 ? "\n" : "") + symbolicator.text(of: summary))
         }
         count += 1
         if summary.isContradictory { contradictory += 1 }

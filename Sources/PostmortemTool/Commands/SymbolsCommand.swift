@@ -68,8 +68,8 @@ enum SymbolsCommand: Subcommand {
       }
       entries.append(entry)
     }
-    guard !arguments.has("--json") else { return Terminal.print(try JSON.text(of: entries)) }
-    for entry in entries { Terminal.print("\(entry.debugFile)\n\(entry.breakpadFile)\n") }
+    guard !arguments.has("--json") else { return try StandardOutput.print(JSON.text(of: entries)) }
+    for entry in entries { try StandardOutput.print("\(entry.debugFile)\n\(entry.breakpadFile)\n") }
   }
 
   private static func read(_ binary: String) throws(ToolError) -> (DebugFile, BreakpadSymbols) {

@@ -18,7 +18,7 @@ enum UploadCommand: Subcommand {
     Without an ID, all pending reports are sent, if uploads are enabled in the database. Each report is tried once, \
     now (and again without attachments if it is too large). A report that fails stays pending; a report that the \
     server permanently refuses is skipped (see postmortem list). Proxies come from http_proxy, https_proxy, \
-    all_proxy and no_proxy. The command checks certificates and does not follow redirects. Docs/Reference/Upload.md \
+    all_proxy and no_proxy. The command checks certificates and does not follow redirects. Docs/Guide/Uploading.md \
     lists servers.
     """
   static let options: [CommandOption] = [
@@ -70,7 +70,7 @@ enum UploadCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    let (path, words) = try arguments.databaseAndIDs(needsIDs: false)
+    let (path, words) = try arguments.databaseAndIDs()
     if arguments.has("--enable") || arguments.has("--disable") {
       return try set(path, words, arguments)
     }
@@ -93,7 +93,8 @@ enum UploadCommand: Subcommand {
       var requests: [UploadDescription] = []
       try describeUploads(named, database: path, to: target) { requests.append($0) }
       for request in requests {
-        Terminal.print(arguments.has("--json") ? try JSON.line(of: request) : request.text)
+        try StandardOutput.print(
+          arguments.has("--json") ? try JSON.line(of: request) : request.text)
       }
       if requests.isEmpty { arguments.remark("No reports are waiting to be sent.") }
       return
@@ -120,7 +121,7 @@ enum UploadCommand: Subcommand {
       "Uploads from \(path.escapedForMessage) are now \(isEnabled ? "allowed" : "forbidden")."
     )
     guard arguments.has("--json") else { return }
-    Terminal.print(try JSON.line(of: ["uploadsEnabled": isEnabled]))
+    try StandardOutput.print(JSON.line(of: ["uploadsEnabled": isEnabled]))
   }
 
   private static func send(
@@ -174,8 +175,10 @@ enum UploadCommand: Subcommand {
     if let json { json(line) } else { Terminal.printError(event.description.escapedForMessage) }
   }
 
+  // A report whose line cannot be printed does not end the uploads; `StandardOutput` keeps the failure for the end.
+
   private static let printJSON: @Sendable (UploadEvent) -> Void = { event in
-    if let line = line(of: event) { Terminal.print(line) }
+    if let line = line(of: event) { try? StandardOutput.print(line) }
   }
 
   private static let printEvent: @Sendable (UploadEvent) -> Void = { event in
@@ -186,7 +189,7 @@ enum UploadCommand: Subcommand {
       else { return }
       let line = "\r\u{1B}[K\(id): \(sent >> 20) of \(total >> 20) MiB"
       Terminal.printProgress(sent < total ? line : "\r\u{1B}[K")
-    case .uploaded: Terminal.print(event.description.escapedForMessage + "\n")
+    case .uploaded: try? StandardOutput.print(event.description.escapedForMessage + "\n")
     default:
       if isatty(2) == 1 { Terminal.printProgress("\r\u{1B}[K") }
       Terminal.printError(event.description.escapedForMessage)

@@ -93,7 +93,7 @@ enum WatchCommand: Subcommand {
         {
           continue
         }
-        Terminal.print(
+        try StandardOutput.print(
           arguments.has("--json") ? try JSON.line(of: entry) : dump.line(database: path) + "\n")
         if !entry.isFailure, !entry.isLeft { count -= 1 }
         if count == 0 { return }
@@ -124,7 +124,8 @@ private struct WatchUploads {
     let (events, printsJSON) = (uploader.events, arguments.has("--json"))
     Task.detached {
       for await event in events {
-        UploadCommand.printEnd(of: event, json: printsJSON ? { Terminal.print($0) } : nil)
+        UploadCommand.printEnd(
+          of: event, json: printsJSON ? { try? StandardOutput.print($0) } : nil)
       }
     }
     try uploader.start()

@@ -22,7 +22,7 @@ enum Completer {
   ///
   /// After an error, the command prints neither candidates nor a message, because a message would disturb the user's
   /// command line.
-  static func run(_ words: [String]) {
+  static func run(_ words: [String]) throws(ToolError) {
     let words = joined(words)
     let answer = answer(for: words)
     let beginning = words.last ?? ""
@@ -30,7 +30,7 @@ enum Completer {
     for (word, description) in answer.candidates where word.hasPrefix(beginning) {
       text += "\(word)\t\(description.escapedForMessage)\n"
     }
-    Terminal.print(text + ":\(answer.files)\n")
+    try StandardOutput.print(text + ":\(answer.files)\n")
   }
 
   /// Removes the word "=" that is left when bash splits "--color=auto" into three words.
@@ -103,7 +103,7 @@ enum Completer {
     case .report: Answer(candidates: reports(words))
     case .program: Answer(candidates: programs(words))
     case .processID:
-      Answer(candidates: HandlerSearch.handled(in: nil).map { ("\($0.processID)", $0.name) })
+      Answer(candidates: HandlerSearch.handled(in: nil).map { ("\($0.pid)", $0.name) })
     case .subcommand: Answer(candidates: subcommands)
     }
   }

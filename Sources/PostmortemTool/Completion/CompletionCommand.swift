@@ -18,9 +18,9 @@ enum CompletionCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
     switch arguments.operands[0] {
-    case "bash": Terminal.print(bash)
-    case "zsh": Terminal.print(zsh)
-    case "fish": Terminal.print(fish)
+    case "bash": try StandardOutput.print(bash)
+    case "zsh": try StandardOutput.print(zsh)
+    case "fish": try StandardOutput.print(fish)
     default: throw arguments.usage("the shell must be bash, zsh or fish")
     }
   }

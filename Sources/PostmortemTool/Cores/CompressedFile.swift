@@ -48,40 +48,33 @@ enum Compression: String, CaseIterable {
       throw ToolError(
         path: path, "compressed with \(rawValue): install the program \(rawValue) to read it")
     }
-    let process = Process()
-    let pipe = Pipe()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = ["-d", "-c"]
-    process.standardInput = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
-    process.standardOutput = pipe
-    let errors = Pipe()
-    process.standardError = errors
-    do {
-      try process.run()
-    } catch {
-      throw ToolError(path: program, "cannot be started")
+    let (output, errors) = (try SpawnedProcess.pipe(), try SpawnedProcess.pipe())
+    defer {
+      close(output.reading)
+      close(errors.reading)
     }
-    try? pipe.fileHandleForWriting.close()
-    try? errors.fileHandleForWriting.close()
+    let process: SpawnedProcess
+    do {
+      defer {
+        close(output.writing)
+        close(errors.writing)
+      }
+      process = try SpawnedProcess(
+        [program, "-d", "-c"], input: .descriptor(descriptor),
+        output: .descriptor(output.writing), errors: .descriptor(errors.writing))
+    }
     var spool = try SpoolFile(in: directory)
     defer { spool.close() }
-    do throws(ToolError) {
-      try InputFile.forEachPiece(of: pipe.fileHandleForReading.fileDescriptor, named: path) {
-        (piece) throws(ToolError) in try spool.append(piece)
-      }
-    } catch {
-      process.terminate()
-      process.waitUntilExit()
-      throw error
+    try InputFile.forEachPiece(of: output.reading, named: path) { (piece) throws(ToolError) in
+      try spool.append(piece)
     }
-    let said = String(
-      decoding: (try? errors.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
-    process.waitUntilExit()
+    var said: [UInt8] = []
+    try InputFile.forEachPiece(of: errors.reading, named: path) { said += $0 }
+    let end = process.wait()
     let bytes = try spool.finish()
-    guard process.terminationStatus != 0 || process.terminationReason == .uncaughtSignal else {
-      return (bytes, nil)
-    }
-    let reason = said.split(separator: "\n").first.map(String.init) ?? "it failed"
+    guard end.exitStatus != 0 else { return (bytes, nil) }
+    let lines = String(decoding: said, as: UTF8.self).split(separator: "\n")
+    let reason = lines.first.map(String.init) ?? "it failed"
     guard bytes.count > 0 else { throw ToolError(path: path, "\(rawValue): \(reason)") }
     return (bytes, "\(rawValue) could not read all of it: \(reason)")
   }

@@ -3,36 +3,45 @@ internal import Foundation
 internal import IntermediateDump
 
 extension InputFile {
-  /// Reads standard input to its end.
+  /// The maximum number of bytes from a pipe that are kept in memory; most minidumps are smaller.
+  private static let maximumInMemory = 64 << 20
+
+  /// Reads a dump from standard input.
   ///
-  /// A core file, or a compressed file, can have any size: from a regular file it is read in place, and from a pipe
-  /// through a temporary file. Anything else is read into memory.
+  /// A regular file is read like a file that the command line names. Bytes from a pipe go through a temporary file if
+  /// they are a core file or compressed, which can have any size, or if they are many. Reading stops as soon as the
+  /// bytes are known not to be a dump: after the first ones, or at the maximum size.
   static func standardInput(_ core: CoreSource) throws(ToolError) -> DumpBytes {
     let name = "standard input"
     var status = stat()
-    if unsafe fstat(0, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      let bytes = DumpBytes(descriptor: 0, count: Int(status.st_size)), isLarge(bytes)
-    {
-      return try core.uncompressed(bytes, 0, named: name)
+    if unsafe fstat(0, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+      return try dump(0, Int(status.st_size), named: name, core)
     }
     var start: [UInt8] = []
+    var isLarge: Bool?
     var spool: SpoolFile?
     defer { spool?.close() }
+    var count = 0
     try forEachPiece(of: 0, named: name) { (piece) throws(ToolError) in
+      count += piece.count
       if spool != nil {
         try spool?.append(piece)
-        return
+      } else {
+        start += piece
       }
-      start += piece
-      guard start.count >= 18 else { return }
-      if isLarge(DumpBytes(Array(start.prefix(18)))) {
+      guard count >= 18 else { return }
+      if isLarge == nil {
+        let bytes = DumpBytes(Array(start.prefix(18)))
+        isLarge = Self.isLarge(bytes)
+        if isLarge == false { _ = try CrashFile.Format(of: bytes, named: name) }
+      }
+      guard isLarge == true || count <= maximumSize else { throw tooLarge(name) }
+      if spool == nil, isLarge == true || count > maximumInMemory {
         var made = try SpoolFile(in: core.spool)
         spool = made
         try made.append(start[...])
         spool = made
         start = []
-      } else if start.count > maximumSize {
-        throw tooLarge(name)
       }
     }
     guard var made = spool else { return DumpBytes(start) }

@@ -75,9 +75,11 @@ struct DebugFileServers {
     do {
       try makeDirectories(folder)
       let parent = try Directory(path: folder)
-      let file = try parent.createTemporary("debuginfo")
+      // An interrupt ends the command during a download.
+      let file = try parent.createUnlinked("debuginfo")
       do {
         let isFound = try get(module, to: file.descriptor)
+        try parent.link(file)
         _ = try parent.rename(file.name, to: parent, "debuginfo", replacing: true)
         return isFound
       } catch {

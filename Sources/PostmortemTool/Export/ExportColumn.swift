@@ -69,25 +69,25 @@ struct ExportColumn {
 
   /// The columns in the order of their values in a line; new columns are only added at the end.
   static let all: [ExportColumn] = [
-    ExportColumn("schema", .integer, isOptional: false, "version of this table") { _ in
+    ExportColumn("schemaVersion", .integer, isOptional: false, "version of this table") { _ in
       .integer(schemaVersion)
     },
     ExportColumn(
-      "report_id", .text, isOptional: false, "the report's ID; each ID occurs once in an export"
+      "reportID", .text, isOptional: false, "the report's ID; each ID occurs once in an export"
     ) {
       .text($0.id.description)
     },
     ExportColumn(
       "time", .time, isOptional: false,
-      "the time of the crash, or of the report if `time_known` is false"
+      "the time of the crash, or of the report if `timeKnown` is false"
     ) { .time($0.time) },
     ExportColumn(
-      "time_known", .boolean, isOptional: false, "whether the time of the crash is known"
+      "timeKnown", .boolean, isOptional: false, "whether the time of the crash is known"
     ) {
       .boolean($0.isTimeKnown)
     },
     of(.hostName),
-    ExportColumn("container_id", .text, "the container's ID, 64 hexadecimal digits") {
+    ExportColumn("containerID", .text, "the container's ID, 64 hexadecimal digits") {
       ExportValue($0.details[.containerID])
     },
     ExportColumn(
@@ -98,7 +98,7 @@ struct ExportColumn {
     ExportColumn("version", .word, "the product's version") { ExportValue($0.facts.version) },
     of(.environment),
     of(.executablePath),
-    ExportColumn("build_id", .text, "the build ID of the executable, in hexadecimal") {
+    ExportColumn("buildID", .text, "the build ID of the executable, in hexadecimal") {
       ExportValue($0.details[.buildID])
     },
     ExportColumn(
@@ -139,12 +139,12 @@ struct ExportColumn {
     ) {
       .map($0.tags)
     },
-    ExportColumn("resident_bytes", .integer, unit: "bytes", "the memory use of the process (VmRSS)")
+    ExportColumn("residentBytes", .integer, unit: "bytes", "the memory use of the process (VmRSS)")
     {
       ExportValue($0.details[.residentMemory])
     },
     ExportColumn(
-      "peak_resident_bytes", .integer, unit: "bytes", "the peak memory use of the process (VmHWM)"
+      "peakResidentBytes", .integer, unit: "bytes", "the peak memory use of the process (VmHWM)"
     ) {
       ExportValue($0.details[.peakMemory])
     },
@@ -153,7 +153,7 @@ struct ExportColumn {
     of(.threadsFound),
     of(.descriptorCount),
     ExportColumn(
-      "uptime_seconds", .number, unit: "seconds", "the time from the handler's start to the crash"
+      "uptimeSeconds", .number, unit: "seconds", "the time from the handler's start to the crash"
     ) { $0.details[.uptime].map { .seconds($0) } ?? .none },
     of(.hangTime),
     of(.processID),
@@ -180,7 +180,7 @@ struct ExportColumn {
       ExportValue($0.failure)
     },
     ExportColumn(
-      "age_seconds", .number, unit: "seconds", "the time from the process's start to the crash"
+      "ageSeconds", .number, unit: "seconds", "the time from the process's start to the crash"
     ) {
       $0.details[.age].map { .seconds($0) } ?? .none
     },
@@ -189,16 +189,16 @@ struct ExportColumn {
       "number of Swift concurrency tasks that a search of the memory found; null if there was no search"
     ) { ExportValue($0.details[.tasks]) },
     ExportColumn(
-      "in_flight", .integer,
+      "inFlight", .integer,
       "number of units of work (`withContext`) that had begun and not ended; null if the program began none"
     ) { ExportValue($0.details[.inFlight]) },
     ExportColumn(
-      "in_flight_seconds", .number, unit: "seconds", "the age of the oldest unit of work in flight"
+      "inFlightSeconds", .number, unit: "seconds", "the age of the oldest unit of work in flight"
     ) {
       $0.details[.oldestInFlight].map { .seconds($0) } ?? .none
     },
     ExportColumn(
-      "in_flight_values", .map, isOptional: false,
+      "inFlightValues", .map, isOptional: false,
       "the values of the oldest unit of work in flight; of several values with one name, the innermost"
     ) { .map($0.inFlightValues) },
   ]

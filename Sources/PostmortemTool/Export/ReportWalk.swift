@@ -68,7 +68,7 @@ struct ReportWalk {
       let key = ReportIndex.Key(file.id, status: file.status)
       var facts = index.facts(of: key)
       var reason: String?
-      if facts?.detailBytes == nil {
+      if facts == nil {
         do throws(ToolError) {
           let found = try reader.facts(of: file.path)
           facts = found
@@ -77,9 +77,7 @@ struct ReportWalk {
           // A report whose file no longer exists was removed or moved after the walk began; if it was moved, it is
           // found in the next directory.
           guard InputFile.exists(file.path) else { return true }
-          // Without details, the report still has the facts about its crash from the index, so it does not count as
-          // unread.
-          if facts == nil { reason = error.description }
+          reason = error.description
         }
       }
       let report = ExportedReport(

@@ -1,3 +1,4 @@
+internal import CrashConverter
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
@@ -225,15 +226,5 @@ extension Timestamp {
     let position = text.utf8.index(text.startIndex, offsetBy: 10)
     text.replaceSubrange(position...position, with: " ")
     return text
-  }
-}
-
-extension MinidumpSummary {
-  fileprivate static func document(
-    of file: borrowing OpenFile
-  ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {
-    try document { (offset, count) throws(CrashReportDatabaseError) in
-      try file.read(at: offset, count: count)
-    }
   }
 }

@@ -14,8 +14,6 @@ struct ReportGroup: Codable {
   var versions: [String] = []
   /// The report IDs, oldest crash first.
   var reportIDs: [String] = []
-  /// The same IDs under the name that was used before version 1.1; this name will be removed in version 2.0.
-  var reports: [String] = []
 
   /// Groups reports and returns the largest group first.
   ///
@@ -43,7 +41,6 @@ struct ReportGroup: Codable {
     count += 1
     last = time
     reportIDs.append(id)
-    reports.append(id)
     if let version, !versions.contains(version) { versions.append(version) }
   }
 

@@ -32,15 +32,16 @@ struct ReportOutput {
   ) throws {
     if isJSON {
       let entries = reports.map { ReportEntry($0, isUploading: $0.stored.id == uploading) }
-      return Terminal.print(try JSON.text(of: entries))
+      return try StandardOutput.print(JSON.text(of: entries))
     }
     if isQuiet {
-      return Terminal.print(reports.map { "\($0.stored.id)\n" }.joined())
+      return try StandardOutput.print(reports.map { "\($0.stored.id)\n" }.joined())
     }
     if isTable {
-      Terminal.print(table.text(of: reports))
+      try StandardOutput.print(table.text(of: reports))
       guard let total else { return }
-      return Terminal.print(table.count(of: reports, total: total.count, total.rest) + "\n")
+      return try StandardOutput.print(
+        table.count(of: reports, total: total.count, total.rest) + "\n")
     }
     let pieces = collectConcurrently(reports.count) { piece in
       let lines = piece.map {
@@ -48,8 +49,8 @@ struct ReportOutput {
       }
       return [(start: piece.lowerBound, text: lines.joined())]
     }
-    for piece in pieces.sorted(by: { $0.start < $1.start }) { Terminal.print(piece.text) }
-    for note in total?.rest.notes ?? [] { Terminal.print(note + "\n") }
+    for piece in pieces.sorted(by: { $0.start < $1.start }) { try StandardOutput.print(piece.text) }
+    for note in total?.rest.notes ?? [] { try StandardOutput.print(note + "\n") }
   }
 
   private var table: ReportTable {
@@ -60,11 +61,11 @@ struct ReportOutput {
   func print(groupsOf reports: [ListedReport], _ failures: [ToolError]) throws {
     let groups = ReportGroup.groups(of: reports)
     if isJSON {
-      Terminal.print(try JSON.text(of: groups))
+      try StandardOutput.print(JSON.text(of: groups))
     } else if isTable {
-      Terminal.print(table.text(of: groups))
+      try StandardOutput.print(table.text(of: groups))
     } else {
-      for group in groups { Terminal.print(group.text) }
+      for group in groups { try StandardOutput.print(group.text) }
     }
     for failure in failures { Terminal.printError(failure.description) }
   }
@@ -73,8 +74,6 @@ struct ReportOutput {
 /// A report in the form of the JSON of `list`, `delete` and `prune`.
 struct ReportEntry: Codable {
   let reportID: String
-  /// The same ID under the name that was used before version 1.1; this name is removed in version 2.0.
-  let id: String
   let state: String
   let creationTime: Timestamp
   /// The size of the report's minidump in bytes.
@@ -97,7 +96,6 @@ struct ReportEntry: Codable {
   init(_ report: ListedReport, isUploading: Bool) {
     let stored = report.stored
     reportID = stored.id.description
-    id = reportID
     state = stored.state.rawValue
     creationTime = stored.creationTime
     size = stored.size

@@ -49,10 +49,9 @@ final class ReportReader {
 
   /// The separate process, and a socket that is its standard input and output.
   private final class Child {
-    private let processID: pid_t
+    private var process: SpawnedProcess?
     private let socket: Int32
     private var received: [UInt8] = []
-    private var status: Int32?
 
     init(_ arguments: [String]) throws(ToolError) {
       var ends: [Int32] = [-1, -1]
@@ -61,37 +60,19 @@ final class ReportReader {
         throw ToolError(ToolError.text(errno))
       }
       defer { close(ends[1]) }
-      var actions = unsafe posix_spawn_file_actions_t()
-      unsafe posix_spawn_file_actions_init(&actions)
-      defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-      unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
-      unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-      // The Swift runtime's message about a trap is discarded, because it does not help a user.
-      unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-      let path = OwnProgram.path
-      let words = unsafe Self.strings([path] + OwnProgram.leadingArguments + arguments)
-      let variables = unsafe Self.strings(OwnProgram.quietEnvironment.map { "\($0)=\($1)" })
-      defer { unsafe (words + variables).forEach { unsafe free($0) } }
-      var processID = pid_t()
-      let failure = unsafe posix_spawn(&processID, path, &actions, nil, words, variables)
-      guard failure == 0 else {
+      do throws(ToolError) {
+        // The Swift runtime's message about a trap is discarded, because it does not help a user.
+        process = try SpawnedProcess(
+          OwnProgram.words + arguments, setting: OwnProgram.quietVariables,
+          input: .descriptor(ends[1]), output: .descriptor(ends[1]), errors: .null)
+      } catch {
         close(ends[0])
-        throw ToolError("cannot start a process to read reports: \(ToolError.text(failure))")
+        throw ToolError("cannot start a process to read reports: \(error.description)")
       }
-      self.processID = processID
       socket = ends[0]
     }
 
-    /// The arguments as C strings; the caller frees them.
-    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
-      unsafe texts.map { unsafe strdup($0) } + [nil]
-    }
-
-    deinit {
-      // The separate process ends when its standard input is closed.
-      close(socket)
-      wait()
-    }
+    deinit { close(socket) }
 
     /// Sends a path, with a NUL to mark its end, because no path contains a NUL.
     func send(_ text: String) -> Bool {
@@ -125,19 +106,12 @@ final class ReportReader {
     /// Waits for the end of the process, and describes how it ended.
     func end() -> String {
       shutdown(socket, Int32(SHUT_RDWR))
-      wait()
-      let status = status ?? 0
-      let signal = status & 0x7F
-      guard signal != 0 else { return "it exited with status \(status >> 8 & 0xFF)" }
+      guard let end = process.take()?.wait() else { return "unknown" }
+      guard let signal = end.signal else {
+        return "it exited with status \(end.exitStatus ?? 0)"
+      }
       if signal == SIGPROF { return "it took more than \(ReportReader.patience) s of CPU time" }
       return "signal \(signal), \(unsafe String(cString: strsignal(signal)))"
-    }
-
-    private func wait() {
-      guard status == nil else { return }
-      var status: Int32 = 0
-      while unsafe waitpid(processID, &status, 0) < 0, errno == EINTR {}
-      self.status = status
     }
   }
 
@@ -157,7 +131,7 @@ final class ReportReader {
         var limit = itimerval()
         limit.it_value.tv_sec = ReportReader.patience
         unsafe setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &limit, nil)
-        Terminal.print(try JSON.line(of: answer(for: path, symbols)))
+        try StandardOutput.print(JSON.line(of: answer(for: path, symbols)))
       }
     }
 
@@ -186,7 +160,7 @@ final class ReportReader {
   }
 }
 
-/// How to start this program again: its path, the arguments before its own, and the environment.
+/// How to start this program again: its first arguments, and a variable for its environment.
 enum OwnProgram {
   /// The path of this program's file; if the file no longer exists there, the link in `/proc`.
   ///
@@ -200,19 +174,17 @@ enum OwnProgram {
     return path
   }
 
-  /// The arguments of the dynamic linker, if the kernel was asked to run the dynamic linker with this program as an
-  /// argument; otherwise none.
-  static var leadingArguments: [String] {
+  /// The variable that turns Swift's backtracer off.
+  static let quietVariables = ["SWIFT_BACKTRACE": "enable=no"]
+
+  /// The path of this program, and the arguments before its own.
+  ///
+  /// The kernel may have been asked to run the dynamic linker with this program as an argument; then the path is the
+  /// dynamic linker's, and the program is among the arguments.
+  static var words: [String] {
     let text = SystemFile.text("/proc/thread-self/cmdline") ?? ""
     let words = text.split(separator: "\0", omittingEmptySubsequences: false).dropLast()
     // The arguments of this program begin with its name.
-    return words.dropLast(CommandLine.arguments.count - 1).dropFirst().map(String.init)
-  }
-
-  /// The environment with Swift's backtracer turned off.
-  static var quietEnvironment: [String: String] {
-    var environment = ProcessInfo.processInfo.environment
-    environment["SWIFT_BACKTRACE"] = "enable=no"
-    return environment
+    return [path] + words.dropLast(CommandLine.arguments.count - 1).dropFirst().map(String.init)
   }
 }

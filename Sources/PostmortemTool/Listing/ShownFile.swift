@@ -31,15 +31,9 @@ struct ShownFile {
       }
       return
     }
-    if words.count > 1 {
-      // The first of two words can only be a directory.
-      guard InputFile.isDirectory(first) else {
-        throw arguments.usage(
-          "unexpected argument '\(words[1].escapedForMessage)': only one report at a time")
-      }
-      arguments.warnOfWord(first)
-      self = try Self.selected(words.dropFirst(), in: first, arguments)
-      return
+    guard words.count == 1 else {
+      throw arguments.usage(
+        "unexpected argument '\(words[1].escapedForMessage)': only one report at a time")
     }
     self = try Self.named(first, arguments)
   }
@@ -49,12 +43,7 @@ struct ShownFile {
     let hasDumpsName = word.hasSuffix(".dmp") || PendingDumpName(fileName: word) != nil
     if hasDumpsName, InputFile.exists(word) { return ShownFile(path: word) }
     guard let database = ReportDatabase.ofEnvironment else {
-      // The environment names no database here, so only the word can name one.
-      if InputFile.isDirectory(word) {
-        arguments.warnOfWord(word)
-        return try selected([], in: word, arguments)
-      }
-      guard InputFile.exists(word) else {
+      guard InputFile.exists(word), !InputFile.isDirectory(word) else {
         throw arguments.usage(
           "no file '\(word.escapedForMessage)', and no database to search for that report: use "
             + "--database DIR, or set \(ReportDatabase.variable)")
@@ -64,11 +53,6 @@ struct ShownFile {
     if word.isEmpty { throw arguments.usage("an empty argument names no report") }
     let selection = try ReportSelection(database, arguments)
     if let found = try selection.find(word) { return ShownFile(found, database) }
-    // Version 1.0.0 treated such a word as a directory. This version does so only if the word has no other meaning.
-    if InputFile.isDirectory(word), let old = try? selected([], in: word, arguments) {
-      arguments.warnOfWord(word)
-      return old
-    }
     guard InputFile.exists(word), !InputFile.isDirectory(word) else {
       throw missing(word, database)
     }

@@ -1,10 +1,10 @@
 internal import CoreFile
-internal import CrashHandler
 internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
+internal import SwiftRuntime
 
 /// A search for all tasks of Swift concurrency in the memory of a process that has just written a dump.
 ///
@@ -12,48 +12,71 @@ internal import Stackwalk
 /// memory from outside. The kernel allows root to do this and, depending on Yama's `ptrace_scope`, the process's own
 /// user.
 struct CapturedTasks {
+  private static let limits = TaskSearchLimits(
+    bytes: 1 << 30, time: 2_000_000_000, .processor, candidates: 1 << 16)
   private static let (groupLimit, recordLimit) = (512, 256)
-  private static let runtime = "libswift_Concurrency.so"
 
   private let processID: Int32
+  private let runtime: TaskRuntime
 
-  init(of processID: Int32) { self.processID = processID }
-
-  /// The tasks; nil if the process does not use Swift concurrency, if its runtime is not found or has another memory
-  /// layout, or if its memory cannot be read.
-  func tasks() -> AllTasks? {
+  /// Finds the runtime of a process; nil if the process does not use Swift concurrency, if its runtime is not found or
+  /// has another memory layout, or if its memory cannot be read.
+  init?(of processID: Int32) {
+    self.processID = processID
     let symbols = SymbolSource()
-    guard
-      let runtime = TaskRuntime(
-        in: modules, symbols, word: { LiveTaskSearch.word(at: $0.value, of: processID) }),
-      let found = LiveTaskSearch(of: processID, runtime).tasks(), found.bytesSeen > 0
+    let modules = Self.modules(of: processID)
+    func word(_ place: Address) -> UInt64? { LiveMemory.word(at: place.value, of: processID) }
+    guard var runtime = TaskRuntime(in: modules, symbols, word: word) else { return nil }
+    runtime.contexts = Self.contexts(in: modules, symbols, word: word)
+    self.runtime = runtime
+  }
+
+  /// The tasks; nil if the process's memory cannot be read.
+  func tasks() -> AllTasks? {
+    guard let memory = LiveMemory(of: processID) else { return nil }
+    let found = TaskSearch(runtime, in: memory, Self.limits).tasks()
+    return found.bytesSeen == 0
+      ? nil : found.grouped(limit: Self.groupLimit, recordLimit: Self.recordLimit)
+  }
+
+  /// Finds out, by reading the handler's variables, where tasks store contexts.
+  ///
+  /// The result is nil if the variables are not found, or if they do not contain the offset of the list's head. For
+  /// example, the offset is missing if the program has not called `withContext`.
+  ///
+  /// Source: CSignalSafe/include/pm_work.h.
+  private static func contexts(
+    in modules: [ModuleSnapshot], _ symbols: SymbolSource, word: (Address) -> UInt64?
+  ) -> TaskRuntime.ContextPlace? {
+    let (places, key) = ("pm_work_places_storage", "pm_work_key_storage")
+    guard let program = modules.first(where: { $0.source == .program }) else { return nil }
+    let found = symbols.addresses(of: [places, key], in: program)
+    guard let place = found[places], let key = found[key], let type = word(place &+ 8),
+      let head = word(place &+ 16)
     else { return nil }
-    return AllTasks(found, limit: Self.groupLimit, recordLimit: Self.recordLimit)
+    return TaskRuntime.ContextPlace(key: key.value, type: type, head: head)
   }
 
   /// The executable, which can contain the runtime and the handler, and the shared library with the runtime.
   ///
   /// The files are opened through `/proc`, because the process can be in another mount namespace.
-  private var modules: [ModuleSnapshot] {
+  private static func modules(of processID: Int32) -> [ModuleSnapshot] {
     let directory = "/proc/\(processID)"
     let executable = SystemFile.target(directory + "/exe") ?? ""
     let program =
       HandledProcess.isDynamicLinker(executable.lastComponent)
       ? (try? HandledProcess(processID))?.record?.course?.executablePath : executable
-    let text = SystemFile.text(directory + "/maps") ?? ""
+    let text = SystemFile.bytes(directory + "/maps") ?? []
     var modules: [ModuleSnapshot] = []
-    for line in text.split(separator: "\n") {
-      let words = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
-      guard words.count == 6, UInt64(words[2], radix: 16) == 0,
-        let start = words[0].split(separator: "-").first.flatMap({ UInt64($0, radix: 16) })
-      else { continue }
-      let path = words[5].drop { $0 == " " }
+    for mapping in MemoryMapping.mappings(parsing: text[...])
+    where mapping.fileOffset == 0 {
+      let path = mapping.path
       let isProgram = path == program ?? executable
-      guard isProgram || path.split(separator: "/").last?.hasPrefix(Self.runtime) == true,
+      guard isProgram || path.split(separator: "/").last?.hasPrefix(TaskRuntime.library) == true,
         !modules.contains(where: { $0.path.hasSuffix(path) || isProgram && $0.source == .program })
       else { continue }
       let file = path == executable ? directory + "/exe" : directory + "/root" + path
-      var module = ModuleSnapshot(address: Address(start), size: 0, path: file)
+      var module = ModuleSnapshot(address: mapping.start, size: 0, path: file)
       module.source = isProgram ? .program : nil
       module.buildID = (try? ELFFile(path: file))?.buildID ?? []
       modules.append(module)

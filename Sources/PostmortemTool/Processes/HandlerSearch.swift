@@ -9,8 +9,6 @@ enum HandlerSearch {
   /// A process with a crash handler, as `doctor` lists it.
   struct Found: Codable {
     let pid: Int32
-    /// The old name of `pid`, which stays until 2.0.
-    let processID: Int32
     let name: String
     let database: String
 
@@ -29,8 +27,7 @@ enum HandlerSearch {
         let path = process.database,
         wanted.map({ $0 == InputFile.identity(of: path) }) ?? true
       else { return nil }
-      return Found(
-        pid: processID, processID: processID, name: process.name, database: path)
+      return Found(pid: processID, name: process.name, database: path)
     }
   }
 

@@ -67,7 +67,7 @@ struct ProcessExamination {
 
   var answer: DoctorCommand.Answer {
     DoctorCommand.Answer(
-      pid: processID, processID: processID, healthy: isHealthy,
+      pid: processID, healthy: isHealthy,
       findings: (isHealthy ? ["\(title): \(headline)"] : problems) + notes, problems: problems,
       notes: notes)
   }

@@ -26,6 +26,12 @@ enum SupervisedCommand {
     for signal in untouched { unsafe sigdelset(&signals, signal) }
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
+    defer {
+      // Signals that arrived before the command's end were for the command.
+      var none = timespec()
+      while unsafe sigtimedwait(&signals, nil, &none) > 0 {}
+      unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
     // This process may have been started with SIGCHLD ignored, and the kernel then does not report the end of a
     // child.
     Glibc.signal(SIGCHLD, SIG_DFL)
@@ -75,7 +81,8 @@ enum SupervisedCommand {
         let ended = unsafe waitpid(-1, &status, WNOHANG)
         guard ended > 0 else { break }
         guard ended == child else { continue }
-        end = CommandEnd(processID: child, startTime: startTime, status: status, user: user)
+        end = CommandEnd(
+          processID: child, startTime: startTime, status: WaitStatus(status: status), user: user)
       }
       if let end { return end }
     }
@@ -113,45 +120,20 @@ enum SupervisedCommand {
   }
 }
 
-/// The end of a command, with the status from waitpid(2).
+/// The end of a command.
 struct CommandEnd {
   let processID: pid_t
   /// The start time in clock ticks after boot; nil if it is not known.
   let startTime: UInt64?
-  let status: Int32
+  let status: WaitStatus
   /// The user that the command ran as when it ended; nil if it is not known.
   let user: UInt32?
-
-  /// The signal that killed the command; nil if the command exited.
-  private var signal: Int32? { status & 0x7F == 0 ? nil : status & 0x7F }
 
   /// How the command ended, as evidence for a converter about a run without a dump.
   var observed: ObservedEnd? {
     startTime.map {
-      ObservedEnd(processID: UInt32(bitPattern: processID), startTime: $0, waitStatus: status)
+      ObservedEnd(
+        processID: UInt32(bitPattern: processID), startTime: $0, waitStatus: status.status)
     }
-  }
-
-  /// Ends this process as the command ended: by the same signal, or with the same exit status.
-  func repeatForThisProcess() -> Never {
-    guard let signal else { exit(status >> 8 & 0xFF) }
-    // The kernel discards a signal with the default action if the first process of a PID namespace sends it to itself,
-    // so that process only exits.
-    if getpid() != 1 {
-      // The core file limit is 1 and not 0, because only 1 also prevents a core dump that the kernel pipes to a
-      // program.
-      // Source: core(5); Linux fs/coredump.c.
-      var limit = rlimit()
-      unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
-      limit.rlim_cur = min(1, limit.rlim_max)
-      unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
-      Glibc.signal(signal, SIG_DFL)
-      var mask = sigset_t()
-      unsafe sigemptyset(&mask)
-      unsafe sigaddset(&mask, signal)
-      kill(getpid(), signal)
-      unsafe pthread_sigmask(SIG_UNBLOCK, &mask, nil)
-    }
-    exit(128 &+ signal)
   }
 }

@@ -22,18 +22,25 @@ enum InputFile {
     -> DumpBytes
   {
     try withFile(path, limit: .max) { (descriptor, size) throws(ToolError) in
-      if let bytes = DumpBytes(descriptor: descriptor, count: size), isLarge(bytes) {
-        return try core.uncompressed(bytes, descriptor, named: path)
-      }
-      guard size <= maximumSize else { throw tooLarge(path) }
-      guard size > DumpBytes.smallSize else {
-        return DumpBytes(try contents(of: descriptor, expected: size, named: path))
-      }
-      guard let bytes = DumpBytes(descriptor: descriptor, count: size) else {
-        throw ToolError(path: path, ToolError.text(errno))
-      }
-      return bytes
+      try dump(descriptor, size, named: path, core)
     }
+  }
+
+  /// Does the same for an open file of a size.
+  static func dump(
+    _ descriptor: Int32, _ size: Int, named path: String, _ core: CoreSource
+  ) throws(ToolError) -> DumpBytes {
+    if let bytes = DumpBytes(descriptor: descriptor, count: size), isLarge(bytes) {
+      return try core.uncompressed(bytes, descriptor, named: path)
+    }
+    guard size <= maximumSize else { throw tooLarge(path) }
+    guard size > DumpBytes.smallSize else {
+      return DumpBytes(try contents(of: descriptor, expected: size, named: path))
+    }
+    guard let bytes = DumpBytes(descriptor: descriptor, count: size) else {
+      throw ToolError(path: path, ToolError.text(errno))
+    }
+    return bytes
   }
 
   static func withFile<Result>(

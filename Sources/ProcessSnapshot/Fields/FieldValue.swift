@@ -175,4 +175,3 @@ extension RequestKind: FieldValue {}
 extension RunEndCertainty: FieldValue {}
 extension RunEndKind: FieldValue {}
 extension SurvivalOutcome: FieldValue {}
-extension SystemCallSource: FieldValue {}

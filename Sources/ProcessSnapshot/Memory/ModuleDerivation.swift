@@ -2,9 +2,7 @@ internal import IntermediateDump
 
 /// Makes modules from the images that the handler found.
 ///
-/// Sizes and segments come from the program headers. Handlers before version 1.1 recorded every mapped file that starts
-/// with an ELF header, even a library file that the program mapped only to read it. From dumps of such handlers, only
-/// images with executable memory become modules.
+/// Sizes and segments come from the program headers.
 struct ModuleDerivation {
   /// The mappings sorted by address, without overlaps; empty if they are missing from a truncated dump.
   private let mappings: [MemoryMapping]
@@ -55,7 +53,7 @@ struct ModuleDerivation {
       {
         candidates[index].size = min(candidates[index].size, distance)
       }
-      if isExecutable(candidates[index]) { modules.append(module(of: candidates[index])) }
+      modules.append(module(of: candidates[index]))
     }
     return modules
   }
@@ -87,23 +85,6 @@ struct ModuleDerivation {
       buildID: candidate.buildID)
     (module.source, module.segments) = (candidate.source, candidate.segments)
     return module
-  }
-
-  /// True if the process could execute the image.
-  ///
-  /// An image whose source the handler recorded counts as executable. Otherwise, the mappings with the image's path
-  /// decide this. If there are no such mappings, any mappings that overlap the image decide. If there are none of
-  /// these either, the program headers decide.
-  private func isExecutable(_ candidate: Candidate) -> Bool {
-    if candidate.source != nil { return true }
-    let image = AddressRange(start: candidate.address, byteCount: candidate.size)
-    let overlapping = mappings[firstMapping(endingAbove: candidate.address)...].prefix {
-      $0.range.overlaps(image)
-    }
-    let own = overlapping.filter { $0.path == candidate.path }
-    if !own.isEmpty { return own.contains { $0.protection.contains(.execute) } }
-    if !overlapping.isEmpty { return overlapping.contains { $0.protection.contains(.execute) } }
-    return candidate.segments.isEmpty || candidate.segments.contains(where: \.isExecutable)
   }
 
   /// The number of bytes from an address to the end of the contiguous mappings with the given path; one page if there

@@ -1,13 +1,11 @@
 internal import IntermediateDump
+internal import SwiftRuntime
 
 /// The parts of Swift objects that a sanitized report keeps, so that the report can name the objects' types.
 ///
 /// These parts are the metadata, and the first two words of each object to which the crashed thread's registers or the
 /// top of its stack point. The other words of an object are its contents, which are removed, except for the pointer to
 /// the type in an error.
-///
-/// Source: swift include/swift/ABI/Metadata.h, include/swift/ABI/MetadataKind.def,
-/// stdlib/public/SwiftShims/swift/shims/RefCount.h.
 struct KeptObjects {
   /// The first words of each object outside the memory that the report keeps anyway.
   private(set) var heads: [MemoryRegion] = []
@@ -20,11 +18,6 @@ struct KeptObjects {
 
   /// The number of bytes at the top of the stack that are searched for pointers to objects.
   private static let stackSize: UInt64 = 4096
-  /// The bits of a reference count that is kept: at most 64 strong and 63 unowned references, the mark that the object
-  /// is being deinitialized, and bit 0, which is set in every native Swift object.
-  ///
-  /// Larger counts are left out, because memory that only looks like an object may have a secret in this place.
-  private static let smallCounts: UInt64 = 0x7F_0000_007F
 
   /// - Parameters:
   ///   - stacks: memory that is kept anyway; `heads` contains no objects in this memory.
@@ -46,19 +39,21 @@ struct KeptObjects {
   private mutating func add(_ value: UInt64, outside stacks: RangeSet) {
     let address = Address(value)
     guard value & 7 == 0, !addresses.contains(value), let type = memory.word(at: address),
-      let count = memory.word(at: address &+ 8), Self.countsReferences(count)
+      let count = memory.word(at: address &+ 8),
+      count == IntermediateDumpFormat.replacedWord || ReferenceCountWord(count) != nil,
+      let kind = memory.word(at: Address(type)).flatMap(MetadataKind.init)
     else { return }
     let place = Address(type)
-    var head = [type, count & ~Self.smallCounts == 0 ? count : WordFilter.replacement]
-    switch memory.word(at: place) {
-    case 0 where isClass(place): addClass(place)
-    // The kind 0x400 stands for a closure's captured variables, 0x500 for a box, and 0x502 for a task.
-    case 0x400, 0x502: metadata.append(AddressRange(start: place, byteCount: 24))
-    case 0x500:
-      metadata.append(AddressRange(start: place, byteCount: 24))
+    let isSmall = count & ~ReferenceCountWord.smallCounts == 0
+    var head = [type, isSmall ? count : IntermediateDumpFormat.replacedWord]
+    switch kind {
+    case .class where isClass(place): addClass(place)
+    case .closure, .task: add(kind, at: place)
+    case .box:
+      add(kind, at: place)
       addType(at: place &+ 16)
-    case 0x501:
-      metadata.append(AddressRange(start: place, byteCount: 8))
+    case .error:
+      add(kind, at: place)
       // The type is the third word of an error.
       if addType(at: address &+ 16), let word = memory.word(at: address &+ 16) { head.append(word) }
     default: return
@@ -73,17 +68,22 @@ struct KeptObjects {
     heads.append(MemoryRegion(address: address, bytes: bytes))
   }
 
+  /// Adds the first bytes of metadata.
+  private mutating func add(_ kind: MetadataKind, at place: Address) {
+    metadata.append(AddressRange(start: place, byteCount: UInt64(kind.keptSize)))
+  }
+
   /// Adds the metadata of a class up to its descriptor, and the types that may be its generic arguments.
   private mutating func addClass(_ place: Address) {
-    metadata.append(AddressRange(start: place, byteCount: 48))
-    // Pointers to the metadata point to `place`, which is not the first byte of the metadata. So `end` is the size of
-    // the metadata without the bytes before `place`. The words up to byte 256 are examined if the handler has replaced
-    // the sizes, or if `end` would be above 256.
-    let sizes = memory.word(at: place &+ 32) ?? 0
+    add(.class, at: place)
+    // The handler may have replaced the sizes.
+    let sizes = memory.word(at: place &+ UInt64(ClassMetadata.sizesOffset)) ?? 0
     let end =
-      sizes == WordFilter.replacement ? 256 : min((sizes & 0xFFFF_FFFF) &- (sizes >> 32), 256)
-    for offset in stride(from: UInt64(56), to: end, by: 8) where addType(at: place &+ offset) {
-      metadata.append(AddressRange(start: place &+ offset, byteCount: 8))
+      sizes == IntermediateDumpFormat.replacedWord
+      ? ClassMetadata.searchedSize : ClassMetadata.end(sizes: sizes)
+    for offset in stride(from: ClassMetadata.argumentsOffset, to: end, by: 8)
+    where addType(at: place &+ UInt64(offset)) {
+      metadata.append(AddressRange(start: place &+ UInt64(offset), byteCount: 8))
     }
   }
 
@@ -91,36 +91,22 @@ struct KeptObjects {
   @discardableResult
   private mutating func addType(at place: Address) -> Bool {
     guard let word = memory.word(at: place), word & 7 == 0,
-      let kind = memory.word(at: Address(word))
+      let kind = memory.word(at: Address(word)).flatMap(MetadataKind.init), kind.isType,
+      kind != .class || isClass(Address(word))
     else { return false }
-    switch kind {
-    case 0 where isClass(Address(word)):
-      metadata.append(AddressRange(start: Address(word), byteCount: 48))
-    case 0x200...0x306: metadata.append(AddressRange(start: Address(word), byteCount: 32))
-    default: return false
-    }
+    add(kind, at: Address(word))
     return true
   }
 
-  /// True if metadata whose first word is 0 can be that of a class: its two sizes and its descriptor are plausible.
+  /// True if metadata whose first word is 0 can be that of a class.
   ///
-  /// `WordFilter.replacement` is accepted as the sizes, because the handler writes it if `HandlerOptions.privacy` is
+  /// `IntermediateDumpFormat.replacedWord` is accepted as the sizes, because the handler writes it if `HandlerOptions.privacy` is
   /// not `full`.
   private func isClass(_ place: Address) -> Bool {
-    guard let sizes = memory.word(at: place &+ 32), let descriptor = memory.word(at: place &+ 40)
+    guard let sizes = memory.word(at: place &+ UInt64(ClassMetadata.sizesOffset)),
+      let descriptor = memory.word(at: place &+ UInt64(ClassMetadata.descriptorOffset))
     else { return false }
-    let size = sizes & 0xFFFF_FFFF
-    return (sizes == WordFilter.replacement || size >= 48 && sizes >> 32 < size)
-      && descriptor >= 0x1_0000 && descriptor & 3 == 0
-  }
-
-  /// True if the word can be an object's reference count, or has replaced a removed reference count.
-  ///
-  /// Such a word can be the count of an immortal object, the address of a side table, or a count of at most 2^24 strong
-  /// and fewer than 2^20 unowned references.
-  private static func countsReferences(_ word: UInt64) -> Bool {
-    // The address of a side table has at most 48 bits, and the word contains the address without its three lowest bits.
-    word & 0xFFFF_FFFF == 0xFFFF_FFFF || word >> 45 == 0b11 << 17 || word == WordFilter.replacement
-      || (word & 0xFE00_0000_FFE0_0001 == 1 && word & 0xFFFF_FFFF > 1)
+    return ClassMetadata.isPlausible(
+      sizes: sizes == IntermediateDumpFormat.replacedWord ? nil : sizes, descriptor: descriptor)
   }
 }

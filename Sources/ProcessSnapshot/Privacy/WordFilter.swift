@@ -7,11 +7,6 @@ internal import IntermediateDump
 ///
 /// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 final class WordFilter: Sendable {
-  /// The word that replaces removed words.
-  ///
-  /// The replacement is not an address, is easy to recognize in a report, and is the same value as Crashpad's.
-  static let replacement: UInt64 = 0x0DEF_ACED_0DEF_ACED
-
   private let places: RangeSet
   /// The memory with code, to which signed return addresses may point; nil on architectures that do not sign return
   /// addresses.
@@ -30,7 +25,9 @@ final class WordFilter: Sendable {
     signedCode = architecture == .arm64 ? RangeSet(code) : nil
   }
 
-  func sanitized(_ word: UInt64) -> UInt64 { keeps(word) ? word : Self.replacement }
+  func sanitized(_ word: UInt64) -> UInt64 {
+    keeps(word) ? word : IntermediateDumpFormat.replacedWord
+  }
 
   private func keeps(_ word: UInt64) -> Bool {
     // In a saved frame pointer, bit 60 may be set to mark the frame record of a Swift async function.
@@ -38,11 +35,6 @@ final class WordFilter: Sendable {
       || signedCode?.contains(Address(word & 0x0000_FFFF_FFFF_FFFF)) == true
       || words.contains(signedCode == nil ? word : word & 0x0000_FFFF_FFFF_FFFF)
   }
-}
-
-extension ProcessSnapshot {
-  /// The value that replaces the removed words of a sanitized report.
-  package static var replacedWord: UInt64 { WordFilter.replacement }
 }
 
 /// Replaces words of memory when they are read, for a sanitized report.
@@ -68,7 +60,7 @@ struct SanitizedWords: Sendable {
         let start = phase(low + index)
         for place in 0..<count {
           bytes[index + place] = UInt8(
-            truncatingIfNeeded: WordFilter.replacement >> UInt64(8 * (start + place)))
+            truncatingIfNeeded: IntermediateDumpFormat.replacedWord >> UInt64(8 * (start + place)))
         }
       }
       index += count

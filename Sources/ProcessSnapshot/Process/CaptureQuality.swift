@@ -79,15 +79,6 @@ extension CaptureQuality {
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
       .flag(.isCoreFile, \.isCoreFile),
-      // Minidumps do not contain this key; they store the resulting `isComplete` and `damage` under the next two keys
-      // instead.
-      Field(.writerError, [.signed], size: 4) { map, capture in
-        guard let error = map.signed(.writerError), error != 0 else { return false }
-        capture.isComplete = false
-        capture.damage = "the handler could not write everything (errno \(error))"
-        return true
-      } write: { _, _ in
-      },
       Field(.isIncomplete, [.unsigned], size: 1) { map, capture in
         guard let flag = map.unsigned(.isIncomplete) else { return false }
         capture.isComplete = flag == 0

@@ -15,9 +15,6 @@ public struct Survival: Sendable, Equatable {
   /// The address of the previously installed handler that ran after the dump; nil if none ran.
   public var previousHandler: Address?
   /// True if `previousHandler` is Swift's backtracer.
-  ///
-  /// The value is always false in dumps of versions before 1.1.0, because these versions did not recognize the
-  /// backtracer.
   public var previousHandlerIsBacktracer = false
   /// The number of earlier crashes that the same process survived, or may have survived, and that have separate dumps.
   public var survivedCrashes: UInt32?

@@ -1,4 +1,5 @@
 internal import IntermediateDump
+internal import SwiftRuntime
 
 /// A task of Swift concurrency that a thread was running at the crash.
 public struct TaskSnapshot: Sendable, Equatable {
@@ -16,14 +17,7 @@ public struct TaskSnapshot: Sendable, Equatable {
   }
 }
 
-// Source: swift include/swift/ABI/Task.h, class AsyncTask; include/swift/ABI/MetadataValues.h, class JobFlags.
-// Source: swift stdlib/public/Concurrency/TaskPrivate.h, struct PrivateStorage and class ActiveTaskStatus.
-//
-// The offsets in a task object on 64-bit Linux are: flags 0x20, low half of the ID 0x24, status 0x60, first status
-// record 0x68, first slab 0x78, high half of the ID 0x90, base priority 0x98.
-
 extension TaskSnapshot {
-  private static let knownLayout: UInt32 = 1
   private static let recordLimit = 64
   private static let nameLimit = 256
   /// The kind of the status record that contains the task's name: `TaskStatusRecordKind::TaskName`.
@@ -49,15 +43,18 @@ extension TaskSnapshot {
   /// - Returns: the fields; nil if the memory of the task's object was not captured, the runtime has another layout, or
   ///   the memory is not that of a task.
   public func fields(in memory: MemorySnapshot) -> Fields? {
-    guard layoutVersion == Self.knownLayout, let flags = memory.word(at: address &+ 0x20),
+    guard layoutVersion == TaskLayout.version,
+      let flags = memory.word(at: address &+ TaskLayout.flags),
       // Only a job of kind 0 is a task.
       flags & 0xFF == 0
     else { return nil }
-    let status = memory.word(at: address &+ 0x60)
-    let high = memory.word(at: address &+ 0x90) ?? 0
+    let status = memory.word(at: address &+ TaskLayout.status)
+    let upper = memory.word(at: address &+ TaskLayout.upperID) ?? 0
     return Fields(
-      id: flags >> 32 | high << 32, name: name(in: memory),
-      basePriority: memory.word(at: address &+ 0x98).map { UInt8(truncatingIfNeeded: $0) },
+      id: TaskLayout.id(flags: flags, upper: upper), name: name(in: memory),
+      basePriority: memory.word(at: address &+ TaskLayout.basePriority).map {
+        UInt8(truncatingIfNeeded: $0)
+      },
       priority: UInt8(truncatingIfNeeded: status ?? flags >> 8),
       isCancelled: status.map { $0 & 0x100 != 0 } ?? false,
       // The mask covers bits 24, 26 and 28, which mean a child task, a child of a group, and async let.
@@ -67,7 +64,7 @@ extension TaskSnapshot {
   /// Finds the task's name in a status record, which has a kind, the address of the next record, and the address of
   /// the text.
   private func name(in memory: MemorySnapshot) -> String? {
-    var record = Address(memory.word(at: address &+ 0x68) ?? 0)
+    var record = Address(memory.word(at: address &+ TaskLayout.firstRecord) ?? 0)
     var count = 0
     while record != 0, count < Self.recordLimit, let kind = memory.word(at: record) {
       if kind & 0xFF == Self.nameRecord {

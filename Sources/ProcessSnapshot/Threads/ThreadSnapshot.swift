@@ -3,7 +3,6 @@ public import IntermediateDump
 /// One thread of the process, as it was at the crash or, in a dump without a crash, when the dump was taken.
 public struct ThreadSnapshot: Sendable, Equatable {
   public typealias CaptureMethod = IntermediateDump.CaptureMethod
-  public typealias SystemCallSource = IntermediateDump.SystemCallSource
 
   /// The kernel's thread ID.
   public var id: UInt32
@@ -35,9 +34,6 @@ public struct ThreadSnapshot: Sendable, Equatable {
   ///
   /// If the arguments are not known, the text is only the number of the system call.
   public var systemCall: String?
-  /// How the handler of version 1.0.0 inferred the system call; nil if the kernel showed the call, and in dumps
-  /// of other versions.
-  public var systemCallSource: SystemCallSource?
   /// The mapping that contains the stack pointer, or the next readable mapping above the stack pointer.
   ///
   /// If this mapping also contains the stack of another thread below the stack pointer, the range begins above that
@@ -126,34 +122,6 @@ extension ThreadSnapshot {
       }, ClientInformation.ExtraMemoryRange.mapFields)
     writer.end()
   }
-
-  /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty name, which means unnamed.
-  ///
-  /// In such a line, the kernel writes a newline as `\n` and a backslash as `\\`.
-  ///
-  /// Source: proc_pid_status(5), Linux fs/proc/array.c.
-  static func name(unescaping text: ArraySlice<UInt8>) -> String? {
-    var bytes: [UInt8] = []
-    var iterator = text.makeIterator()
-    while let byte = iterator.next(), byte != 0 {
-      guard byte == UInt8(ascii: "\\") else {
-        bytes.append(byte)
-        continue
-      }
-      switch iterator.next() {
-      case UInt8(ascii: "n")?: bytes.append(UInt8(ascii: "\n"))
-      case UInt8(ascii: "\\")?: bytes.append(byte)
-      case let other?: bytes += [byte, other]
-      case nil: bytes.append(byte)
-      }
-    }
-    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// The text that the kernel writes for a name in a `Name:` line.
-  static func escaped(name: String) -> String {
-    name.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-  }
 }
 
 extension ThreadSnapshot {
@@ -163,17 +131,12 @@ extension ThreadSnapshot {
     [
       .required(.threadID, \.id),
       Field(.threadName, [.text]) { map, thread in
-        thread.name = map.data(.threadName).flatMap(name(unescaping:)) ?? thread.name
-        return thread.name != nil
-      } write: { thread, writer in
-        writer.write(.threadName, thread.name.map(escaped(name:)))
-      }.showing { $0.name.map { .text($0) } },
-      Field(.threadNameBytes, [.bytes]) { map, thread in
-        guard let bytes = map.data(.threadNameBytes), !bytes.isEmpty else { return false }
-        thread.name = String(decoding: bytes, as: UTF8.self)
+        guard let name = map.data(.threadName), !name.isEmpty else { return false }
+        thread.name = String(decoding: name, as: UTF8.self)
         return true
-      } write: { _, _ in
-      },
+      } write: { thread, writer in
+        writer.write(.threadName, thread.name)
+      }.showing { $0.name.map { .text($0) } },
       Field(.threadState, [.unsigned], size: 1) { map, thread in
         guard let letter: UInt8 = map[.threadState], letter > 0x20, letter < 0x7F else {
           return false
@@ -194,7 +157,6 @@ extension ThreadSnapshot {
       .optional(.niceValue, \.niceValue),
       .optional(.threadProcessorTime, \.processorTime),
       .optional(.systemCall, \.systemCall),
-      .optional(.systemCallSource, \.systemCallSource),
       Field(.stackRegionStart, [.address], size: 8) { map, thread in
         guard let start: Address = map[.stackRegionStart],
           let end: Address = map[.stackRegionEnd], start < end

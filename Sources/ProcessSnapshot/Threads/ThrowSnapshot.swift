@@ -30,8 +30,7 @@ extension ProcessSnapshot {
   /// An error counts as the one that ended the process if the address of its box is in a register or on the stack of
   /// the crashing thread. Another thread may have thrown this error. If there are several such errors, the one that was
   /// thrown last is used. If that error was thrown more than once, for example by a thread that received it, the result
-  /// is its first throw (in some dumps of version 1.0.0, its last throw). If no such error is found, the result is the
-  /// last throw of the crashing thread.
+  /// is its first throw. If no such error is found, the result is the last throw of the crashing thread.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }
@@ -47,11 +46,8 @@ extension ProcessSnapshot {
     }
     guard let last = newest.first(where: { $0.error.map { held.contains($0.value) } ?? false })
     else { return newest.first { $0.threadID == thread.id } }
-    // Another thread that received the error may have thrown it again, so the result is the first throw. Version 1.0.0 of
-    // the handler recorded an error again each time it was rethrown. If a thread has several records for the error, the
-    // dump is from that version, and the result is the last throw.
-    let ofError = newest.filter { $0.error == last.error }
-    return Set(ofError.map(\.threadID)).count == ofError.count ? ofError.last : last
+    // Another thread that received the error may have thrown it again, so the result is the first throw.
+    return newest.last { $0.error == last.error }
   }
 }
 

@@ -25,7 +25,7 @@ public struct CandidateFrames {
 
     /// The place where an entry was found.
     public enum Place: Sendable, Equatable {
-      /// The entry is the program counter, or the package version that wrote the summary did not print places.
+      /// The entry is the program counter.
       case unknown
       /// The entry was on the stack, at this number of bytes above the stack pointer of the crash.
       case stack(UInt64)

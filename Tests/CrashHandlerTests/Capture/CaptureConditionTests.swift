@@ -137,7 +137,7 @@ import Testing
       writeTo(16)
     }
     let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
-    #expect(root.array(.threads).filter { $0.text(.threadNameBytes) == "sleeper" }.count == 2)
+    #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
     #expect(!root.array(.modules).isEmpty)
   }
 
@@ -152,7 +152,7 @@ import Testing
     }
     let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     // The threads' data comes from `/proc`, because no signal is available to stop them.
-    #expect(root.array(.threads).filter { $0.text(.threadNameBytes) == "sleeper" }.count == 2)
+    #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
   }
 
   @Test func aFaultInASectionOfTheHandlerComesBackToItsLandingPad() async throws {

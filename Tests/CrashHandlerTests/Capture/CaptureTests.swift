@@ -44,7 +44,7 @@ import Testing
     #expect(annotation.text(.annotationName) == "key")
     #expect(annotation.text(.annotationValue) == "value")
     let threads = root.array(.threads)
-    let sleeping = threads.filter { $0.text(.threadNameBytes) == "sleeper" }
+    let sleeping = threads.filter { $0.text(.threadName) == "sleeper" }
     #expect(sleeping.count == 4)
     for thread in sleeping {
       #expect(thread.unsigned(.captureMethod) == 2)
@@ -91,7 +91,7 @@ import Testing
     func stackBytes(_ thread: IntermediateDumpMap) -> Int {
       thread.array(.stack).reduce(0) { $0 + ($1.data(.regionData)?.count ?? 0) }
     }
-    let sleeping = root.array(.threads).filter { $0.text(.threadNameBytes) == "sleeper" }
+    let sleeping = root.array(.threads).filter { $0.text(.threadName) == "sleeper" }
     #expect(sleeping.count == 50)
     for thread in sleeping {
       #expect((1024...2048).contains(stackBytes(thread)))
@@ -175,7 +175,7 @@ import Testing
     let arguments = try #require(root.last(.commandLine)?.data(.commandLine))
     #expect(arguments.contains(0))
     let sleeper = try #require(
-      root.array(.threads).first { $0.text(.threadNameBytes) == "sleeper" })
+      root.array(.threads).first { $0.text(.threadName) == "sleeper" })
     #expect(sleeper.signed(.niceValue) == 0)
     #expect(sleeper.unsigned(.schedulingPolicy) == 0)
     // arm64 has no system call pause; libc calls ppoll instead.
@@ -256,7 +256,7 @@ import Testing
       writeTo(16)
     }
     let threads = try IntermediateDumpDocument(parsing: directory.onlyDump()).root.array(.threads)
-    let workers = threads.filter { $0.text(.threadNameBytes)?.contains("qos") == true }
+    let workers = threads.filter { $0.text(.threadName)?.contains("qos") == true }
     #expect(!workers.isEmpty)
     for worker in workers { #expect(worker.unsigned(.captureMethod) == 2) }
   }
@@ -270,11 +270,11 @@ import Testing
       writeTo(16)
     }
     let threads = try IntermediateDumpDocument(parsing: directory.onlyDump()).root.array(.threads)
-    let deaf = try #require(threads.first { $0.text(.threadNameBytes) == "deaf" })
+    let deaf = try #require(threads.first { $0.text(.threadName) == "deaf" })
     #expect(deaf.unsigned(.captureMethod) == 2)
     #expect(deaf.data(.generalRegisters) != nil)
     #expect(deaf.unsigned(.threadState) == UInt64(UInt8(ascii: "S")))
-    let closed = try #require(threads.first { $0.text(.threadNameBytes) == "closed" })
+    let closed = try #require(threads.first { $0.text(.threadName) == "closed" })
     #expect(closed.unsigned(.captureMethod) == 4)
     let stackPointer = try #require(closed.unsigned(.threadStackPointer))
     let stack = try #require(closed.array(.stack).first)

@@ -65,6 +65,22 @@ package final class Racer {
   /// The exit code, or the signal.
   package var endStatus: Int32 { end.signal ?? end.exitCode ?? 0 }
 
+  /// Sends a signal, and returns the signal that ended it; SIGKILL if it did not end within `ChildProcess.patience`
+  /// seconds.
+  package func end(by signal: Int32) throws -> Int32? {
+    _ = Glibc.kill(child, signal)
+    var information = unsafe siginfo_t()
+    for _ in 0..<ChildProcess.patience * 100 {
+      guard unsafe waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT | WNOHANG) == 0 else {
+        throw SystemCallError("waitid", errno)
+      }
+      if unsafe information.si_signo == SIGCHLD { return endSignal }
+      usleep(10_000)
+    }
+    kill()
+    return endSignal
+  }
+
   /// Waits for its end without collecting it.
   package func waitForZombie() {
     var information = unsafe siginfo_t()

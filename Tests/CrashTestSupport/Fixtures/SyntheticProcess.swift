@@ -217,7 +217,6 @@ package enum SyntheticProcess {
     thread.schedulingPolicy = 1
     thread.niceValue = 0
     thread.systemCall = "202 0x1 0x2 0x3 0x4 0x5 0x6 0x7f1000000100 0x555555555040"
-    thread.systemCallSource = .registers
     thread.stackRange = AddressRange(start: peerStack, byteCount: 0x2000)
     thread.stack = [
       MemoryRegion(address: peerStack &+ 0x80, bytes: frames(at: peerStack &+ 0x80, count: 0x200))

@@ -25,19 +25,8 @@ package final class UploadReceiver {
   ///   401.
   package init(secret: String? = nil) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    port = try Self.listen(on: listener)
     let listener = listener
-    let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe bind(listener, address, size) == 0 && listen(listener, 16) == 0
-          && getsockname(listener, address, &size) == 0
-      }
-    }
-    guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    port = UInt16(bigEndian: address.sin_port)
     Thread.detachNewThread { [received] in
       while true {
         let client = accept(listener, nil, nil)
@@ -51,6 +40,22 @@ package final class UploadReceiver {
   }
 
   deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  /// Makes a socket listen on a free port of loopback, and returns the port.
+  static func listen(on listener: Int32) throws -> UInt16 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe bind(listener, address, size) == 0 && Glibc.listen(listener, 16) == 0
+          && getsockname(listener, address, &size) == 0
+      }
+    }
+    guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    return UInt16(bigEndian: address.sin_port)
+  }
 
   package var url: String { "http://127.0.0.1:\(port)/" }
 

@@ -12,6 +12,12 @@ public enum OutsideTool: String, Sendable {
   case strace
   case python3
   case openssl
+  /// A shell with job control.
+  case bash
+  /// The pager that the command uses by default.
+  case less
+  /// The pager of util-linux.
+  case more
   /// A program of systemd, which only reads files here.
   case systemdAnalyze = "systemd-analyze"
   /// Runs a program of another architecture.
@@ -75,6 +81,7 @@ public enum OutsideTool: String, Sendable {
     case .sentryRelay, .bugsink: "python3-venv, and what .ci/run then gets from PyPI"
     case .exfatMount: "exfat-fuse"
     case .exfatMake: "exfatprogs"
+    case .more: "util-linux"
     case .javac: "openjdk-17-jdk-headless"
     case .jemalloc: "libjemalloc2"
     case .tcmalloc: "libtcmalloc-minimal4"

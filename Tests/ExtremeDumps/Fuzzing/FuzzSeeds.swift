@@ -81,7 +81,7 @@ enum FuzzSeeds {
   /// A summary with a line of each kind.
   private static func summary() -> [UInt8] {
     let lines = [
-      "crash-summary 2 x86_64", "product a\\x20b", "version 1.2",
+      "crash-summary 1 x86_64", "product a\\x20b", "version 1.2",
       "signal 11 SEGV 1 0x10", "message Fatal error: Index out of range\\n",
       "abort-message free(): invalid pointer", "thread 7 worker",
       "report 01020304-0506-0708-090a-0b0c0d0e0f10", "dump complete - /a/b",

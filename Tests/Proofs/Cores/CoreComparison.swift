@@ -25,9 +25,6 @@ struct CoreComparison {
     return try CoreReader.snapshot(of: bytes, symbolDirectories: directories)
   }
 
-  /// The part of a core file from which `postmortem process` makes a report.
-  static func excerpt(of core: ProcessSnapshot) -> ProcessSnapshot { core.excerpt }
-
   init(dump: ProcessSnapshot, core: ProcessSnapshot) {
     let ours = CrashReport(snapshot: dump, symbolicating: true)
     let theirs = CrashReport(snapshot: core, symbolicating: true)
@@ -49,9 +46,6 @@ struct CoreComparison {
     compare("crashed thread", dump.exception?.threadID, core.exception?.threadID)
     compare("process", dump.process.processID, core.process.processID)
     compare("program", dump.process.executablePath, core.process.executablePath)
-    compare("product", Self.product(of: dump), Self.product(of: core))
-    compare("annotations", dump.annotations, core.annotations)
-    compareClient(dump.client, core.client)
     compare("arguments", dump.process.arguments, core.process.arguments)
     compare("threads", dump.threads.map(\.id).sorted(), core.threads.map(\.id).sorted())
     compare(
@@ -73,36 +67,6 @@ struct CoreComparison {
     compare(
       "registers", dump.crashedThread?.context?.generalRegisters.map(\.value),
       core.crashedThread?.context?.generalRegisters.map(\.value))
-  }
-
-  /// Compares everything that the program has set except attachments: a core file must not make the tool read
-  /// other files.
-  private mutating func compareClient(_ ours: ClientInformation, _ theirs: ClientInformation) {
-    compare("simple annotations", ours.simpleAnnotations, theirs.simpleAnnotations)
-    compare("typed annotations", ours.annotations, theirs.annotations)
-    compare("breadcrumbs", Self.lines(ours.breadcrumbs), Self.lines(theirs.breadcrumbs))
-    compare("breadcrumbs left", ours.breadcrumbsLeft, theirs.breadcrumbsLeft)
-    compare(
-      "breadcrumbs of the work", Self.lines(ours.workBreadcrumbs),
-      Self.lines(theirs.workBreadcrumbs))
-    compare(
-      "contexts", ours.contextsByThread.mapValues { $0.map { "\($0)" } },
-      theirs.contextsByThread.mapValues { $0.map { "\($0)" } })
-  }
-
-  private static func product(of snapshot: ProcessSnapshot) -> [String?] {
-    let process = snapshot.process
-    let system = snapshot.system
-    return [
-      process.identifier, process.product, process.version, process.environment,
-      system.distribution, system.kernelRelease, system.hostName, system.swiftVersion,
-    ]
-  }
-
-  private static func lines(_ breadcrumbs: [ClientInformation.Breadcrumb]) -> [String] {
-    breadcrumbs.map {
-      "\($0.uptime ?? 0) \($0.threadID ?? 0) \($0.level?.word ?? "-") \($0.text) \($0.metadata)"
-    }
   }
 
   private static func lines(_ frames: [StackFrame]) -> String {

@@ -93,6 +93,13 @@ import Testing
     #expect(group.cancelled == count / 10)
     #expect(Set(group.oldest.map(\.id)).count == min(count, 16))
     let values = group.contexts.flatMap(\.values)
+    let noun = count == 1 ? "1 task waits" : "\(count) tasks wait"
+    #expect(text.contains("\(noun) for a continuation in "), "\(text)")
+    // The data that a program gives to the handler is only in the handler's dumps.
+    guard way != .core else {
+      #expect(values.isEmpty, "\(group.contexts)")
+      return
+    }
     #expect(Set(values.map(\.value)).count == min(count, 3), "\(group.contexts)")
     #expect(
       values.allSatisfy { value in
@@ -101,8 +108,6 @@ import Testing
       }, "\(values)")
     #expect(
       text.contains(/\n    task [0-9]+, in flight( [0-9.]+ m?s)?: request=request-/), "\(text)")
-    let noun = count == 1 ? "1 task waits" : "\(count) tasks wait"
-    #expect(text.contains("\(noun) for a continuation in "), "\(text)")
   }
 
   @Test(arguments: isFull ? Way.allCases : [.dump], configurations)

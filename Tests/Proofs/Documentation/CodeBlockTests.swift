@@ -18,7 +18,7 @@ import Testing
       let count = text.components(separatedBy: "\n").count { $0.contains("```swift") }
       #expect(CodeBlock.all.count { $0.document == document } == count, "\(document)")
     }
-    #expect(CodeBlock.documents.contains("Docs/Reference/Upload.md"))
+    #expect(CodeBlock.documents.contains("Docs/Guide/Uploading.md"))
     #expect(CodeBlock.all.count > 50)
     #expect(CodeBlock.all.count(where: \.isManifest) >= 2)
   }

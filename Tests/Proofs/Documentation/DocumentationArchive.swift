@@ -48,11 +48,10 @@ struct DocumentationArchive {
           "-emit-extension-block-symbols", "-module-cache-path", directory.path + "/cache",
           "-output-dir", graphs,
         ] + BuiltModules.searchOptions(), directory.path)
-      let catalogue = "\(BuiltProducts.packageRoot)/Sources/\(module)/\(module).docc"
-      let isThere = FileManager.default.fileExists(atPath: catalogue)
+      let catalogue = try await catalogue(of: module, directory.path)
       let output = try await run(
         docc,
-        ["convert"] + (isThere ? [catalogue] : []) + [
+        ["convert"] + (catalogue.map { [$0] } ?? []) + [
           "--fallback-display-name", module, "--fallback-bundle-identifier", module,
           "--additional-symbol-graph-dir", graphs, "--ide-console-output",
           "--enable-experimental-external-link-support",
@@ -73,6 +72,18 @@ struct DocumentationArchive {
       ], directory.path
     ).split(separator: "\n").map(String.init).filter { $0.contains("warning") }
     return try DocumentationArchive(warnings: lines, at: merged + "/data/documentation")
+  }
+
+  /// A module's catalogue, which for `Postmortem` also has the pages of the guide; nil if the module has none.
+  private static func catalogue(of module: String, _ directory: String) async throws -> String? {
+    let path = "\(BuiltProducts.packageRoot)/Sources/\(module)/\(module).docc"
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    guard module == "Postmortem" else { return path }
+    let copy = directory + "/Postmortem.docc"
+    try FileManager.default.copyItem(atPath: path, toPath: copy)
+    try await run(
+      "/usr/bin/env", ["bash", BuiltProducts.packageRoot + "/.ci/articles", copy], directory)
+    return copy
   }
 
   #if arch(arm64)

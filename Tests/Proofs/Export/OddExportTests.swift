@@ -33,7 +33,7 @@ import Testing
     try directory.put([1, 2, 3], "db/pending/\(ReportID()).dmp")
     let tool = try BuiltProducts.besideTests("postmortem")
     for (format, name) in [("ndjson", "crashes.ndjson"), ("otlp", "otlp.ndjson")] {
-      let script = "exec \"$0\" export db --format \(format) > \(name)"
+      let script = "exec \"$0\" export ./db --format \(format) > \(name)"
       let child = try await ChildProcess.run("/bin/sh", ["-c", script, tool], in: directory.path)
       #expect(child.end.exitCode == 1 && child.standardError.contains("neither"))
     }
@@ -65,11 +65,11 @@ import Testing
         question("kinds", "SELECT kind, count(*) FROM crashes GROUP BY kind ORDER BY kind;"),
         question(
           "hostile",
-          "SELECT message, host, frames[1], resident_bytes FROM crashes WHERE threads > 1000000;"),
-        question("hang", "SELECT hang_seconds >= 0.4 FROM crashes WHERE kind = 'hang';"),
+          "SELECT message, host, frames[1], residentBytes FROM crashes WHERE threads > 1000000;"),
+        question("hang", "SELECT hangSeconds >= 0.4 FROM crashes WHERE kind = 'hang';"),
         question("end", "SELECT cause IS NOT NULL FROM crashes WHERE kind = 'end';"),
         question(
-          "broken", "SELECT error IS NULL, time_known FROM crashes WHERE kind = 'unreadable';"),
+          "broken", "SELECT error IS NULL, timeKnown FROM crashes WHERE kind = 'unreadable';"),
       ], in: directory
     ).answers
     let kinds = ["crash": 2, "dump": 1, "end": 1, "hang": 1, "unreadable": 1]

@@ -1,11 +1,11 @@
 import CSignalSafe
 import CoreFile
-import CrashHandler
 import CrashTestSupport
 import Foundation
 import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
+import SwiftRuntime
 
 /// Reads what the threads and tasks of another process wait for, without a dump.
 ///
@@ -17,44 +17,32 @@ struct OutsideReader {
 
   private let processID: Int32
   private let threads: [UInt32]
-  private let search: LiveTaskSearch?
+  private let runtime: TaskRuntime?
 
   /// - Parameter processID: the ID of a process that has all its threads.
   init(_ processID: Int32) throws {
     self.processID = processID
     threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/task")
       .compactMap(UInt32.init)
-    let runtime = try TaskRuntime(
-      in: Self.modules(of: processID), SymbolSource(),
-      word: { LiveTaskSearch.word(at: $0.value, of: processID) })
-    search = runtime.map { LiveTaskSearch(of: processID, $0) }
-  }
-
-  /// The executable and the shared library with the runtime of Swift concurrency.
-  private static func modules(of processID: Int32) throws -> [ModuleSnapshot] {
-    let program = try FileManager.default.destinationOfSymbolicLink(
-      atPath: "/proc/\(processID)/exe")
+    let maps = try KernelFile.text("/proc/\(processID)/maps")
     var modules: [ModuleSnapshot] = []
-    for line in try KernelFile.text("/proc/\(processID)/maps").split(separator: "\n") {
-      let words = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
-      guard words.count == 6, UInt64(words[2], radix: 16) == 0,
-        let start = words[0].split(separator: "-").first.flatMap({ UInt64($0, radix: 16) })
-      else { continue }
-      let path = String(words[5].drop { $0 == " " })
-      guard path == program || path.contains("/libswift_Concurrency.so"),
-        !modules.contains(where: { $0.path == path })
-      else { continue }
-      var module = ModuleSnapshot(address: Address(start), size: 0, path: path)
-      module.source = path == program ? .program : nil
-      module.buildID = (try? ELFFile(path: path))?.buildID ?? []
+    for mapping in MemoryMapping.mappings(parsing: Array(maps.utf8)[...])
+    where mapping.fileOffset == 0 && mapping.path.contains("/libswift_Concurrency.so") {
+      var module = ModuleSnapshot(address: mapping.start, size: 0, path: mapping.path)
+      module.buildID = (try? ELFFile(path: mapping.path))?.buildID ?? []
       modules.append(module)
     }
-    return modules
+    runtime = TaskRuntime(in: modules, SymbolSource()) {
+      LiveMemory.word(at: $0.value, of: processID)
+    }
   }
 
   /// The tasks of this moment; nil if they cannot be read.
   func tasks() -> AllTasks? {
-    search?.tasks().map { AllTasks($0, limit: 512, recordLimit: 256) }
+    guard let runtime, let memory = LiveMemory(of: processID) else { return nil }
+    let limits = TaskSearchLimits(
+      bytes: 1 << 30, time: 2_000_000_000, .processor, candidates: 1 << 16)
+    return TaskSearch(runtime, in: memory, limits).tasks().grouped(limit: 512, recordLimit: 256)
   }
 
   /// The threads and their locks, as a dump that stops no threads has them.

@@ -39,15 +39,23 @@
       try await check(cases, system, root)
     }
 
-    /// Leaves out scenes that start other programs, because the other root has none.
+    /// Leaves out scenes that start a shell, because the other root has none.
     @Test(arguments: systems)
-    func blockedSignalsAreAsAlone(_ system: String) async throws {
+    func programsDoTheSameAsAlone(_ system: String) async throws {
       guard let root = try await root(system) else { return }
       let executable = try await BuiltProducts.shared.executable("crash-lab", .staticDebug)
-      for play in MaskPlay.all where play.scene != "programs" {
-        let failures = try await play.failures(executable, in: root)
-        #expect(failures.isEmpty, "\(system) \(play.scene)\n\(failures.joined(separator: "\n"))")
+      for use in LegalUse.all where !use.needsShell {
+        let failures = try await use.failures(executable, in: root)
+        #expect(failures.isEmpty, "\(system) \(use.name)\n\(failures.joined(separator: "\n"))")
       }
+    }
+
+    @Test(arguments: systems)
+    func theReplacedFunctionsDoWhatLibcsDo(_ system: String) async throws {
+      guard let root = try await root(system) else { return }
+      let failures = try await ReplacedFunctions.failures(
+        try await BuiltProducts.shared.executable("crash-lab", .staticDebug), in: root)
+      #expect(failures.isEmpty, "\(system)\n\(failures.joined(separator: "\n"))")
     }
 
     /// Skips the test if one of its packages is not available.

@@ -80,8 +80,9 @@ struct ARM64Tests {
   /// The other modules need Dispatch or Foundation, for which the toolchain has no textual interface; they have no code
   /// for a particular architecture.
   private static let modules = [
-    "IntermediateDump", "PendingDumps", "CrashHandler", "ProcessSnapshot", "DumpInspection",
-    "Minidump", "Stackwalk", "CrashReport", "CrashReportDatabase", "CrashConverter",
+    "IntermediateDump", "SwiftRuntime", "PendingDumps", "CrashHandler", "ProcessSnapshot",
+    "DumpInspection", "Minidump", "Stackwalk", "CrashReport", "CrashReportDatabase",
+    "CrashConverter",
   ]
 
   /// The standard library comes from the toolchain's textual interfaces for this machine.

@@ -118,14 +118,16 @@ struct OwnershipTests {
 
   // MARK: - Who may write
 
-  @Test(arguments: [UInt32(0o777), 0o1777, 0o775, 0o2770])
-  func aDatabaseThatOthersMayWriteIsRefusedByHandlerAndConverterAlike(_ bits: UInt32) async throws {
+  /// Modes, and whether the user is in the directory's group.
+  @Test(arguments: [(UInt32(0o777), true), (0o1777, true), (0o775, false), (0o2770, false)])
+  func aDatabaseThatOthersMayWriteIsRefusedByHandlerAndConverterAlike(
+    _ bits: UInt32, isMember: Bool
+  ) async throws {
     let database = try make("db", mode: bits, user: Self.user, group: Self.group)
     _ = try make("db/pending-serialized-dumps", mode: 0o700, user: Self.user, group: Self.user)
-    let child = try await run(
-      Self.asUser(Self.user, Self.group) + [try Self.victim, database, "exit"])
-    let process = try await run(
-      Self.asUser(Self.user, Self.group) + [try Self.tool, "process", database])
+    let user = Self.asUser(Self.user, isMember ? Self.group : nil)
+    let child = try await run(user + [try Self.victim, database, "exit"])
+    let process = try await run(user + [try Self.tool, "process", database])
     #expect(child.end.exitCode == nil && process.end.exitCode == 1)
     for text in [child.standardError, process.standardError] {
       #expect(text.contains("may write to the directory \(database)"), "\(text)")
@@ -209,7 +211,7 @@ struct OwnershipTests {
       Self.asUser(Self.user, Self.group) + [
         try Self.tool, "list", database, "--shared-with", "\(Self.group)", "--json",
       ])
-    #expect(listed.standardOutput.components(separatedBy: "\"id\"").count == 5, "\(listed)")
+    #expect(listed.standardOutput.components(separatedBy: "\"reportID\"").count == 5, "\(listed)")
     let stranger = try await run(
       Self.asUser(Self.sidecar) + [
         try Self.tool, "list", database, "--shared-with", "\(Self.group)",

@@ -15,11 +15,12 @@ struct PlainVolumeTests {
 
   /// Runs a shell script with such a volume mounted on the directory `volume`.
   ///
-  /// The program with the handler is in `$victim`, a program that converts in `$lab`.
+  /// The program with the handler is in `$victim`, a program that converts in `$lab`, and
+  /// the command in `$tool`.
   private func run(_ options: String, _ script: String) async throws -> ChildProcess {
     let whole = """
       set -e
-      victim=$1 lab=$2
+      victim=$1 lab=$2 tool=$3
       truncate -s 32M image && mkfs.exfat image >&2 && mkdir volume
       loop=$(losetup --find --show image)
       trap 'umount volume; losetup --detach $loop' EXIT
@@ -31,7 +32,7 @@ struct PlainVolumeTests {
       [
         "--mount", "/bin/bash", "-c", whole, "bash",
         try BuiltProducts.besideTests("HandlerOnlyVictim"),
-        try BuiltProducts.besideTests("crash-lab"),
+        try BuiltProducts.besideTests("crash-lab"), try BuiltProducts.besideTests("postmortem"),
       ], in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
@@ -79,6 +80,32 @@ struct PlainVolumeTests {
     }
     #expect(lines[2].hasPrefix("report "), "\(child)")
     #expect(lines[3] == "left 0", "\(child)")
+  }
+
+  /// The volume has no files without names.
+  @Test func aFileThatTheCommandWritesIsCompleteOrAsItWas() async throws {
+    let child = try await run(
+      "umask=0077",
+      """
+      $victim volume/db abort && exit 1
+      $tool show volume/db/ --html >expected
+      $tool show volume/db/ --html -o volume/page
+      cmp expected volume/page && echo new
+      echo old >volume/page
+      for size in 64K 512; do dd if=/dev/zero of=volume/filler.$size bs=$size 2>/dev/null || true; done
+      $tool show volume/db/ --html -o volume/page 2>errors || echo status $?
+      tail -n 1 errors
+      cat volume/page
+      rm volume/filler.*
+      $tool show volume/db/ --html -o volume/page
+      cmp expected volume/page && echo replaced
+      ls -A volume
+      """)
+    #expect(
+      child.standardOutput.split(separator: "\n").suffix(7).map(String.init) == [
+        "new", "status 1", "postmortem: volume/page: No space left on device", "old", "replaced",
+        "db", "page",
+      ], "\(child)")
   }
 
   @Test func whereOthersMayWriteTheErrorNamesTheMountOptionAndNotChmod() async throws {

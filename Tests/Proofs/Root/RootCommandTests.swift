@@ -225,7 +225,7 @@ struct RootCommandTests {
 
   @Test func whatRootMadeBeforeIsNamed() async throws {
     #expect(try await victim("abort").end.signal == SIGABRT)
-    // Older versions, which worked as root, left directories like these.
+    // A copy that root made has directories like these.
     for name in ["new", "pending", "completed", "attachments"] {
       try #require(unsafe chown(database + "/" + name, 0, 0) == 0)
     }

@@ -14,8 +14,8 @@ struct CallGraphAudit {
   private var bound: Set<String> = []
   private(set) var reached: Set<String> = []
   private(set) var violations: [Violation] = []
-  /// The source files of the instructions of all functions that were reached.
-  private(set) var files: Set<String> = []
+  /// The addresses of the instructions of all functions that were reached.
+  private(set) var addresses: [UInt64] = []
   /// Entries of the list that were needed.
   private(set) var used: Set<String> = []
 
@@ -27,9 +27,8 @@ struct CallGraphAudit {
 
   /// True for functions that are the handler's own.
   static func isOwn(_ name: String) -> Bool {
-    ["$s12CrashHandler", "$s12PendingDumps", "$s16IntermediateDump", "pm_"].contains {
-      name.hasPrefix($0)
-    }
+    ["$s12CrashHandler", "$s12PendingDumps", "$s12SwiftRuntime", "$s16IntermediateDump", "pm_"]
+      .contains { name.hasPrefix($0) }
   }
 
   mutating func walk(from roots: [String]) throws {
@@ -45,7 +44,7 @@ struct CallGraphAudit {
           violations.append(Violation(function: name, what: "is not in the program"))
           continue
         }
-        files.formUnion(function.files)
+        addresses += function.addresses
         for instruction in function.threadLocal {
           violations.append(Violation(function: name, what: "thread-local: \(instruction)"))
         }

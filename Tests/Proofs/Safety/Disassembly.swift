@@ -15,8 +15,8 @@ struct Disassembly {
     var threadLocal: [String] = []
     /// True if it reads anything of the thread control block, including these two.
     var readsControlBlock = false
-    /// The source files of its instructions, including inlined functions.
-    var files: Set<String> = []
+    /// The addresses of its instructions.
+    var addresses: [UInt64] = []
   }
 
   let program: String
@@ -63,16 +63,10 @@ struct Disassembly {
   private func read(_ list: String, into result: inout [String: Function]) throws {
     let lines = try Self.run(
       "llvm-objdump",
-      ["-d", "--line-numbers", "--no-show-raw-insn", "--disassemble-symbols=" + list, program])
+      ["-d", "--no-show-raw-insn", "--disassemble-symbols=" + list, program])
     var current: (name: String, end: UInt64)?
     var recent: [String] = []
-    var file = ""
     for line in lines {
-      // objdump prints `; /path/file.swift:12` where the file or line changes.
-      if line.hasPrefix("; /"), let colon = line.lastIndex(of: ":") {
-        file = String(line[..<colon].dropFirst(2))
-        continue
-      }
       if line.hasSuffix(">:"), let open = line.firstIndex(of: "<") {
         let name = String(line[line.index(after: open)...].dropLast(2))
         let place = places[name]
@@ -88,7 +82,7 @@ struct Disassembly {
         address < end
       else { continue }
       let instruction = parts[1].trimmingCharacters(in: .whitespaces)
-      result[name]?.files.insert(file)
+      result[name]?.addresses.append(address)
       if isARM64 {
         ARM64Instruction(instruction, after: recent)
           .read(of: name, into: &result[name, default: .init()])
@@ -147,6 +141,56 @@ struct Disassembly {
     function.add(targetOf: instruction, from: name)
   }
 
+  /// The functions that the debug information names at some addresses, including inlined functions, and the lines of
+  /// each, from its declaration to its last line at one of the addresses.
+  ///
+  /// An initializer also has lines before its declaration, where stored properties have their initial values.
+  func extents(at addresses: [UInt64]) throws -> [CodeLines.Function: IndexSet] {
+    let directory = try TemporaryDirectory()
+    let list = directory.path + "/addresses"
+    try addresses.map { "0x" + String($0, radix: 16) + "\n" }.joined()
+      .write(toFile: list, atomically: true, encoding: .utf8)
+    let lines = try Self.run(
+      "llvm-symbolizer",
+      ["--obj", program, "--inlines", "--functions=linkage", "--output-style=JSON"],
+      input: try FileHandle(forReadingFrom: URL(filePath: list)))
+    guard lines.count == addresses.count else { throw OutsideToolError("llvm-symbolizer failed") }
+    var extents: [CodeLines.Function: IndexSet] = [:]
+    // Neighboring instructions mostly have the same answer, except for the addresses.
+    var known: Set<CodePlace> = []
+    let decoder = JSONDecoder()
+    for line in lines {
+      for place in try decoder.decode(CodePlaces.self, from: Data(line.utf8)).symbol
+      where place.line > 0 && known.insert(place).inserted {
+        let function = CodeLines.Function(name: place.function, file: place.file)
+        let hasStart = place.startFile == place.file && 1...place.line ~= place.start
+        extents[function, default: []].insert(
+          integersIn: (hasStart ? place.start : place.line)...place.line)
+      }
+    }
+    return extents
+  }
+
+  /// What llvm-symbolizer prints for one address: the function, and those that it is inlined into.
+  private struct CodePlaces: Decodable {
+    let symbol: [CodePlace]
+
+    private enum CodingKeys: String, CodingKey { case symbol = "Symbol" }
+  }
+
+  private struct CodePlace: Decodable, Hashable {
+    let function, file, startFile: String
+    let line, start: Int
+
+    private enum CodingKeys: String, CodingKey {
+      case function = "FunctionName"
+      case file = "FileName"
+      case startFile = "StartFileName"
+      case line = "Line"
+      case start = "StartLine"
+    }
+  }
+
   /// EM_AARCH64.
   private static func isARM64(_ program: String) throws -> Bool {
     guard let file = FileHandle(forReadingAtPath: program),
@@ -155,10 +199,13 @@ struct Disassembly {
     return header[18] == 183
   }
 
-  private static func run(_ tool: String, _ arguments: [String]) throws -> [Substring] {
+  private static func run(
+    _ tool: String, _ arguments: [String], input: FileHandle = .nullDevice
+  ) throws -> [Substring] {
     let process = Process()
     process.executableURL = URL(filePath: try Toolchain.path(of: tool))
     process.arguments = arguments
+    process.standardInput = input
     let pipe = Pipe()
     process.standardOutput = pipe
     try process.run()

@@ -38,12 +38,17 @@ import Testing
     """
 
   private static func audit(from root: String) async throws -> CallGraphAudit {
-    let directory = try TemporaryDirectory()
+    try await audit(source, from: root, in: try TemporaryDirectory())
+  }
+
+  private static func audit(
+    _ source: String, from root: String, in directory: borrowing TemporaryDirectory
+  ) async throws -> CallGraphAudit {
     let (text, program) = (directory.path + "/planted.c", directory.path + "/planted")
     try source.write(toFile: text, atomically: true, encoding: .utf8)
     let compiler = try await ChildProcess.run(
       try Toolchain.path(of: "clang"),
-      ["-O1", "-fno-builtin", "-fPIE", "-pie", text, "-o", program],
+      ["-g", "-O1", "-fno-builtin", "-fPIE", "-pie", text, "-o", program],
       in: directory.path)
     guard compiler.end.exitCode == 0 else { throw OutsideToolError(compiler.standardError) }
     var audit = CallGraphAudit(try Disassembly(of: program), allowed: try .kept())
@@ -76,5 +81,50 @@ import Testing
   @Test func aRootThatIsNotThereIsFound() async throws {
     let audit = try await Self.audit(from: "pm_nowhere")
     #expect(audit.violations.map(\.what) == ["is not in the program"])
+  }
+
+  @Test func aLineThatIsAddedToAReachedFunctionIsAboveTheBudgetAndOneInAnotherIsNot() async throws {
+    func lines(reached: String, other: String) async throws -> CodeLines {
+      let source = """
+        volatile char bytes[64];
+        static inline __attribute__((always_inline)) void inlined(void) {
+          // A comment.
+          bytes[0]++;
+
+          bytes[1]++;
+        }
+        __attribute__((noinline)) void pm_other(void) {
+          bytes[2]++;
+          \(other)
+          bytes[3]++;
+        }
+        __attribute__((noinline)) void pm_reached(void) {
+          bytes[4]++;
+          \(reached)
+          inlined();
+        }
+        int main(void) { return pm_reached(), pm_other(), 0; }
+        """
+      let directory = try TemporaryDirectory()
+      let audit = try await Self.audit(source, from: "pm_reached", in: directory)
+      let extents = try audit.disassembly.extents(at: audit.addresses)
+      return try CodeLines(of: extents, in: "", root: directory.path)
+    }
+    // The lines of `inlined` and of `pm_reached`, without empty lines, comments and the last brace of `inlined`.
+    let base = try await lines(reached: "", other: "")
+    #expect(base.counts == ["planted.c": 7])
+    #expect(base.excess(over: 7) == nil)
+    #expect(try await lines(reached: "", other: "bytes[5]++;").excess(over: 7) == nil)
+    let excess = try await lines(reached: "bytes[5]++;", other: "").excess(over: 7)
+    #expect(
+      excess == """
+        8 code lines, 1 more than 7
+        the largest files:
+          8 planted.c
+        the largest functions:
+          5 planted.c:13 pm_reached
+          3 planted.c:2 inlined
+
+        """)
   }
 }

@@ -84,8 +84,24 @@ void crash_after_sequence(void);
 // True if the calling thread is registered with the kernel for restartable sequences.
 bool crashlab_has_sequences(void);
 
-// Scenes of programs that block crash signals, see masks.c; returns false for an unknown name.
-bool crashlab_play_masks(const char *_Nonnull name);
+// Scenes of programs that use signals, threads and processes as they may, see uses/uses.h.
+// crashlab_prepare_use runs the part before our handler starts, and returns false for an unknown
+// name; crashlab_run_use runs the rest.
+bool crashlab_prepare_use(const char *_Nonnull name);
+void crashlab_run_use(const char *_Nonnull name);
+void crashlab_list_uses(void);
+// Prints what the functions do that this package defines in front of libc's ("own"), or libc's ("libc"); see
+// functions/functions.h. Returns false for another word.
+bool crashlab_compare_functions(const char *_Nonnull whose);
+// For scenes in Swift: block a signal in the calling thread, wait for it there, have another process
+// send it, and print the calling thread's mask, without the signals of faults and SIGABRT, and the
+// pending signals.
+void crashlab_block(int signal);
+int crashlab_wait_for(int signal);
+void crashlab_send(int signal);
+bool crashlab_is_pending(int signal);
+void crashlab_tell(const char *_Nonnull name);
+
 // Block signals in the calling thread: every signal, or one signal by a direct system call.
 void crashlab_block_all(void);
 void crashlab_block_by_kernel(int signal);

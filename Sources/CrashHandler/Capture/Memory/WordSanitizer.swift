@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// Replaces the words in stacks and registers that may be secrets.
 ///
 /// Only numbers below 4,096 and addresses of readable or executable memory are kept. These include addresses with the
@@ -10,9 +12,6 @@
 /// RUNS-DURING-CRASH. Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
 @safe
 struct WordSanitizer {
-  /// The value that replaces a word: not an address, easy to recognize in a dump, and the same as in Crashpad.
-  static var replacement: UInt64 { @_noLocks get { 0x0DEF_ACED_0DEF_ACED } }
-
   private let mappings: MappingTable
 
   @_noLocks
@@ -37,7 +36,7 @@ struct WordSanitizer {
       let word = unsafe place.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       if word >= 4096, !mapping.contains(word), !keeps(word, &mapping) {
         unsafe place.storeBytes(
-          of: WordSanitizer.replacement, toByteOffset: offset, as: UInt64.self)
+          of: IntermediateDumpFormat.replacedWord, toByteOffset: offset, as: UInt64.self)
       }
       offset &+= 8
     }
@@ -47,7 +46,7 @@ struct WordSanitizer {
   @_noLocks
   func sanitized(_ word: UInt64) -> UInt64 {
     var mapping = Mapping.none
-    return word < 4096 || keeps(word, &mapping) ? word : WordSanitizer.replacement
+    return word < 4096 || keeps(word, &mapping) ? word : IntermediateDumpFormat.replacedWord
   }
 
   /// - Parameter mapping: set to the mapping that the word points into.
@@ -78,9 +77,17 @@ struct WordSanitizer {
     while offset < end {
       let shift = (address &+ UInt64(truncatingIfNeeded: offset)) & 7 &* 8
       unsafe place.storeBytes(
-        of: UInt8(truncatingIfNeeded: WordSanitizer.replacement &>> shift), toByteOffset: offset,
+        of: UInt8(truncatingIfNeeded: IntermediateDumpFormat.replacedWord &>> shift),
+        toByteOffset: offset,
         as: UInt8.self)
       offset &+= 1
     }
+  }
+}
+
+extension Capture {
+  /// The sanitizer that replaces secrets in memory and registers; nil if the dump keeps everything.
+  var sanitizer: WordSanitizer? {
+    @_noLocks get { installed.isSanitized ? WordSanitizer(session.mappings) : nil }
   }
 }

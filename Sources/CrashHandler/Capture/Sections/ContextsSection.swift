@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
+internal import SwiftRuntime
 
 /// Writes the `withContext` values of all threads, and the breadcrumbs of the work that the crashing thread was
 /// doing.
@@ -148,12 +149,13 @@ private struct ContextReader {
     return value.isValid ? value : nil
   }
 
-  /// Returns the number that the Swift runtime gave the task; see `TaskSnapshot` for the layout.
+  /// Returns the number that the Swift runtime gave the task; see `TaskLayout`.
   private func id(of task: UInt64) -> UInt64? {
-    guard finder.facts.layout_version == 1, let low = finder.memory.word(task &+ 0x20),
-      let high = finder.memory.word(task &+ 0x90)
+    guard finder.facts.layout_version == TaskLayout.version,
+      let flags = finder.memory.word(task &+ TaskLayout.flags),
+      let upper = finder.memory.word(task &+ TaskLayout.upperID)
     else { return nil }
-    return low &>> 32 | high &<< 32
+    return TaskLayout.id(flags: flags, upper: upper)
   }
 
   private func writeBreadcrumbs(of work: UInt64) {

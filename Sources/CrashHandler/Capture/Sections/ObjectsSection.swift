@@ -1,4 +1,5 @@
 internal import IntermediateDump
+internal import SwiftRuntime
 
 /// Writes the objects to which the crashing thread's registers and the top of its stack point.
 ///
@@ -22,10 +23,9 @@ func pm_write_objects(_ argument: UnsafeMutableRawPointer) {
 
 /// Recognizes objects by their first two words: the pointer to the metadata, and the reference count.
 ///
-/// The metadata begins with its kind, which is checked too.
+/// The metadata begins with its kind, which is checked too (`MetadataKind`).
 ///
-/// RUNS-DURING-CRASH. Source: swift include/swift/ABI/MetadataKind.def,
-/// stdlib/public/SwiftShims/swift/shims/RefCount.h.
+/// RUNS-DURING-CRASH.
 @safe
 private struct ObjectWriter {
   /// The number of bytes at the top of the stack that are searched for pointers to objects.
@@ -33,15 +33,8 @@ private struct ObjectWriter {
   private static var objectSize: Int { 64 }
   /// The size of an object's head: the metadata pointer, the reference count and, in an error, the error's type.
   private static var headSize: Int { 24 }
-  /// The size of a class's metadata up to and including its descriptor.
-  private static var classSize: Int { 48 }
-  /// The size of a class's metadata including the words after the descriptor that may be generic arguments.
-  private static var argumentsSize: Int { 256 }
   /// The maximum number of bytes of all regions together; 2% of the dump's size so far if that is less.
   private static var byteLimit: UInt64 { 4096 }
-  /// The bits of a reference count that is kept even if the dump leaves out secrets: at most 64 strong and 63 unowned
-  /// references, the mark that the object is being deinitialized, and bit 0, which is set in every native Swift object.
-  private static var smallCounts: UInt64 { 0x7F_0000_007F }
   /// The maximum number of regions; the limit on bytes is usually reached first.
   private static var regionLimit: Int { 256 }
 
@@ -108,7 +101,7 @@ private struct ObjectWriter {
     types.removeAll()
     for index in Indices(objects.count) {
       if let head = head(ofObject: index) {
-        add(head.word(0), to: types, ObjectWriter.argumentsSize)
+        add(head.word(0), to: types, ClassMetadata.searchedSize)
       }
     }
     types.read()
@@ -119,15 +112,15 @@ private struct ObjectWriter {
     contents.removeAll()
     for index in Indices(objects.count) {
       if let head = head(ofObject: index), let type = type(head.word(0)) {
-        switch type.word(0) {
-        case 0 where ObjectWriter.isClass(type):
-          var offset = 56
+        switch MetadataKind(type.word(0)) {
+        case .class where ObjectWriter.isClass(type):
+          var offset = ClassMetadata.argumentsOffset
           while offset < ObjectWriter.classEnd(type) {
             add(type.word(offset), to: contents)
             offset &+= 8
           }
-        case 0x500: add(type.word(16), to: contents)
-        case 0x501: add(head.word(16), to: contents)
+        case .box: add(type.word(16), to: contents)
+        case .error: add(head.word(16), to: contents)
         default: break
         }
       }
@@ -138,8 +131,8 @@ private struct ObjectWriter {
   /// Adds a range to a stage, unless the stage already has a range with that address, or no object or metadata can be
   /// there.
   private func add(
-    _ address: UInt64, to stage: MemoryStage, _ count: Int = ObjectWriter.classSize,
-    least: Int = ObjectWriter.classSize
+    _ address: UInt64, to stage: MemoryStage, _ count: Int = ClassMetadata.size,
+    least: Int = ClassMetadata.size
   ) {
     guard isCandidate(address), stage.index(of: address) == nil else { return }
     stage.add(address, count: count, least: least)
@@ -161,7 +154,7 @@ private struct ObjectWriter {
     if let index = types.index(of: metadata), let bytes = types.bytes(index) { return bytes }
     if let index = contents.index(of: metadata), let bytes = contents.bytes(index) { return bytes }
     let place = scratch.dropFirst(ObjectWriter.headOffset)
-    let count = memory.copy(metadata, to: place, count: ObjectWriter.classSize)
+    let count = memory.copy(metadata, to: place, count: ClassMetadata.size)
     return count < 8 ? nil : place.bytes(count: count)
   }
 
@@ -175,19 +168,20 @@ private struct ObjectWriter {
   ///
   /// Nothing is written if the kind of the metadata is not known.
   private mutating func writeObject(_ index: Int, isOnStack: Bool) {
-    guard let head = head(ofObject: index), let type = type(head.word(0)) else { return }
-    let (object, metadata, kind) = (objects.address(index), head.word(0), type.word(0))
+    guard let head = head(ofObject: index), let type = type(head.word(0)),
+      let kind = MetadataKind(type.word(0))
+    else { return }
+    let (object, metadata, content) = (objects.address(index), head.word(0), type.word(16))
+    var isError = false
     switch kind {
-    case 0 where ObjectWriter.isClass(type): writeClass(metadata, type)
-    // The kind 0x400 stands for a closure's captured variables, and 0x502 for a task. Boxes (0x500) and errors
-    // (0x501) contain a type.
-    case 0x400, 0x502: write(metadata, type.prefix(24))
-    case 0x500:
-      let content = type.word(16)
-      write(metadata, type.prefix(24))
+    case .class where ObjectWriter.isClass(type): writeClass(metadata, type)
+    case .closure, .task: write(metadata, type.prefix(kind.keptSize))
+    case .box:
+      write(metadata, type.prefix(kind.keptSize))
       writeType(content)
-    case 0x501:
-      write(metadata, type.prefix(8))
+    case .error:
+      isError = true
+      write(metadata, type.prefix(kind.keptSize))
       writeType(head.word(16))
     default: return
     }
@@ -196,8 +190,8 @@ private struct ObjectWriter {
     guard isSanitized else { return }
     // The first two words cannot be secrets if the reference count is small, because the first word points to metadata.
     // An error's third word has not been checked, so `isPlain` is false for an error.
-    let isPlain = kind != 0x501 && head.word(8) & ~ObjectWriter.smallCounts == 0
-    write(object, head.prefix(kind == 0x501 ? ObjectWriter.headSize : 16), isPlain: isPlain)
+    let isPlain = !isError && head.word(8) & ~ReferenceCountWord.smallCounts == 0
+    write(object, head.prefix(isError ? ObjectWriter.headSize : 16), isPlain: isPlain)
   }
 
   /// Writes the metadata of a class up to its descriptor, and the types that may be its generic arguments.
@@ -205,8 +199,8 @@ private struct ObjectWriter {
   /// Words after the descriptor are written if they point to types; those types are written too.
   private mutating func writeClass(_ metadata: UInt64, _ type: Bytes) {
     let end = ObjectWriter.classEnd(type)
-    write(metadata, type.prefix(ObjectWriter.classSize))
-    var offset = 56
+    write(metadata, type.prefix(ClassMetadata.size))
+    var offset = ClassMetadata.argumentsOffset
     while offset < end {
       if writeType(type.word(offset)) {
         write(
@@ -219,40 +213,33 @@ private struct ObjectWriter {
   /// Writes the type metadata at an address; returns false if there is no type metadata at the address.
   @discardableResult
   private mutating func writeType(_ metadata: UInt64) -> Bool {
-    guard isCandidate(metadata), let type = type(metadata) else { return false }
-    let kind = type.word(0)
-    guard kind == 0 ? ObjectWriter.isClass(type) : kind >= 0x200 && kind <= 0x306 else {
-      return false
-    }
-    write(metadata, type.prefix(kind == 0 ? ObjectWriter.classSize : 32))
+    guard isCandidate(metadata), let type = type(metadata), let kind = MetadataKind(type.word(0)),
+      kind.isType
+    else { return false }
+    if case .class = kind, !ObjectWriter.isClass(type) { return false }
+    write(metadata, type.prefix(kind.keptSize))
     return true
   }
 
   /// The offset of the end of a class's metadata, or of the end of the part that was read.
   private static func classEnd(_ type: Bytes) -> Int {
-    // This word holds two sizes: that of the whole metadata, and that of the part before the address to which
-    // metadata pointers point.
-    let sizes = type.word(32)
-    let size = (sizes & 0xFFFF_FFFF) &- (sizes &>> 32)
-    return size < UInt64(truncatingIfNeeded: type.count)
-      ? Int(truncatingIfNeeded: size) : type.count
+    let end = ClassMetadata.end(sizes: type.word(ClassMetadata.sizesOffset))
+    return end < type.count ? end : type.count
   }
 
-  /// True for metadata of a class.
-  ///
-  /// The kind of a class is 0, so zeroed memory looks the same. So the two sizes in the metadata, and the descriptor,
-  /// must also be plausible.
-  private static func isClass(_ head: Bytes) -> Bool {
-    let (sizes, descriptor) = (head.word(32), head.word(40))
-    let size = sizes & 0xFFFF_FFFF
-    return size >= 48 && sizes &>> 32 < size && descriptor >= 0x10000 && descriptor & 3 == 0
+  private static func isClass(_ type: Bytes) -> Bool {
+    ClassMetadata.isPlausible(
+      sizes: type.word(ClassMetadata.sizesOffset),
+      descriptor: type.word(ClassMetadata.descriptorOffset))
   }
 
-  /// True if the word can be an object's reference count: that of an immortal object, the address of a side table, or
-  /// at most 2^24 strong and fewer than 2^20 unowned references.
+  /// True if the word can be the second word of an object; the side table must be in memory.
   private func countsReferences(_ word: UInt64) -> Bool {
-    word & 0xFFFF_FFFF == 0xFFFF_FFFF || (word &>> 62 == 3 && isCandidate(word &<< 3))
-      || (word & 0xFE00_0000_FFE0_0001 == 1 && word & 0xFFFF_FFFF > 1)
+    switch ReferenceCountWord(word) {
+    case .immortal, .counts: true
+    case .sideTable(let table): isCandidate(table)
+    case nil: false
+    }
   }
 
   /// Writes a region, unless it was already written or would exceed a limit of this section (`byteLimit`,

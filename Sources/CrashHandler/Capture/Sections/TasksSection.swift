@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import IntermediateDump
+internal import SwiftRuntime
 
 /// RUNS-DURING-CRASH.
 @c(pm_write_tasks) @_noLocks
@@ -103,15 +104,9 @@ private struct TaskWriter {
   /// If there are more than `limit` slabs, only the last ones are written, which contain the innermost frames. Slabs
   /// after the first `walkLimit` are not visited, and unused slabs are not written.
   ///
-  /// A task object holds two pointers: one to the last allocation (offset 0x70), and one to the first slab (offset
-  /// 0x78). A slab begins with its metadata, a pointer to the next slab, its capacity, and how much of the capacity is
-  /// used.
-  ///
-  /// Source: swift stdlib/public/runtime/StackAllocator.h.
-  ///
   /// - Returns: the number of slabs that were visited.
   private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) -> Int {
-    guard let first = finder.memory.word(task &+ 0x78) else { return 0 }
+    guard let first = finder.memory.word(task &+ TaskLayout.firstSlab) else { return 0 }
     var slab = first
     var total = 0
     while total < walkLimit, let next = next(slab) {

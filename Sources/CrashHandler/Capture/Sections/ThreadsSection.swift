@@ -9,7 +9,7 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   let threads = capture.session.threads
   capture.writer.startArray(.threads)
   // In a dump of a hang, the table also has the hung thread, which an earlier section has written.
-  capture.threads.writeAll(
+  ThreadWriter(capture).writeAll(
     of: threads, except: capture.session.exception.threadID,
     limit: stackShare(capture.installed.limits, threads: threads.count))
   capture.writer.end()

@@ -121,7 +121,7 @@ struct ThreadWriter {
 
   /// Writes the thread's name, state and scheduling, as they were before the thread was stopped.
   private func writeStatus(_ record: ThreadRecord) {
-    if !isSanitized { capture.writer.property(.threadNameBytes, record.name) }
+    if !isSanitized { capture.writer.property(.threadName, record.name) }
     guard record.fields.stateLetter != 0 else { return }
     capture.writer.unsigned(.threadState, UInt64(record.fields.stateLetter), width: 1)
     writeScheduling(record.fields.schedulingPolicy, record.fields.niceValue)
@@ -151,7 +151,7 @@ struct ThreadWriter {
     let time = capture.mayMake(CallBit.proc) ? pm_thread_processor_time() : 0
     if time != 0 { capture.writer.unsigned(.threadProcessorTime, time) }
     guard let line = status.line(of: threadID) else { return }
-    if !isSanitized { capture.writer.property(.threadNameBytes, line.name) }
+    if !isSanitized { capture.writer.property(.threadName, line.name) }
     writeScheduling(line.schedulingPolicy, line.niceValue)
   }
 

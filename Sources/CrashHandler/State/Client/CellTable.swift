@@ -1,4 +1,4 @@
-internal import IntermediateDump
+internal import CSignalSafe
 
 /// A table with room for a fixed number of keys and their values, which any thread can set and remove.
 ///
@@ -35,46 +35,60 @@ struct CellTable {
   }
 }
 
-/// The state word of a `ValueCell`.
-///
-/// Bits 0 to 3 mark the buffers that are being written. Bits 4 and 5 contain the number of the buffer that holds the
-/// value. Bit 6 is set if there is a value, and bit 7 if a later value was dropped. The bits from 8 on count how
-/// often the value has changed.
-///
-/// RUNS-DURING-CRASH.
-struct CellState {
-  let word: UInt64
-
+/// Sets and removes values in the table for the program; the crash handler only reads the table.
+extension CellTable {
+  /// Sets the value of a key.
+  ///
+  /// - Returns: false if there is no cell for the key, if the key and the value together are longer than a cell's
+  ///   capacity, or if other threads are setting the value and use all of its buffers. A key that has no value yet then
+  ///   counts as left out.
   @_noLocks
-  init(word: UInt64) { self.word = word }
-
-  var version: UInt64 { @_noLocks get { word &>> 8 } }
-  var hasValue: Bool { @_noLocks get { word & 0x40 != 0 } }
-  /// True if the program has set a later value that was dropped.
-  var isStale: Bool { @_noLocks get { word & 0x80 != 0 } }
-  /// True if a later value is being written.
-  var isBeingWritten: Bool { @_noLocks get { word & 0x0F != 0 } }
-  var current: Int { @_noLocks get { Int(truncatingIfNeeded: word &>> 4 & 3) } }
-}
-
-/// The result of reading a `ValueCell` that has a value.
-///
-/// RUNS-DURING-CRASH.
-struct CellReading {
-  let count: Int
-  let keyCount: Int
-  /// The annotation's state, as a report shows it; nil if the report shows no state.
-  let state: AnnotationState?
-
-  @_noLocks
-  init(count: Int = 0, keyCount: Int = 0, state: AnnotationState? = nil) {
-    self.count = count
-    self.keyCount = keyCount
-    self.state = state
+  func set(
+    key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0
+  ) -> Bool {
+    while true {
+      var target = -1
+      var version: UInt64 = 0
+      var isFound = false
+      var index = 0
+      while index < count && !isFound {
+        let state = cell(index).state
+        isFound = unsafe cell(index).hasKey(key, count: keyCount, in: state)
+        if isFound || (target < 0 && !state.hasValue) {
+          target = index
+          version = state.version
+        }
+        index &+= 1
+      }
+      guard target >= 0 else {
+        omitted.add(1)
+        return false
+      }
+      let result = unsafe cell(target).set(
+        key: key, keyCount: keyCount, value: value, valueCount: valueCount, replacing: version)
+      if result == .overtaken { continue }
+      guard result == .done else {
+        if !isFound { omitted.add(1) }
+        return false
+      }
+      if isFound { unsafe clear(key, keyCount, from: target &+ 1) }
+      return true
+    }
   }
 
-  /// False if the value changed faster than it could be copied, or if the program has overwritten the cell's memory.
-  var isReadable: Bool {
-    @_noLocks get { if case .some(.unreadable) = state { false } else { true } }
+  @_noLocks
+  func remove(key: UnsafeRawPointer, keyCount: Int) {
+    unsafe clear(key, keyCount, from: 0)
+  }
+
+  private func clear(_ key: UnsafeRawPointer, _ keyCount: Int, from first: Int) {
+    var index = first
+    while index < count {
+      let state = cell(index).state
+      if unsafe cell(index).hasKey(key, count: keyCount, in: state) {
+        cell(index).clear(replacing: state.version)
+      }
+      index &+= 1
+    }
   }
 }

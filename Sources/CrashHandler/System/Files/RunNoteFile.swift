@@ -29,6 +29,14 @@ extension Capture {
     closeRunDirectory(directory)
   }
 
+  /// Takes back the note that the process exits.
+  @_noLocks
+  func forgetRunEnd() {
+    guard followsRun else { return }
+    var none: UInt32 = 0
+    _ = unsafe writeRunNote(&none, 4, at: RunNotePlace.offset)
+  }
+
   /// Removes the hang dumps for which `HangDump.expectExit` was called (state 3 of `HangDumps.Entry`).
   ///
   /// No report is created from such a dump.

@@ -1,0 +1,95 @@
+package import CrashReport
+package import CrashReportDatabase
+internal import DumpInspection
+internal import IntermediateDump
+package import ProcessSnapshot
+
+extension ReportFacts {
+  /// Creates a report's facts from its snapshot and from the results of the stack walk.
+  ///
+  /// - Parameter facts: the results of the stack walk; nil to leave out the facts that depend on it.
+  package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {
+    self.init()
+    let process = snapshot.process
+    program =
+      process.product ?? process.executablePath?.split(separator: "/").last.map { String($0) }
+    version = process.version
+    signal = facts?.signal
+    cause = facts?.cause
+    message = facts?.message
+    signature = facts?.signature
+    place = facts?.place
+    end = snapshot.end.map { _ in facts?.cause ?? "unknown" }
+    time = process.crashTime.map(Timestamp.init(nanoseconds:))
+    self.isNamed = isNamed
+    var details = ReportDetails(of: snapshot, facts)
+    details.isCut = isTooLong
+    self.details = details
+  }
+}
+
+extension ProcessedDump.Summary {
+  init(of snapshot: ProcessSnapshot, _ facts: ReportFacts) {
+    program = facts.program
+    version = facts.version
+    signal = snapshot.request == nil ? snapshot.exception?.signal : nil
+    cause = facts.cause
+    message = facts.message
+    signature = facts.signature
+    place = facts.place
+    time = facts.time
+  }
+}
+
+extension ReportDetails {
+  /// Reads the details of a snapshot.
+  ///
+  /// - Parameter facts: the results of the stack walk; nil to leave `ownFrames` and `stack` empty.
+  init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?) {
+    self.init()
+    let process = snapshot.process
+    for (key, _) in ListedFact.all {
+      switch ProcessSnapshot.mapFields.shown[key]?(snapshot) {
+      case .text(let text): self[text: key] = text
+      case .unsigned(let number): self[number: key] = number
+      default: break
+      }
+    }
+    kind =
+      switch (snapshot.end, snapshot.request) {
+      case (.some, _): .end
+      case (nil, let request?): request.kind == .hang ? .hang : .dump
+      case (nil, nil): .crash
+      }
+    if snapshot.request == nil, let signal = snapshot.exception?.signal,
+      let code = snapshot.exception?.code
+    {
+      self[.code] = UInt64(bitPattern: Int64(code))
+      self[.codeName] = SignalNames.codeName(signal: signal, code: code)
+    }
+    self[.endSignal] = snapshot.end?.signal.map(SignalNames.text)
+    self[.containerID] = snapshot.containerID
+    let main = snapshot.mainModuleAddress(in: snapshot.modules)
+    let buildID = snapshot.modules.first { $0.address == main }?.buildID ?? []
+    self[.buildID] = buildID.isEmpty ? nil : buildID.hexadecimal
+    self[.architecture] = snapshot.architecture.rawValue
+    self[.uptime] = process.uptime
+    self[.age] = process.age
+    self[.residentMemory] = process.residentMemory
+    self[.peakMemory] = process.peakResidentMemory
+    self[.tasks] = snapshot.allTasks?.count
+    if let open = snapshot.client.openContexts {
+      self[.inFlight] = open.count
+      let oldest = open.works.first
+      self[.oldestInFlight] = oldest.flatMap { snapshot.process.age(since: $0.uptime) }
+      inFlightValues = (oldest?.values ?? []).map { Tag(name: $0.name, value: $0.value) }
+      if oldest?.values.contains(where: \.isCut) == true { isCut = true }
+    }
+    isComplete = snapshot.capture.isComplete
+    ownFrames = facts?.ownFrames ?? []
+    stack = facts?.stack ?? []
+    tags = snapshot.annotations.sorted { $0.key < $1.key }.map {
+      Tag(name: $0.key, value: $0.value)
+    }
+  }
+}

@@ -1,8 +1,0 @@
-internal import PendingDumps
-
-extension FileIdentity {
-  init(_ status: FileStatus) {
-    device = status.device
-    inode = status.inode
-  }
-}
