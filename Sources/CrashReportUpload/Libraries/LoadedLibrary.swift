@@ -12,7 +12,7 @@ struct LoadedLibrary: Hashable {
     guard let identity = unsafe loaded.identity else { return nil }
     self.identity = Int(bitPattern: identity)
     let path = unsafe String(cString: loaded.path)
-    self.path = path.isEmpty ? ProgramFile.path ?? "the program" : path
+    self.path = path.isEmpty ? SystemFile.programPath ?? "the program" : path
   }
 
   /// Finds a library by the name that others need it by; nil if it is not loaded.

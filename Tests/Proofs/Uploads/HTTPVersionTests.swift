@@ -66,7 +66,7 @@ struct HTTPVersionTests {
     try FileManager.default.removeItem(atPath: directory + "/service")
     let show = try await run(
       fault,
-      "export XDG_CACHE_HOME=. DEBUGINFOD_URLS=https://127.0.0.1:$PORT; '\(tool)' show '\(database)'"
+      "export POSTMORTEM_NO_SYMBOL_CACHE=1 XDG_CACHE_HOME=$PWD DEBUGINFOD_URLS=https://127.0.0.1:$PORT; '\(tool)' show '\(database)'"
     )
     #expect(show.end.exitCode == 0 && show.standardOutput.contains("SIGSEGV"), "\(show)")
     let requests = try String(contentsOfFile: directory + "/requests", encoding: .utf8)
