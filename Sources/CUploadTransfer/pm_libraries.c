@@ -36,15 +36,29 @@ pm_loaded pm_loaded_library(const char *name) {
   return library;
 }
 
+// Finds the first definition in the search order of a program or library, which begins with itself.
+static struct link_map *definer(void *handle, const char *name) {
+  void *address = dlsym(handle, name);
+  Dl_info info;
+  struct link_map *map = NULL;
+  return address && dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
+}
+
 pm_loaded pm_global_definition(const char *name) {
   void *program = dlopen(NULL, RTLD_LAZY);
   if (!program) return nothing;
-  void *address = dlsym(program, name);
-  Dl_info info;
-  struct link_map *map = NULL;
-  int is_found = address && dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) && map;
+  struct link_map *map = definer(program, name);
   dlclose(program);
-  return is_found ? loaded(map) : nothing;
+  return map ? loaded(map) : nothing;
+}
+
+int pm_library_defines(const char *path, const char *name) {
+  void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (!handle) return 0;
+  struct link_map *own = NULL;
+  int found = dlinfo(handle, RTLD_DI_LINKMAP, &own) == 0 && definer(handle, name) == own;
+  dlclose(handle);
+  return found;
 }
 
 struct visitor {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -311,6 +312,8 @@ static size_t take_answer(char *bytes, size_t one, size_t count, void *data) {
   transfer->has_all = 1;
   return 0;
 }
+
+void pm_transfer_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
 
 pm_transfer *pm_transfer_make(const char *library) {
   pm_transfer *transfer = calloc(1, sizeof *transfer);

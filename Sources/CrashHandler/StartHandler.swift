@@ -70,7 +70,7 @@ public func startHandler(
   guard !isDisabled() else {
     throw CrashHandlerError(.disabled, "POSTMORTEM_DISABLE is set in the environment")
   }
-  let executable = ProgramFile.path
+  let executable = SystemFile.programPath
   let identifier = identifier ?? defaultIdentifier(executable)
   guard PendingDumpName.isValidIdentifier(identifier) else {
     throw CrashHandlerError(

@@ -37,6 +37,7 @@ func runUntilFirstResult(_ uploader: ReportUploader) async throws -> Never {
   for await event in events where event.kind != .began && event.kind != .progressed {
     print("\(event.kind.rawValue): \(event)\nstatus: \(handler.status)")
     unsafe fflush(stdout)
+    await uploader.stop()
     exit(code)
   }
   exit(66)

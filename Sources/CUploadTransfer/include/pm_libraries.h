@@ -27,6 +27,9 @@ pm_loaded pm_loaded_library(const char *_Nonnull name);
 // none of them defines the name.
 pm_loaded pm_global_definition(const char *_Nonnull name);
 
+// Returns 1 if the library that was loaded from a path defines a name itself.
+int pm_library_defines(const char *_Nonnull path, const char *_Nonnull name);
+
 // Calls `visit` with the path of each library that is loaded, except the program.
 void pm_loaded_libraries(void (*_Nonnull visit)(void *_Nullable context, const char *_Nonnull path), void *_Nullable context);
 

@@ -54,6 +54,9 @@ typedef struct pm_transfer_answer {
 // `library`: the path of libcurl, which the first transfer of the process loads.
 pm_transfer *_Nullable pm_transfer_make(const char *_Nonnull library);
 
+// Names the calling thread, at once; a thread of Foundation would get its name only if its creator has noted the thread.
+void pm_transfer_name_thread(const char *_Nonnull name);
+
 // Adds a header line, "Name: value".
 void pm_transfer_add_header(pm_transfer *_Nonnull transfer, const char *_Nonnull line);
 

@@ -63,7 +63,7 @@ struct LibraryClosure {
   func checkBindings() throws(LibraryObstacle) {
     let own = runtime.union(members.compactMap(\.loaded))
     // In most processes, no other file defines a name that these libraries use, and nothing else is read.
-    lazy var defined = Set(members.flatMap(\.library.definedNames))
+    lazy var defined = Set(members.flatMap { $0.library.definitions.map(\.name) })
     var foreign = ForeignLibraries()
     for library in members.map(\.library) {
       for reference in library.references {
@@ -81,15 +81,26 @@ struct LibraryClosure {
   }
 }
 
-/// The files of the program and of loaded libraries that define a name of another library.
+/// The program and the loaded libraries that define a name of another library.
 private struct ForeignLibraries {
-  private var read: [String: SharedLibrary?] = [:]
+  /// The versions of each definition, by path and name; nil for a file that cannot be read.
+  private var definitions: [String: [String: [String?]]?] = [:]
 
-  private mutating func file(_ path: String) -> SharedLibrary? {
-    if let file = read[path] { return file }
-    let file = SharedLibrary(path: path)
-    read[path] = .some(file)
-    return file
+  /// True if a file defines a name for a reference to a version.
+  ///
+  /// A program does not define a symbol that it has copied from a library, nor one of which it has only taken the
+  /// address.
+  private mutating func defines(_ path: String, _ name: String, _ version: String?) -> Bool {
+    if definitions[path] == nil {
+      definitions[path] = .some(
+        SharedLibrary(path: path).map { library in
+          Dictionary(grouping: library.definitions, by: \.name).mapValues { $0.map(\.version) }
+        })
+    }
+    // A file that cannot be read may define the name.
+    guard case .some(let names?) = definitions[path] else { return true }
+    guard let versions = names[name] else { return false }
+    return version == nil || versions.contains { $0 == nil || $0 == version }
   }
 
   /// The path of the file to whose definition a reference would be bound; nil if it would be bound to none of them.
@@ -98,15 +109,12 @@ private struct ForeignLibraries {
   mutating func definer(
     of name: String, version: String?, first: LoadedLibrary, except own: Set<LoadedLibrary>
   ) -> String? {
-    // A file that cannot be read may define the name.
-    guard let file = file(first.path) else { return first.path }
-    if first.isProgram, file.standsIn(for: name) { return nil }
-    if file.defines(name, version: version) { return first.path }
-    // The first definition has another version, so the dynamic linker takes the next one that has the right version or
-    // none. Which of the loaded libraries are global is not known here.
+    if defines(first.path, name, version) { return first.path }
+    // The dynamic linker takes the next definition that has the right version or none. Which of the loaded libraries are
+    // global is not known here.
     let ownPaths = Set(own.map(\.path))
     return LoadedLibrary.allPaths.first {
-      !ownPaths.contains($0) && self.file($0)?.defines(name, version: version) == true
+      !ownPaths.contains($0) && LoadedLibrary.isDefined(name, in: $0) && defines($0, name, version)
     }
   }
 }

@@ -11,7 +11,7 @@ enum LibraryObstacle: Error, Equatable, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .missing(let name): "\(name), which uploads need, is not installed"
+    case .missing(let name): "\(name), which uploads need, is not installed or cannot be read"
     case .tooOld(let name): "\(name) is older than version 7.68, which uploads need"
     case .foreign(let name, let file, let library):
       "libcurl is not loaded, because \(library) would call '\(name)' in \(file), which exports that name"

@@ -7,14 +7,12 @@ struct LoadedLibrary: Hashable {
   private let identity: Int
   /// The path as the dynamic linker has it; that of the program as the kernel has it.
   let path: String
-  let isProgram: Bool
 
   private init?(_ loaded: pm_loaded) {
     guard let identity = unsafe loaded.identity else { return nil }
     self.identity = Int(bitPattern: identity)
     let path = unsafe String(cString: loaded.path)
-    isProgram = path.isEmpty
-    self.path = isProgram ? ProgramFile.path ?? "the program" : path
+    self.path = path.isEmpty ? SystemFile.programPath ?? "the program" : path
   }
 
   /// Finds a library by the name that others need it by; nil if it is not loaded.
@@ -31,6 +29,11 @@ struct LoadedLibrary: Hashable {
   static func == (left: Self, right: Self) -> Bool { left.identity == right.identity }
 
   func hash(into hasher: inout Hasher) { hasher.combine(identity) }
+
+  /// True if the library that was loaded from a path defines a name itself.
+  static func isDefined(_ name: String, in path: String) -> Bool {
+    unsafe pm_library_defines(path, name) == 1
+  }
 
   /// The paths of all libraries that are loaded.
   static var allPaths: [String] { unsafe PathList.collect { unsafe pm_loaded_libraries($0, $1) } }

@@ -19,7 +19,9 @@ struct SharedLibrary {
   private let names: SymbolNames
   private let symbols: DynamicSymbols
   private let versions: SymbolVersions
-  /// The symbols that the program has copied from a library; only programs copy symbols.
+  /// The symbols that a program has copied from a library, which uses the copy.
+  ///
+  /// Source: System V ABI, AMD64 Architecture Processor Supplement, R_X86_64_COPY.
   private var copied: Set<Int> = []
 
   /// Reads a file; nil if it cannot be read, or has no table of dynamic symbols.
@@ -54,35 +56,14 @@ struct SharedLibrary {
   /// The version that a reference asks for; nil if it accepts any.
   func version(of index: Int) -> String? { versions[index].map { names[$0] } }
 
-  /// The names that the library defines for others.
-  var definedNames: [String] {
+  /// The names that the library defines for others, with their versions; a definition without a version is for references
+  /// to all versions.
+  var definitions: [(name: String, version: String?)] {
     symbols.indices.compactMap { index in
-      guard let symbol = symbols[index], symbol.isBound, symbol.isDefined else { return nil }
-      return names[symbol.name]
-    }
-  }
-
-  /// True if the library defines a name for a reference to a version; a definition without a version is for all of them.
-  func defines(_ name: String, version: String?) -> Bool {
-    symbols.indices.contains { index in
       guard let symbol = symbols[index], symbol.isBound, symbol.isDefined,
-        names[symbol.name] == name
-      else { return false }
-      let own = versions[index].map { names[$0] }
-      return own == nil || version == nil || own == version
-    }
-  }
-
-  /// True if the program only stands in for a library's symbol: it has a copy of the variable, or has taken the address
-  /// of the function.
-  ///
-  /// Source: System V ABI, AMD64 Architecture Processor Supplement, Function Addresses; R_X86_64_COPY.
-  func standsIn(for name: String) -> Bool {
-    symbols.indices.contains { index in
-      guard let symbol = symbols[index], symbol.isBound,
-        copied.contains(index) || !symbol.isDefined
-      else { return false }
-      return names[symbol.name] == name
+        !copied.contains(index)
+      else { return nil }
+      return (names[symbol.name], version(of: index))
     }
   }
 

@@ -16,7 +16,9 @@ enum TransferLibrary {
     for name in names {
       do throws(LibraryObstacle) {
         let closure = try LibraryClosure(of: name)
-        guard closure.library.definedNames.contains(newestFunction) else { throw .tooOld(name) }
+        guard closure.library.definitions.contains(where: { $0.name == newestFunction }) else {
+          throw .tooOld(name)
+        }
         try closure.checkBindings()
         return closure.library
       } catch {

@@ -105,7 +105,7 @@ package struct StandingUploads: Sendable {
     crashes = build.crashes(
       among: try engine.database.listing().knownReports, in: engine.database)
     return UploaderBuild.pauseEnd(after: crashes, now: engine.clock.now()).map { end in
-      "no uploads before \(Timestamp(seconds: end)), because this program has crashed in its uploader: "
+      "no uploads before \(Timestamp(seconds: end).readable), because this program has crashed in its uploader: "
         + crashes.map(\.id.description).sorted().joined(separator: ", ") + instead
     }
   }

@@ -123,7 +123,7 @@ package struct LibcurlTransport: UploadTransport {
       await withCheckedContinuation { continuation in
         do throws(CrashReportDatabaseError) {
           try WorkThread.start {
-            Thread.current.name = UploaderThread.name
+            unsafe pm_transfer_name_thread(UploaderThread.name)
             continuation.resume(returning: self.runHere())
             unsafe pm_transfer_end(self.transfer)
           }

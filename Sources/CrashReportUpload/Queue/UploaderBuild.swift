@@ -19,7 +19,7 @@ struct UploaderBuild: Equatable {
 
   /// The build that runs in this process.
   static func current(library: [UInt8]) -> UploaderBuild {
-    let path = ProgramFile.path ?? ""
+    let path = SystemFile.programPath ?? ""
     let id = (try? ELFFile(path: path))?.buildID ?? []
     return UploaderBuild(program: id.isEmpty ? Array(path.utf8) : id, library: library)
   }

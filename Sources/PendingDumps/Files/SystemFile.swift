@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
@@ -168,6 +169,17 @@ package enum SystemFile {
       if count < size { return count > 0 ? target : nil }
     }
     return nil
+  }
+
+  /// The path of this program's file as the kernel shows it, with a trailing " (deleted)" if it has been deleted; nil
+  /// if `/proc` does not show it.
+  ///
+  /// If the program was started by running the dynamic linker, the kernel shows the dynamic linker as the executable,
+  /// so the path is then that of the mapping with the program's headers.
+  package static var programPath: String? {
+    let headers = pm_program_run_by_loader()
+    guard headers != 0 else { return target("/proc/thread-self/exe") }
+    return text("/proc/thread-self/maps").flatMap { path(of: headers, inMaps: $0) }
   }
 
   /// Returns the inode of one of this process's namespaces; nil if the kernel has no namespaces of that kind, or if

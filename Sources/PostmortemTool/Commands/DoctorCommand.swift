@@ -15,7 +15,7 @@ enum DoctorCommand: Subcommand {
     handler, whether it catches the signals that its run record names, and whether a thread blocks the signals that \
     an instruction raises. Which handler a signal has cannot be detected from outside: use Handler.status in the \
     process. Notes show what a SIGKILL now would leave: the verdict with its certainty, the last heartbeat and its \
-    breadcrumbs. Needs permission to trace the process: run it as the same user if the process is dumpable \
+    breadcrumbs. A note shows why reports of the database are not uploaded. Needs permission to trace the process: run it as the same user if the process is dumpable \
     (PR_SET_DUMPABLE), or as root.
     """
   static let options: [CommandOption] = [

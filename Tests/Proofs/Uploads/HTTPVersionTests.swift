@@ -11,7 +11,7 @@ struct HTTPVersionTests {
   init() throws { uploads = try UploadDatabase() }
 
   /// Runs a command in a mount namespace in which the server's certificate is trusted.
-  private func run(_ fault: String, _ command: [String]) async throws -> ChildProcess {
+  private func run(_ fault: String, _ command: String) async throws -> ChildProcess {
     let script = """
       set -e
       mount --bind cert.pem /etc/ssl/certs/ca-certificates.crt
@@ -19,15 +19,14 @@ struct HTTPVersionTests {
       trap 'kill $server' EXIT
       until [ -s port ]; do sleep 0.05; done
       export PORT=$(cat port)
-      shift 2
-      sh -c "$@"
+      sh -c "$3"
       """
     return try await ChildProcess.run(
       "/usr/bin/env",
       [
         "unshare", "--mount", "bash", "-c", script, "bash",
-        BuiltProducts.packageRoot + "/Tests/Proofs/Uploads/http2.py", fault,
-      ] + command, in: uploads.directory.path, patience: 120)
+        BuiltProducts.packageRoot + "/Tests/Proofs/Uploads/http2.py", fault, command,
+      ], in: uploads.directory.path, patience: 120)
   }
 
   private func makeCertificate() async throws {
@@ -40,17 +39,37 @@ struct HTTPVersionTests {
     try #require(made.end.exitCode == 0, "\(made.standardError)")
   }
 
-  @Test(
-    .enabled("needs root") { geteuid() == 0 },
-    arguments: ["rst", "goaway", "silence", "http11", "cut"])
-  func anUploadAndADownloadUseHTTP1(_ fault: String) async throws {
+  private static let faults = ["rst", "goaway", "silence", "http11", "cut"]
+
+  @Test(.enabled("needs root") { geteuid() == 0 }, arguments: faults)
+  func anUploadUsesHTTP1(_ fault: String) async throws {
     try await makeCertificate()
     let id = try uploads.addReport()
     let tool = try BuiltProducts.besideTests("postmortem")
     let upload = try await run(
       fault,
-      ["'\(tool)' upload '\(uploads.database.path)' --timeout 5 --url https://127.0.0.1:$PORT/"])
+      "'\(tool)' upload '\(uploads.database.path)' --timeout 5 --url https://127.0.0.1:$PORT/")
     #expect(upload.end.exitCode == 0, "\(upload)")
     #expect(try uploads.report(id).upload.serverID == "over-http-1.1")
+  }
+
+  @Test(.enabled("needs root") { geteuid() == 0 }, arguments: faults)
+  func aRequestForADebugFileUsesHTTP1(_ fault: String) async throws {
+    try await makeCertificate()
+    let tool = try BuiltProducts.besideTests("postmortem")
+    let (directory, database) = (uploads.directory.path, uploads.directory.path + "/crashes")
+    try FileManager.default.copyItem(
+      atPath: BuiltProducts.besideTests("crash-lab"), toPath: directory + "/service")
+    let crash = try await ChildProcess.run(
+      directory + "/service", ["null-read", "--database", database, "--no-summary"], in: directory)
+    #expect(crash.end.signal == SIGSEGV)
+    try FileManager.default.removeItem(atPath: directory + "/service")
+    let show = try await run(
+      fault,
+      "export POSTMORTEM_NO_SYMBOL_CACHE=1 XDG_CACHE_HOME=$PWD DEBUGINFOD_URLS=https://127.0.0.1:$PORT; '\(tool)' show '\(database)'"
+    )
+    #expect(show.end.exitCode == 0 && show.standardOutput.contains("SIGSEGV"), "\(show)")
+    let requests = try String(contentsOfFile: directory + "/requests", encoding: .utf8)
+    #expect(requests.contains(/GET \/buildid\/[0-9a-f]+\/debuginfo HTTP\/1.1/), "\(requests)")
   }
 }

@@ -1,6 +1,7 @@
 """A server that prefers HTTP/2, and then misbehaves: http2.py FAULT CERTIFICATE KEY.
 
-It prints its port. To a client of HTTP/1.1 it answers each POST with a receipt. After a request of HTTP/2 it
+It prints its port. To a client of HTTP/1.1 it answers each POST with a receipt; of other requests, it appends the
+first line to the file `requests`, and answers 404. After a request of HTTP/2 it
 rst      resets the stream                    goaway   ends the connection with GOAWAY
 silence  answers nothing                      http11   resets the stream with HTTP_1_1_REQUIRED
 cut      answers with half of a body, then resets the stream
@@ -43,13 +44,16 @@ def serve_http2(connection):
 
 def serve_http1(connection):
     stream = connection.makefile("rb")
-    if not stream.readline().startswith(b"POST "):
-        return
+    first = stream.readline()
     length = 0
     while (line := stream.readline().strip()):
         name, value = line.split(b":", 1)
         if name.lower() == b"content-length":
             length = int(value)
+    if not first.startswith(b"POST "):
+        with open("requests", "ab") as requests:
+            requests.write(first)
+        return connection.sendall(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
     stream.read(length)
     body = b"CrashID=over-http-1.1"
     connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))

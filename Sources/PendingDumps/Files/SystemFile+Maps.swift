@@ -1,22 +1,12 @@
-internal import CSignalSafe
 internal import IntermediateDump
 
-/// The file of the running program.
-package enum ProgramFile {
-  /// The path as the kernel shows it, with a trailing " (deleted)" if the file has been deleted; nil if `/proc` does not
-  /// show it.
-  ///
-  /// If the program was started by running the dynamic linker, the kernel shows the dynamic linker as the executable,
-  /// so the path is then that of the mapping with the program's headers.
-  package static var path: String? {
-    let headers = pm_program_run_by_loader()
-    guard headers != 0 else { return SystemFile.target("/proc/thread-self/exe") }
-    return SystemFile.text("/proc/thread-self/maps").flatMap { path(of: headers, inMaps: $0) }
-  }
-
+extension SystemFile {
   /// The path of the file that is mapped at an address; nil if none is.
   ///
+  /// The function is not inlined, so that a usual launch does not touch the page with its code.
+  ///
   /// Source: proc_pid_maps(5).
+  @inline(never)
   static func path(of address: UInt64, inMaps text: String) -> String? {
     for line in text.lazyLines {
       let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
