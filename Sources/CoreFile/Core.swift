@@ -37,8 +37,10 @@ struct Core {
         if sections.contains(section.start) { modules[index].source = .linker }
       }
     }
-    self.modules = modules
     mappings = CoreMappings(of: image, process, modules)
+    // A file that the process mapped only to read or write it is no module.
+    let code = Set(mappings.all.filter { $0.protection.contains(.execute) }.map(\.path))
+    self.modules = modules.filter { $0.source != nil || code.contains($0.path) }
     commandLine = CommandLineFinder(process: process, memory: memory).bytes
   }
 

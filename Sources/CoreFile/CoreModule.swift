@@ -116,8 +116,8 @@ extension CoreModule {
     // AT_PHDR contains the address of the program headers, which are in the first page of the program's image.
     let headers = process.auxiliaryValue(3).map { Address($0) }
     for file in process.files where file.offset == 0 {
-      // If a file's first page is not in the core file, the file is added, because it may be an image. The reader of
-      // the intermediate dump drops such a module if its mappings contain no code.
+      // If a file's first page is not in the core file, the file is added, because it may be an image. `Core` drops
+      // files without code.
       let hasHeader = isImage(at: file.range.start, in: memory)
       guard hasHeader || memory.word(at: file.range.start) == nil else { continue }
       add(file.range.start, file.path)
