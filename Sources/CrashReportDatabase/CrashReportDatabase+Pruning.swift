@@ -104,7 +104,9 @@ extension CrashReportDatabase {
     // Read only if the groups are needed.
     var index: ReportIndex?
     return condition.excess(
-      among: sized, now: Int64(time(nil)), room: VolumeRoom(of: database.descriptor)
+      among: sized, now: Int64(time(nil)),
+      limit: VolumeRoom(of: database.descriptor)?.limit(condition.maximumSize)
+        ?? condition.maximumSize
     ) { report in
       let known = index ?? ReportIndex(in: database)
       index = known

@@ -34,9 +34,11 @@ package struct FileDownload {
     let library = try TransferLibrary.find()
     let outcome: Result<Int, UploadError>
     do {
-      outcome = try WorkThread.run { Result { () throws(UploadError) in
-        try runHere(url, with: library, to: descriptor, Progress(progress))
-      } }
+      outcome = try WorkThread.run {
+        Result { () throws(UploadError) in
+          try runHere(url, with: library, to: descriptor, Progress(progress))
+        }
+      }
     } catch {
       throw UploadError(.noAnswer, "\(error)")
     }

@@ -31,7 +31,8 @@ package struct PendingDumpBound {
   private let directoryDescriptor: Int32
   private let identifier: String?
   private let host: HostIdentity
-  private let room: VolumeRoom?
+  /// The room on the file system, for tests; nil to ask.
+  private let givenRoom: VolumeRoom?
   private let owner: DirectoryOwner?
   private var user: UInt32 { owner?.user ?? geteuid() }
 
@@ -62,19 +63,15 @@ package struct PendingDumpBound {
   ///   - identifier: the identifier of this program, with which the names of its dumps begin; nil to keep all locked
   ///     files.
   ///   - host: the host identity of the calling process.
-  package init(directory: borrowing Directory, identifier: String?, host: HostIdentity) {
-    self.init(
-      directory: directory, identifier: identifier, host: host,
-      room: VolumeRoom(of: directory.descriptor))
-  }
-
-  init(
-    directory: borrowing Directory, identifier: String?, host: HostIdentity, room: VolumeRoom?
+  ///   - room: the room on the file system, for tests; nil to ask for it when it matters.
+  package init(
+    directory: borrowing Directory, identifier: String?, host: HostIdentity,
+    room: VolumeRoom? = nil
   ) {
     directoryDescriptor = directory.descriptor
     self.identifier = identifier
     self.host = host
-    self.room = room
+    givenRoom = room
     owner = directory.owner
   }
 
@@ -89,11 +86,12 @@ package struct PendingDumpBound {
   ///   - wholly: false to skip a large directory, which another start of the handler then lists, while there is room.
   ///   - hasReport: true for the identifier of a program that has a report; it is called only if dumps are removed.
   package func apply(wholly: Bool = true, hasReport: (String) -> Bool = { _ in false }) {
-    let isWhole = wholly || room?.isTight == true
-    guard
-      let names = DirectoryNames.rest(
-        of: directoryDescriptor, limit: isWhole ? .max : DirectoryNames.window, isShort: true)
-    else { return }
+    var names = names(limit: wholly ? .max : DirectoryNames.window)
+    if names == nil, !wholly, room()?.isTight == true {
+      _ = lseek(directoryDescriptor, 0, SEEK_SET)
+      names = self.names(limit: .max)
+    }
+    guard let names else { return }
     var finished: [File] = []
     var leftovers: [File] = []
     let prefix = identifier.map { $0 + "@" }
@@ -117,6 +115,16 @@ package struct PendingDumpBound {
       else { continue }
       remove(name)
     }
+  }
+
+  /// Asks for the room on the file system, only if it matters: each start would pay for it.
+  private func room() -> VolumeRoom? { givenRoom ?? VolumeRoom(of: directoryDescriptor) }
+
+  /// The names in the directory; nil if they cannot be read, or if there are too many.
+  ///
+  /// - Parameter limit: the maximum number of bytes of entries.
+  private func names(limit: Int) -> [String]? {
+    DirectoryNames.rest(of: directoryDescriptor, limit: limit, isShort: true)
   }
 
   /// Returns a file with the date that is used for sorting.
@@ -144,7 +152,8 @@ package struct PendingDumpBound {
   }
 
   private func boundSize(of newestFirst: [File], _ hasReport: (String) -> Bool) {
-    let limit = room?.limit(Self.maximumSize) ?? Self.maximumSize
+    if newestFirst.isEmpty { return }
+    let limit = room()?.limit(Self.maximumSize) ?? Self.maximumSize
     var excess = newestFirst.reduce(Int64(0)) { $0.clampedAdding($1.size) }
       .clampedSubtracting(limit)
     var removed: Set<String> = []

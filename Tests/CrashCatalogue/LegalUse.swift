@@ -3,7 +3,9 @@ internal import Foundation
 internal import PendingDumps
 public import Testing
 
-/// A scene of crash-lab's `use`: a program that uses signals, threads and processes as it may. It prints the same and
+/// A scene of crash-lab's `use`: a program that uses signals, threads and processes as it may.
+///
+/// It prints the same and
 /// ends in the same way with a handler as without, and with a handler that the environment disables.
 public struct LegalUse: Sendable, CustomTestStringConvertible {
   /// How a scene ends, and how many dumps it leaves with a handler.
@@ -20,7 +22,9 @@ public struct LegalUse: Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// What is different with a handler. `Docs/Limits.md` accepts one difference: after the start, the signals of faults
+  /// What is different with a handler.
+  ///
+  /// `Docs/Limits.md` accepts one difference: after the start, the signals of faults
   /// cannot be blocked, and with glibc 2.41 or newer, neither can SIGABRT in the workers of libdispatch.
   struct Difference: Sendable {
     /// A part of the output, and what the output has instead with a handler.

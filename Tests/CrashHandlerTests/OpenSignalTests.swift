@@ -22,6 +22,12 @@ import Testing
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
+  /// Blocks no signal: the thread that runs a test may block most of them.
+  private static func openAll() {
+    var none = set()
+    unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
+  }
+
   private static func bits(_ signals: Int32...) -> UInt64 {
     signals.reduce(0) { $0 | SignalMask.bit($1) }
   }
@@ -44,6 +50,7 @@ import Testing
   @Test func faultsAreOpenInTheThreadThatStartsTheHandlerAndInThoseToCome() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
+      Self.openAll()
       Self.block(Self.set(SIGSEGV, SIGABRT, SIGUSR1))
       #expect(SignalMask.has(Self.mask, SIGSEGV))
       try startHandler(database: database)
@@ -60,6 +67,7 @@ import Testing
   @Test func aFaultThatTheKernelBlocksStaysBlockedIfTheThreadAsksForIt() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
+      Self.openAll()
       try startHandler(database: database)
       SignalMask.block(Self.bits(SIGSEGV))
       Self.block(Self.set(SIGSEGV, SIGBUS))
@@ -98,6 +106,7 @@ import Testing
   @Test func threadsThatExistAreOpenedWhereASignalReachesThem() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
+      Self.openAll()
       let (isThere, isWanted) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let thread = TestThread {
         Self.block(Self.set(SIGSEGV, SIGABRT))
@@ -115,6 +124,7 @@ import Testing
   @Test func switchedOffMasksAreTheKernels() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
+      Self.openAll()
       var options = HandlerOptions()
       options.keepsCrashSignalsOpen = false
       try startHandler(database: database, options: options)
@@ -127,6 +137,7 @@ import Testing
   @Test func aSignalThatIsIgnoredPendingOrHandledByTheProgramIsNotKeptOpen() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [database = directory.database as String] in
+      Self.openAll()
       signal(SIGTRAP, SIG_IGN)
       signal(SIGBUS, { _ in })
       Self.block(Self.set(SIGILL))

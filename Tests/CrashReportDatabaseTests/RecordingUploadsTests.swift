@@ -89,7 +89,9 @@ import Testing
           tries.count.withLock { $0 += 1 }
           guard let claim else { return 0 }
           // The task that has the claim keeps it until all tasks have tried.
-          while tries.count.withLock({ $0 }) < count { try? await Task.sleep(for: .milliseconds(1)) }
+          while tries.count.withLock({ $0 }) < count {
+            try? await Task.sleep(for: .milliseconds(1))
+          }
           withExtendedLifetime(claim.self) {}
           return 1
         }

@@ -115,7 +115,7 @@ import Testing
     func excess(_ now: Int64, kept: Int64 = 1000) -> [ReportID] {
       var condition = PruneCondition()
       condition.maximumSize = kept << 10
-      return condition.excess(among: all, now: now, room: nil).map(\.id)
+      return condition.excess(among: all, now: now, limit: condition.maximumSize).map(\.id)
     }
     #expect(excess(500) == [])
     #expect(excess(500, kept: 2) == [recent.report.id, old.report.id])
@@ -136,7 +136,7 @@ import Testing
     func excess(volume: Int64) -> [ReportID] {
       PruneCondition().excess(
         among: all.map { ($0.report, $0.report.size) }, now: now,
-        room: VolumeRoom(size: volume << 10, available: 0)
+        limit: VolumeRoom(size: volume << 10, available: 0).limit(128 << 20)
       ) { report in
         all.first { $0.report.id == report.id }?.group
       }.map(\.id)

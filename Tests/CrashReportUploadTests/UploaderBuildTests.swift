@@ -110,7 +110,10 @@ private final class BuiltTransport: UploadTransport {
     _ = await standing.pass()
     #expect(sent == 4)
     // An upload ends the count of this build alone.
-    #expect(try others.map { try uploads.report($0).upload.isUploaderCrash } == [false, true, true, false])
+    #expect(
+      try others.map { try uploads.report($0).upload.isUploaderCrash } == [
+        false, true, true, false,
+      ])
   }
 
   @Test func aPauseEndsADayAfterTheLastCrash() throws {

@@ -9,7 +9,8 @@ enum House {
   static let crashTimeDirectories = [
     "Sources/CrashHandler/Signals", "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
     "Sources/CrashHandler/Stopping", "Sources/CrashHandler/System", "Sources/CrashHandler/State",
-    "Sources/CrashHandler/Values", "Sources/IntermediateDump/Writer", "Sources/SwiftRuntime/Objects",
+    "Sources/CrashHandler/Values", "Sources/IntermediateDump/Writer",
+    "Sources/IntermediateDump/Objects",
   ]
 
   struct File {

@@ -52,7 +52,9 @@ import Testing
       $0.hasPrefix("Breakpad/") ? "Breakpad" : "others"
     },
     // Queue and forms get the server as a value, which the public functions, outside the folders, pass in.
-    FolderOrder("Sources/CrashReportUpload", ["Sentry", "", "Queue", "Body", "Libraries", "Interface"]) {
+    FolderOrder(
+      "Sources/CrashReportUpload", ["Sentry", "", "Queue", "Body", "Libraries", "Interface"]
+    ) {
       $0.contains("/") ? String($0.prefix { $0 != "/" }) : ""
     },
   ]

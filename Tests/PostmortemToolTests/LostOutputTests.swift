@@ -63,7 +63,7 @@ import Testing
       "list": ["./db", "./db --json", "./db -q", "./db --group", "./db --group --json"],
       "show": ["./db", "./db --full", "./db --json", "./db --html"],
       "debug": ["./db --print", "./db --json"],
-      "stats": ["./db", "./db --json", "./db --html"],
+      "stats": ["./db", "./db --json"],
       "process": ["./left1", "./db --json"],
       "watch": ["./left2", "./left3 --json"],
       // Prints only on standard error.

@@ -56,7 +56,8 @@ extension Proof {
       ]),
     Proof(
       name: "alone",
-      summary: "legal uses of signals, threads and processes: the same as alone; libc's functions too",
+      summary:
+        "legal uses of signals, threads and processes: the same as alone; libc's functions too",
       suites: ["LegalUseTests", "ReplacedFunctionTests"],
       covers: [
         "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
@@ -171,7 +172,7 @@ extension Proof {
       summary: "objects in registers and on the stack have the program's own names for them",
       suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests", "FreedObjectTests"],
       covers: [
-        "Sources/CrashReport/Objects", "Sources/SwiftRuntime/Objects",
+        "Sources/CrashReport/Objects", "Sources/IntermediateDump/Objects",
         "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
         "Examples/CrashLab/Subcommands/ObjectScene.swift",
         "Examples/CrashLab/Subcommands/ObjectKinds.swift",
@@ -236,7 +237,7 @@ extension Proof {
       suites: ["FleetTests"],
       covers: [
         "Sources/CrashReportUpload/Queue", "Sources/CrashReportUpload/Body",
-        "Sources/CrashReportUpload/Sampling", "Sources/CrashReportUpload/Interface",
+        "Sources/CrashReportUpload/Interface",
       ], ring: .outer,
       full: .environment(name: "POSTMORTEM_FLEET_HOSTS", value: "1000")),
     Proof(
@@ -324,7 +325,7 @@ extension Proof {
         "Sources/CrashHandler/System", "Sources/CrashHandler/State", "Sources/CrashHandler/Values",
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
         "Sources/CrashHandler/Client", "Sources/CSignalSafe", "Sources/IntermediateDump/Writer",
-        "Sources/SwiftRuntime/Objects",
+        "Sources/IntermediateDump/Objects",
       ]),
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",

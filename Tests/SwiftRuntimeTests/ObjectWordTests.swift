@@ -1,3 +1,4 @@
+import IntermediateDump
 import Testing
 
 @testable import SwiftRuntime

@@ -160,7 +160,8 @@ extension HandlerStatus.Finding {
     return HandlerStatus.Finding(
       .blocked, signal: SIGABRT, threadID: blocking.count == 1 ? first.threadID : nil,
       "thread \(first.threadID) ('\(first.name)')\(others) SIGABRT: "
-        + (keepsOpen ? "if libc itself aborts there, as after heap damage, " : "if abort is called there, ")
+        + (keepsOpen
+          ? "if libc itself aborts there, as after heap damage, " : "if abort is called there, ")
         + "the process ends without a dump")
   }
 

@@ -82,7 +82,8 @@ extension CrashReport {
     if snapshot.isUploaderCrash {
       paragraphs.append(
         "This thread is the uploader of swift-postmortem. If it crashes twice without an upload in between, this "
-          + "build of the program uploads nothing for 24 hours; a separate process can upload: postmortem watch.")
+          + "build of the program uploads nothing for 24 hours; a separate process can upload: postmortem watch."
+      )
     }
     return paragraphs
   }

@@ -1,5 +1,4 @@
 internal import IntermediateDump
-internal import PendingDumps
 
 /// The limits of a database: the age of reports, and their total size in bytes.
 ///
@@ -28,11 +27,11 @@ public struct PruneCondition: Sendable, Equatable {
   /// - Parameters:
   ///   - reports: the reports, each with its size in bytes.
   ///   - now: the current time in seconds since 1970.
-  ///   - room: the room on the database's file system, if it is known.
+  ///   - limit: the number of bytes that reports may take: `maximumSize`, or less on a small file system.
   ///   - group: a text that is the same for reports of the same crash, nil if it is not known; called only if the
   ///     reports are too large.
   func excess(
-    among reports: [(report: StoredReport, size: Int64)], now: Int64, room: VolumeRoom?,
+    among reports: [(report: StoredReport, size: Int64)], now: Int64, limit: Int64,
     group: (StoredReport) -> String? = { _ in nil }
   ) -> [StoredReport] {
     let time = Timestamp(seconds: now)
@@ -55,7 +54,7 @@ public struct PruneCondition: Sendable, Equatable {
         total = total.clampedAdding(rounded)
       }
     }
-    total = total.clampedSubtracting(room?.limit(maximumSize) ?? maximumSize)
+    total = total.clampedSubtracting(limit)
     if total > 0 {
       var groups: Set<String> = []
       var (repeated, others): ([Int], [Int]) = ([], [])

@@ -27,7 +27,8 @@ struct UploaderBuild: Equatable {
   /// The build that crashed; nil if the report cannot be read.
   private init?(of report: StoredReport, in database: CrashReportDatabase) {
     guard
-      let bytes = try? database.openReport(report).dumpBytes(limit: ReportContents.largestRewritten),
+      let bytes = try? database.openReport(report).dumpBytes(
+        limit: ReportContents.largestRewritten),
       let snapshot = try? MinidumpReader.snapshot(of: bytes)
     else { return nil }
     let main = snapshot.mainModuleAddress(in: snapshot.modules)

@@ -287,8 +287,9 @@ package struct Directory: ~Copyable, Sendable {
   /// Source: open(2), "O_TMPFILE".
   package func link(_ file: borrowing OpenFile) throws(CrashReportDatabaseError) {
     let source = "/proc/self/fd/\(file.descriptor)"
-    guard unsafe linkat(AT_FDCWD, source, descriptor, file.name, AT_SYMLINK_FOLLOW) == 0
-      || errno == EEXIST
+    guard
+      unsafe linkat(AT_FDCWD, source, descriptor, file.name, AT_SYMLINK_FOLLOW) == 0
+        || errno == EEXIST
     else { throw CrashReportDatabaseError(systemCall: "making \(file.path)", errno: errno) }
   }
 

@@ -43,7 +43,8 @@ enum PruneCommand: Subcommand {
     let isDry = arguments.has("--dry-run")
     // Dumps first: a volume that they fill has no room for the directories of reports.
     if !isDry { ReportDatabase.boundDumps(in: try ReportDatabase.place(path)) }
-    let database = try isDry
+    let database =
+      try isDry
       ? ReportDatabase.open(path) : ReportDatabase.openForSettings(path, creating: false)
     var unreadable = UnreadableFiles(of: path)
     let deleted = try ListedReport.indexed(

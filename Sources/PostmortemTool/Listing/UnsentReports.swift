@@ -17,7 +17,8 @@ struct UnsentReports {
     guard !unsent.isEmpty else { return nil }
     count = unsent.count
     nextAttempt = unsent.compactMap(\.upload.nextAttemptTime).min()
-    reason = unsent.filter { !$0.upload.note.isEmpty }.max { $0.creationTime < $1.creationTime }?
+    reason =
+      unsent.filter { !$0.upload.note.isEmpty }.max { $0.creationTime < $1.creationTime }?
       .upload.note
   }
 }

@@ -89,7 +89,10 @@ struct ProcessExamination {
   private mutating func examineWithoutFile(_ found: HandledProcess) {
     title = found.title
     let process = found.signals
-    guard let directory = found.links.values.first(where: { $0.lastComponent == PendingDumpName.directory })
+    guard
+      let directory = found.links.values.first(where: {
+        $0.lastComponent == PendingDumpName.directory
+      })
     else {
       return find("no crash handler is installed: the process holds no locked file")
     }

@@ -28,7 +28,8 @@ struct ForeignNameTests {
     let reason = try host.uploads.report(host.report).upload.note
     #expect(reason.contains("would call '\(name)' in \(path), which exports that name"))
     #expect(reason.hasSuffix("a separate process can upload: postmortem watch"))
-    #expect(child.standardOutput.contains("failed: uploads are delayed: \(reason)\nstatus: \(reason)\n"))
+    #expect(
+      child.standardOutput.contains("failed: uploads are delayed: \(reason)\nstatus: \(reason)\n"))
     let report = try host.uploads.report(host.report)
     #expect(report.state == .pending && report.upload.attempts == 0)
     #expect(report.upload.nextAttemptTime == nil)

@@ -27,7 +27,8 @@ import Testing
   @Test func namesThatAreBoundWithTheirVersions() async throws {
     try directory.put(Array("V1 { global: test_old; }; V2 { global: test_new; } V1;".utf8), "map")
     let needed = try await make(
-      "libneeded.so.1", "int test_old() { return 1; } int test_new() { return 2; } int test_more() { return 3; }",
+      "libneeded.so.1",
+      "int test_old() { return 1; } int test_new() { return 2; } int test_more() { return 3; }",
       ["-Wl,-soname,libneeded.so.1", "-Wl,--version-script=\(directory.path)/map"])
     #expect(needed.defines("test_old", version: "V1"))
     #expect(!needed.defines("test_old", version: "V2"))

@@ -81,12 +81,6 @@ package final class Racer {
     return endSignal
   }
 
-  /// The signals that its main thread blocks; bit n - 1 stands for signal n.
-  package var blockedSignals: UInt64? {
-    (try? KernelFile.text("/proc/\(child)/status"))?.firstMatch(of: /\nSigBlk:\s*([0-9a-f]+)/)
-      .flatMap { UInt64($0.1, radix: 16) }
-  }
-
   /// Waits for its end without collecting it.
   package func waitForZombie() {
     var information = unsafe siginfo_t()

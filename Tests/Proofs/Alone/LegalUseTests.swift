@@ -3,7 +3,9 @@ import CrashTestSupport
 import Testing
 
 /// Programs that use signals, threads and processes as they may do the same with the handler as alone, and with a
-/// handler that the environment disables. The list of scenes is `LegalUse.all`; the differences in it are the one row of
+/// handler that the environment disables.
+///
+/// The list of scenes is `LegalUse.all`; the differences in it are the one row of
 /// Docs/Limits.md about blocked signals.
 @Suite struct LegalUseTests {
   @Test(arguments: LegalUse.all, [BuildConfiguration.asTested, .staticRelease])

@@ -4,7 +4,9 @@ import Foundation
 import Testing
 
 /// The functions that this package defines in front of libc's return the same, set the same errno and do the same as
-/// libc's. Docs/Reference/Interposition.md lists the functions, and Examples/CrashLab/C/functions calls them.
+/// libc's.
+///
+/// Docs/Reference/Interposition.md lists the functions, and Examples/CrashLab/C/functions calls them.
 @Suite(.enabled("needs root") { geteuid() == 0 })
 struct ReplacedFunctionTests {
   @Test(arguments: [BuildConfiguration.asTested, .staticRelease])

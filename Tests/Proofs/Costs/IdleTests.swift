@@ -25,7 +25,9 @@ struct IdleTests {
 
   /// The number of seconds that a window lasts.
   private static let seconds = 20
-  /// The number of wake-ups that a process may have in addition. A tick per second causes `seconds` wake-ups.
+  /// The number of wake-ups that a process may have in addition.
+  ///
+  /// A tick per second causes `seconds` wake-ups.
   private static let toleratedWakes = 15
   /// The milliseconds of processor time that a process may use in a window.
   ///
@@ -83,7 +85,8 @@ struct IdleTests {
     for uploads in [waits, disabled, down, stalled, watched, portal] {
       for _ in 0..<3 { try uploads.addReport() }
     }
-    let pool = try stranger("a program without us, whose pool has run something", "wait-with-nothing")
+    let pool = try stranger(
+      "a program without us, whose pool has run something", "wait-with-nothing")
     let all = [
       // The monitors check twice a second, and their queue once a second. The handler writes a heartbeat every ten
       // seconds.

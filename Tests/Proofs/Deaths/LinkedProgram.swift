@@ -19,7 +19,8 @@ enum LinkedProgram {
   private static let folders = ["CCrashLab": "Examples/CrashLab/C"]
 
   static let modules = [
-    "CSignalSafe", "IntermediateDump", "SwiftRuntime", "PendingDumps", "CrashHandler", "HangDetection",
+    "CSignalSafe", "IntermediateDump", "SwiftRuntime", "PendingDumps", "CrashHandler",
+    "HangDetection",
     "CProcessEnds", "CSignalMasks",
     "CThreadStacks", "PostmortemHandler",
   ]

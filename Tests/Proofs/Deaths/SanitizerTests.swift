@@ -64,7 +64,8 @@ import Testing
   @Test(
     arguments: LegalUse.all.filter {
       ["masks", "aborts", "waits"].contains($0.family)
-        && !$0.name.contains("heap") && !$0.name.contains("fault") && $0.name != "masks-older-functions"
+        && !$0.name.contains("heap") && !$0.name.contains("fault")
+        && $0.name != "masks-older-functions"
     })
   func withAddressSanitizerMasksAreAsAlone(_ use: LegalUse) async throws {
     let failures = try await use.failures(try await Victim(.address).executable)

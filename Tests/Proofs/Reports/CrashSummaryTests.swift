@@ -97,7 +97,8 @@ import Testing
     // Entries that are not candidates are right: LLDB finds the same, except for an address without code.
     let known = expected.filter { $0 > 0xFFFF }
     let compared = min(decided.count, known.count)
-    #expect(compared >= (kind.name == "stack-overflow" ? 8 : 7))
+    // In an unoptimized program, the words near the call of abort do not lead beyond its caller.
+    #expect(compared >= (kind.name == "stack-overflow" ? 8 : kind.name == "abort" ? 4 : 7))
     #expect(
       Array(decided.prefix(compared)) == Array(known.prefix(compared)), "\(shown)\(lldb.transcript)"
     )
@@ -164,7 +165,7 @@ import Testing
     #expect(logged.message == dumped.message)
     #expect(logged.place == dumped.place)
     let count = min(logged.listed.prefix { $0.isDecided }.count, dumped.frames.count)
-    #expect(count >= 7, "\(text)")
+    #expect(count >= (kind.name == "abort" ? 6 : 7), "\(text)")
     for (ours, theirs) in zip(logged.listed.prefix(count), dumped.frames) {
       var ours = ours
       // The two readers may find the same frame in different ways.

@@ -80,7 +80,8 @@ struct VolumeGroupTests {
     for reader in [Self.user, nil] {
       let list = try await run("postmortem", ["list", "-d", database, "--json"], as: reader)
       #expect(
-        list.standardOutput.components(separatedBy: "SIGABRT |").count == 4, "\(list.standardError)")
+        list.standardOutput.components(separatedBy: "SIGABRT |").count == 4, "\(list.standardError)"
+      )
     }
     let neighbor = try await run("postmortem", ["list", "-d", database], as: Self.neighbor)
     #expect(neighbor.end.exitCode == 1)
@@ -115,7 +116,8 @@ struct VolumeGroupTests {
     try make(database, mode: 0o775, user: 0, group: 0)
     let child = try await run("HandlerOnlyVictim", [database, "abort"], as: Self.user, groups: [0])
     #expect(child.end.signal == SIGABRT, "\(child.standardError)")
-    let process = try await run("postmortem", ["process", "-d", database], as: Self.user, groups: [0])
+    let process = try await run(
+      "postmortem", ["process", "-d", database], as: Self.user, groups: [0])
     #expect(process.standardOutput.tellsAWholeDump, "\(process)")
   }
 

@@ -39,7 +39,7 @@ import Testing
   }
 
   /// The upper bound of the lines of code in functions that a handler can reach: the current count (decision 31).
-  private static let budget = 7_833
+  private static let budget = 7_888
 
   @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
     let program = try await BuiltProducts.shared.executable("crash-lab", .asTested)

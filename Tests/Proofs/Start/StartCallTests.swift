@@ -102,7 +102,8 @@ import Testing
     var counts: [Int] = []
     // One start in 64 reads all of them.
     for _ in 0..<4 { counts.append(try await Self.calls(database: database).count) }
-    #expect(counts.min() ?? .max <= usual, "\(counts), without leftovers \(usual)")
+    // The others ask once how much room the file system has.
+    #expect(counts.min() ?? .max <= usual + 1, "\(counts), without leftovers \(usual)")
   }
 
   @Test func theHandlerAloneLinksNoFoundation() async throws {

@@ -62,7 +62,7 @@ struct UploadHostTests {
 
   @Test(arguments: [
     UploadHost.openSSL, ["crc32", "deflate", "inflate"], ["crc32"], ["EVP_MD_fetch"],
-    ["nghttp2_session_client_new"], ["curl_easy_init", "curl_free"],
+    ["nghttp2_session_send"], ["curl_easy_init", "curl_free"],
   ])
   func aProgramThatExportsNames(_ names: [String]) async throws {
     let program = try await link(

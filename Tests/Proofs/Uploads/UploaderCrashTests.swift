@@ -91,7 +91,8 @@ struct UploaderCrashTests {
     #expect(paused.end.exitCode == 7, "\(paused)")
     let reason = try host.uploads.report(host.report).upload.note
     #expect(reason.hasPrefix("no uploads before "), "\(reason)")
-    #expect(paused.standardOutput.contains("failed: uploads are delayed: \(reason)\nstatus: \(reason)\n"))
+    #expect(
+      paused.standardOutput.contains("failed: uploads are delayed: \(reason)\nstatus: \(reason)\n"))
     for report in try crashes { #expect(reason.contains("\(report.id)")) }
     #expect(try await tool("list", "-d", host.uploads.database.path).contains(reason))
     let id = try #require(try crashes.first?.id.description)
