@@ -57,7 +57,7 @@ let package = Package(
     .target(name: "CSignalSafe"),
     // The dump file between handler and converter: schema, writer, reader.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
-    // How the Swift runtime lays out objects and tasks in memory, for the handler and for the readers of memory.
+    // Finds the tasks of Swift concurrency in the memory of a process or of a core file.
     .target(name: "SwiftRuntime", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // The names of pending files, run records and claims, and the checks whether their owners are alive.
     .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
@@ -78,7 +78,7 @@ let package = Package(
     // Replaces _exit, _Exit and daemon in the same way.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.
-    .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump", "SwiftRuntime"]),
+    .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     // The meaning of each key of a dump, how reports show it, and a dump's contents as text. It is a separate module,
     // so that programs that link only the handler do not contain these texts.
     .target(name: "DumpInspection", dependencies: ["IntermediateDump"]),
@@ -96,9 +96,7 @@ let package = Package(
     // Finds the cause of a crash and prints the report.
     .target(
       name: "CrashReport",
-      dependencies: [
-        "DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk", "SwiftRuntime",
-      ]),
+      dependencies: ["DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Reports in Crashpad's layout on disk.
     .target(
       name: "CrashReportDatabase",

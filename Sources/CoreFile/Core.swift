@@ -27,7 +27,7 @@ struct Core {
 
   init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot) {
     (self.image, self.process, self.memory) = (image, process, memory)
-    var modules = CoreModule.all(process, image.segments, in: memory)
+    var modules = CoreModule.all(process, in: memory)
     let program = modules.first { $0.source == .program }
     linkMap = program.flatMap { LinkMap(of: $0, in: memory) }
     if let linkMap {
@@ -37,8 +37,10 @@ struct Core {
         if sections.contains(section.start) { modules[index].source = .linker }
       }
     }
-    self.modules = modules
     mappings = CoreMappings(of: image, process, modules)
+    // A file that the process mapped only to read or write it is no module.
+    let code = Set(mappings.all.filter { $0.protection.contains(.execute) }.map(\.path))
+    self.modules = modules.filter { $0.source != nil || code.contains($0.path) }
     commandLine = CommandLineFinder(process: process, memory: memory).bytes
   }
 

@@ -1,6 +1,5 @@
 internal import IntermediateDump
 package import ProcessSnapshot
-internal import SwiftRuntime
 
 extension ProcessSnapshot {
   /// The snapshot with only stacks, tasks, and the memory around the fault address and around addresses in registers, as

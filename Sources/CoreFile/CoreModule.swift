@@ -96,24 +96,10 @@ extension CoreModule {
   /// The maximum number of modules; without this limit, a malicious file could make every mapping a module.
   private static let limit = 1 << 14
 
-  /// The paths of the files that have a mapping that is executable, or that has no segment, as in a debugger's core file.
-  private static func filesWithCode(
-    _ process: CoreProcess, _ segments: [CoreImage.Segment]
-  ) -> Set<String> {
-    let all = RangeSet(segments.map(\.range))
-    let code = RangeSet(segments.filter { $0.protection.contains(.execute) }.map(\.range))
-    return Set(
-      process.files.lazy.filter {
-        !all.contains($0.range.start) || code.contains($0.range.start)
-      }.map(\.path))
-  }
-
   /// Finds the images of the mapped files, the vDSO, and the program's image.
   ///
   /// The program's image needs a separate search if the core file's NT_FILE note does not list the program's file.
-  static func all(
-    _ process: CoreProcess, _ segments: [CoreImage.Segment], in memory: MemorySnapshot
-  ) -> [CoreModule] {
+  static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
     var modules: [CoreModule] = []
     var seen: Set<Address> = []
     func add(_ address: Address, _ path: String, _ source: ModuleSource? = nil) {
@@ -129,12 +115,11 @@ extension CoreModule {
     }
     // AT_PHDR contains the address of the program headers, which are in the first page of the program's image.
     let headers = process.auxiliaryValue(3).map { Address($0) }
-    let withCode = filesWithCode(process, segments)
     for file in process.files where file.offset == 0 {
-      // A file whose first page is not in the core file may be an image.
+      // If a file's first page is not in the core file, the file is added, because it may be an image. `Core` drops
+      // files without code.
       let hasHeader = isImage(at: file.range.start, in: memory)
-      guard hasHeader || memory.word(at: file.range.start) == nil && withCode.contains(file.path)
-      else { continue }
+      guard hasHeader || memory.word(at: file.range.start) == nil else { continue }
       add(file.range.start, file.path)
     }
     if let headers {

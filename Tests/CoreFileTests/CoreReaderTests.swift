@@ -79,6 +79,27 @@ import Testing
     #expect(unknown.modules.first?.buildID == [])
   }
 
+  /// The kernel may leave out the first page of a mapped file, so that it is not known whether the file is an image.
+  ///
+  /// The last file is an image that the process only reads.
+  @Test func aMappedFileWithoutCodeIsNoModule() throws {
+    var core = SyntheticCore()
+    core.segments += [
+      .init(address: 0x7F00_0000_0000, flags: 6, memorySize: 0x1000),
+      .init(address: 0x7F00_0001_0000, flags: 4, memorySize: 0x1000),
+      .init(address: 0x7F00_0001_1000, flags: 5, memorySize: 0x1000),
+      .init(address: 0x7F00_0002_0000, flags: 4, bytes: SyntheticCore.image, memorySize: 0x1000),
+    ]
+    core.files += [
+      .init(start: 0x7F00_0000_0000, end: 0x7F00_0000_1000, path: "/var/db/run"),
+      .init(start: 0x7F00_0001_0000, end: 0x7F00_0001_1000, path: "/opt/lib.so"),
+      .init(start: 0x7F00_0001_1000, end: 0x7F00_0001_2000, pages: 1, path: "/opt/lib.so"),
+      .init(start: 0x7F00_0002_0000, end: 0x7F00_0002_1000, path: "/opt/read.so"),
+    ]
+    let snapshot = try CoreReader.snapshot(of: DumpBytes(core.bytes), readsFiles: false)
+    #expect(snapshot.modules.map(\.path) == ["/opt/victim", "/opt/lib.so"])
+  }
+
   @Test func aCoreFileOfAProcessThatLivedOnIsADumpWithoutACrash() throws {
     var core = SyntheticCore()
     core.signalInformation = nil

@@ -149,7 +149,7 @@ extension Proof {
         "CoreReportTests", "ForeignCoreTests", "DebuggerCoreTests", "TaskSearchTests",
       ],
       covers: [
-        "Sources/CoreFile", "Sources/SwiftRuntime/Tasks", "Sources/CrashHandler/LiveDumps",
+        "Sources/CoreFile", "Sources/SwiftRuntime", "Sources/CrashHandler/LiveDumps",
         "Examples/CrashLab/Subcommands/Tasks.swift", "Sources/Stackwalk",
         "Sources/PostmortemTool/Cores",
         "Docs/Guide/CoreFiles.md",
@@ -160,7 +160,7 @@ extension Proof {
       summary: "owners and waiters of locks, and deadlocks, in hangs, captures and core files",
       suites: ["WaitingTests", "FalseDeadlockTests"],
       covers: [
-        "Sources/CrashReport/Waits", "Sources/SwiftRuntime/Tasks",
+        "Sources/CrashReport/Waits", "Sources/SwiftRuntime",
         "Sources/CrashHandler/Capture/Sections",
         "Sources/CoreFile", "Examples/CrashLab/Subcommands/Locks.swift",
       ], full: .environment(name: "POSTMORTEM_WAITS", value: "all")),

@@ -1,6 +1,5 @@
 internal import IntermediateDump
 package import ProcessSnapshot
-internal import SwiftRuntime
 
 /// A Swift object to which a pointer points.
 package struct SwiftObject: Sendable, Equatable {

@@ -1,6 +1,5 @@
 internal import IntermediateDump
 package import ProcessSnapshot
-internal import SwiftRuntime
 
 /// The reference counts in the second word of a Swift object's header.
 package struct ReferenceCount: Sendable, Equatable {

@@ -1,6 +1,5 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
-internal import SwiftRuntime
 
 /// Finds the names of Swift types from their metadata and descriptors.
 ///

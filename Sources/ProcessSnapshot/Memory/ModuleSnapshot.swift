@@ -126,7 +126,7 @@ extension ProcessSnapshot {
   }
 
   /// Copies the program's typed annotations to the program's module, where Crashpad's clients record them.
-  package mutating func spreadClientAnnotations() {
+  mutating func spreadClientAnnotations() {
     let objects = client.annotations.compactMap { annotation in
       annotation.name.flatMap { name in
         annotation.text.map {

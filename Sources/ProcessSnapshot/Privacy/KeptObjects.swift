@@ -1,5 +1,4 @@
 internal import IntermediateDump
-internal import SwiftRuntime
 
 /// The parts of Swift objects that a sanitized report keeps, so that the report can name the objects' types.
 ///

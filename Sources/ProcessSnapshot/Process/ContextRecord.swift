@@ -16,27 +16,23 @@ package struct ContextRecord: Sendable, Equatable {
     }
   }
 
-  /// The size of a record that a task stores, in bytes.
-  package static let size = 256
   private static let textOffset = 24
 
   /// The number of the unit of work to which the record belongs.
-  package let work: UInt64
+  let work: UInt64
   /// The number of values for which there was no room.
-  package let omittedCount: UInt64
+  let omittedCount: UInt64
   /// The values, the outermost context's first.
-  package let values: [Value]
+  let values: [Value]
 
   /// Reads a record.
   ///
   /// - Parameters:
   ///   - bytes: bytes that begin with the record.
   ///   - textCapacity: the number of bytes that a record has for its names and values.
-  ///   - addend: a number that the handler added to the checksum; 0 for the record of a thread or a task.
+  ///   - addend: a number that the handler added to the checksum.
   /// - Returns: nil if the record was overwritten or not completely written.
-  package init?(
-    _ bytes: ArraySlice<UInt8>, textCapacity: Int = 232, addingToSeal addend: UInt64 = 0
-  ) {
+  init?(_ bytes: ArraySlice<UInt8>, textCapacity: Int, addingToSeal addend: UInt64) {
     func word(_ offset: Int) -> UInt64 { bytes.littleEndian(at: offset, width: 8) ?? 0 }
     let count = Int(truncatingIfNeeded: word(16) & 0xFFFF)
     guard bytes.count >= Self.textOffset + textCapacity, word(16) >> 32 == 0, count <= textCapacity

@@ -27,7 +27,7 @@ package struct OpenContexts: Sendable, Equatable {
   }
 
   /// The maximum size in bytes of the copied table of open `withContext` calls.
-  package static let maximumSize = headSize + maximumShards * (shardSize + rows * entrySize)
+  private static let maximumSize = headSize + maximumShards * (shardSize + rows * entrySize)
   private static let (headSize, shardSize, entrySize) = (64, 64, 128)
   private static let (maximumShards, rows) = (8, 63)
   private static let (textCapacity, timeOffset) = (96, 120)

@@ -1,5 +1,4 @@
 internal import IntermediateDump
-internal import SwiftRuntime
 
 /// A task of Swift concurrency that a thread was running at the crash.
 public struct TaskSnapshot: Sendable, Equatable {

@@ -27,7 +27,7 @@ struct CallGraphAudit {
 
   /// True for functions that are the handler's own.
   static func isOwn(_ name: String) -> Bool {
-    ["$s12CrashHandler", "$s12PendingDumps", "$s12SwiftRuntime", "$s16IntermediateDump", "pm_"]
+    ["$s12CrashHandler", "$s12PendingDumps", "$s16IntermediateDump", "pm_"]
       .contains { name.hasPrefix($0) }
   }
 

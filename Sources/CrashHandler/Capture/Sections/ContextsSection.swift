@@ -1,6 +1,5 @@
 internal import CSignalSafe
 internal import IntermediateDump
-internal import SwiftRuntime
 
 /// Writes the `withContext` values of all threads, and the breadcrumbs of the work that the crashing thread was
 /// doing.

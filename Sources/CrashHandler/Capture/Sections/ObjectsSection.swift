@@ -1,5 +1,4 @@
 internal import IntermediateDump
-internal import SwiftRuntime
 
 /// Writes the objects to which the crashing thread's registers and the top of its stack point.
 ///

@@ -1,6 +1,5 @@
 internal import CSignalSafe
 internal import IntermediateDump
-internal import SwiftRuntime
 
 /// RUNS-DURING-CRASH.
 @c(pm_write_tasks) @_noLocks

@@ -1,8 +1,6 @@
 import IntermediateDump
 import Testing
 
-@testable import SwiftRuntime
-
 /// The words by which objects and their metadata are recognized.
 @Suite struct ObjectWordTests {
   /// The strong and unowned references, or the address of the side table.
