@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Testing
 
 @testable import PostmortemTool
@@ -176,6 +177,32 @@ import Testing
       // A shell that cannot start the pager says so.
       #expect(shown.count - all.count == (setting.hasPrefix("PAGER=/") ? 1 : 0), "\(shown)")
     }
+  }
+
+  /// The text is larger than a pipe, so the command still writes when the pager ends.
+  @Test func theRestOfALongReportIsLeftUnread() async throws {
+    let dump = IntermediateDumpEncoding.encode(sizeHint: 4 << 20) { writer in
+      writer.header()
+      writer.startArray(.threads)
+      for number in 0..<2000 {
+        writer.startMap(.thread)
+        writer.unsigned(.threadID, UInt64(1000 + number), width: 4)
+        writer.text(.threadName, "a thread with a long name")
+        writer.end()
+      }
+      writer.end()
+      _ = writer.endDocument()
+    }
+    try directory.put(try #require(dump), "dump")
+    let session = try await session()
+    let size = try await session.run("'\(tool)' show --full ./dump --no-pager | wc -c")
+    try #require(Int(lines(size)[0]).map { $0 > 1 << 16 } == true, "\(size)")
+    session.type("'\(tool)' show --full ./dump\r")
+    _ = try await session.wait(for: "\n:")
+    session.type("q")
+    _ = try await session.waitForPrompt(status: 0)
+    let head = try await session.run("PAGER='head -n 1' '\(tool)' show --full ./dump")
+    #expect(lines(head).count == 2, "\(head)")
   }
 
   @Test func thePagerIsACommandLine() async throws {

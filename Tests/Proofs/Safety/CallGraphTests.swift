@@ -81,7 +81,8 @@ import Testing
     let child = try await ChildProcess.run(
       try #require(OutsideTool.strace.path),
       [
-        "-o", trace, "-e", "trace=madvise", "setarch", "-R", disassembly.program, "idle", "--database",
+        "-o", trace, "-e", "trace=madvise", "setarch", "-R", disassembly.program, "idle",
+        "--database",
         directory.path + "/database",
       ], in: directory.path)
     try #require(child.end.exitCode == 0, "\(child)")
