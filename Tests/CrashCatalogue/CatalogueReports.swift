@@ -1,6 +1,7 @@
 internal import CrashConverter
 internal import CrashReport
 internal import CrashReportDatabase
+internal import CrashTestSupport
 internal import Foundation
 internal import IntermediateDump
 internal import Minidump
