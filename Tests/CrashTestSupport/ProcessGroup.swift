@@ -13,19 +13,34 @@ struct ProcessGroup: Sendable {
     return names
   }
 
-  /// Names the running processes of the group except the leader.
+  /// True if each process waits, for example for a key.
+  var sleeps: Bool { members().allSatisfy { $0.state == "S" } }
+
+  /// The names of the running processes of the group except the leader.
+  private func others() -> [String] {
+    members().filter { $0.processID != leader }.map(\.name)
+  }
+
+  private struct Member {
+    let processID: pid_t
+    let name: String
+    let state: Substring
+  }
+
+  /// The processes that have not ended.
   ///
   /// Source: proc_pid_stat(5): the name in parentheses, the state, the parent, the group.
-  private func others() -> [String] {
+  private func members() -> [Member] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return entries.compactMap { entry in
-      guard let processID = pid_t(entry), processID != leader,
+      guard let processID = pid_t(entry),
         let text = try? String(contentsOfFile: "/proc/\(entry)/stat", encoding: .utf8),
         let start = text.firstIndex(of: "("), let end = text.lastIndex(of: ")")
       else { return nil }
       let fields = text[end...].dropFirst().split(separator: " ")
       guard fields.count > 2, fields[0] != "Z", pid_t(fields[2]) == leader else { return nil }
-      return String(text[start..<end].dropFirst())
+      let name = String(text[start..<end].dropFirst())
+      return Member(processID: processID, name: name, state: fields[0])
     }
   }
 }

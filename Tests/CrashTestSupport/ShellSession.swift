@@ -68,6 +68,21 @@ public final class ShellSession: @unchecked Sendable {
     precondition(count == bytes.count, "a terminal takes a line")
   }
 
+  /// Waits until the job in the foreground waits for a key.
+  ///
+  /// A signal that less gets after it has drawn a page, and before it waits, takes effect at the next key.
+  ///
+  /// - Throws: `MissingText` if the job works for too long.
+  public func waitForSleep() async throws {
+    let deadline = ContinuousClock.now + .seconds(ChildProcess.patience)
+    while !ProcessGroup(leader: foreground).sleeps {
+      guard ContinuousClock.now < deadline else {
+        throw MissingText(text: "a job that waits for a key", printed: "")
+      }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
   /// Changes the size of the terminal, as a user changes that of a window.
   public func resize(rows: UInt16, columns: UInt16) {
     var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
@@ -83,7 +98,9 @@ public final class ShellSession: @unchecked Sendable {
 
   /// Waits for the prompt after a command with this status, and returns what was printed before it.
   public func waitForPrompt(status: Int32) async throws -> String {
-    try await wait(for: "[status \(status)] ")
+    let printed = try await wait(for: "[status \(status)] ")
+    try await waitForSleep()
+    return printed
   }
 
   /// Waits for a text, and returns what was printed before it and after what was waited for before.

@@ -62,7 +62,9 @@ import Testing
     _ session: ShellSession, prompt: String = "\n:"
   ) async throws -> ArraySlice<String> {
     session.type("'\(tool)' show\r")
-    return lines(try await session.wait(for: prompt)).dropFirst()
+    let page = lines(try await session.wait(for: prompt)).dropFirst()
+    try await session.waitForSleep()
+    return page
   }
 
   @Test func lessShowsTheReportPageByPage() async throws {
