@@ -23,6 +23,7 @@ extension CrashReportDatabase {
       metadata.nextUploadAttemptTime = 0
       metadata.countedWith = nil
       metadata.reduction = .none
+      metadata.forgetRefusal()
     }
   }
 
@@ -42,6 +43,30 @@ extension CrashReportDatabase {
     try change(id) { metadata in
       metadata.nextUploadAttemptTime = time
       metadata.uploadNote = note
+    }
+  }
+
+  /// Delays the upload of a pending report that the server has refused since a time, and records the reason.
+  ///
+  /// - Parameter isOfAll: true if the refusal concerns all reports.
+  package func refuseUpload(
+    _ id: ReportID, since start: Int64, until time: Int64, because note: String, isOfAll: Bool
+  ) throws(CrashReportDatabaseError) {
+    try change(id) { metadata in
+      metadata.nextUploadAttemptTime = time
+      metadata.uploadNote = note
+      metadata.forgetRefusal()
+      metadata.refusedSince = start
+      if isOfAll { metadata.attributes.insert(.refusedWithOthers) }
+    }
+  }
+
+  /// Removes the record of a refusal from a pending report, which may then be sent.
+  package func forgetRefusal(of id: ReportID) throws(CrashReportDatabaseError) {
+    try change(id) { metadata in
+      metadata.forgetRefusal()
+      metadata.nextUploadAttemptTime = 0
+      metadata.uploadNote = ""
     }
   }
 
@@ -78,6 +103,7 @@ extension CrashReportDatabase {
       metadata.serverID = serverID
       metadata.nextUploadAttemptTime = 0
       metadata.uploadNote = ""
+      metadata.forgetRefusal()
     }
     try finishUpload(id)
   }
@@ -148,6 +174,13 @@ extension CrashReportDatabase {
     try new.synchronize()
     try old.synchronize()
     return true
+  }
+}
+
+extension ReportMetadata {
+  fileprivate mutating func forgetRefusal() {
+    refusedSince = 0
+    attributes.remove(.refusedWithOthers)
   }
 }
 

@@ -166,26 +166,46 @@ struct ServerTests {
     #expect(file?.size == Int(report.size))
   }
 
-  @Test(
-    arguments: [400, 401],
-    [false, true])
-  func whatTheServerRefusesForGoodIsSkippedAndWhyIsKept(_ status: Int, isEnvelope: Bool)
+  @Test(arguments: ["refused-400", "refused-422"], [false, true])
+  func whatTheServerRefusesForGoodIsSkippedAndWhyIsKept(_ name: String, isEnvelope: Bool)
     async throws
   {
     let id = try uploads.addReport()
-    let engine = try engine("status/\(status)", isEnvelope: isEnvelope)
+    let engine = try engine("answer/\(name)", isEnvelope: isEnvelope)
     #expect(try await uploads.send(id, by: engine) == .skipped)
     let report = try uploads.report(id)
     #expect(report.state == .completed && !report.upload.isUploaded)
-    #expect(report.upload.note == "HTTP \(status): status of the test")
+    #expect(
+      report.upload.note.hasPrefix("HTTP \(name.suffix(3)): {")
+        && report.upload.note.contains("a report of the test"))
     #expect(try uploads.database.requestUpload(id))
     let next = try self.engine("ok", isEnvelope: isEnvelope)
     #expect(try await uploads.send(id, by: next) == .uploaded)
   }
 
+  /// Answers of ingresses, proxies and gateways, and of a receiver that does not know the key.
+  @Test(
+    arguments: ["ingress-404", "envoy-403", "gateway-401", "page-405", "relay-403", "gone"],
+    [false, true])
+  func whatRefusesTheAddressOrTheKeyLosesNoReport(_ name: String, isEnvelope: Bool) async throws {
+    let ids = [try uploads.addReport(), try uploads.addReport()]
+    var stranger = StandingUploads(
+      engine: try engine("answer/\(name)", isEnvelope: isEnvelope))
+    _ = await stranger.pass()
+    for id in ids {
+      let upload = try uploads.report(id).upload
+      #expect(try uploads.report(id).state == .pending && upload.refusedSince != nil)
+      #expect(upload.nextAttemptTime != nil && upload.note.contains("HTTP 4"))
+    }
+    #expect(try ids.map { try uploads.report($0).upload.attempts }.sorted() == [0, 1])
+    let next = try engine("ok", isEnvelope: isEnvelope)
+    for id in ids { #expect(try await uploads.send(id, by: next) == .uploaded) }
+  }
+
   @Test(
     arguments: [
-      "page", "page-203", "page-403", "page-plain", "gzip-page", "sentence", "error", "false",
+      "page", "page-203", "page-400", "bad-request", "page-plain", "gzip-page", "sentence", "error",
+      "false",
       "array", "partial",
     ], [false, true])
   func anAnswerThatIsNoReceiptEndsNoReportItGoesAgainAndTheNoteSaysWhatCame(

@@ -33,7 +33,12 @@ private final class ScriptedTransport: UploadTransport {
   let answers = Mutex<[Int]>([])
   let sent = Mutex<Int>(0)
 
-  init(_ answers: [Int] = []) { self.answers.withLock { $0 = answers } }
+  private let body: [UInt8]
+
+  init(_ answers: [Int] = [], body: String = "") {
+    self.answers.withLock { $0 = answers }
+    self.body = Array(body.utf8)
+  }
 
   func send(
     _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
@@ -41,7 +46,8 @@ private final class ScriptedTransport: UploadTransport {
     sent.withLock { $0 += 1 }
     let status = answers.withLock { $0.isEmpty ? 200 : $0.removeFirst() }
     if status == 0 { throw UploadError(.noAnswer, "no network") }
-    return UploadResponse(status: status, retryAfter: status == 429 ? "1000" : nil)
+    return UploadResponse(
+      status: status, retryAfter: status == 429 ? "1000" : nil, body: body)
   }
 
   var count: Int { sent.withLock { $0 } }
@@ -167,6 +173,78 @@ private final class ScriptedTransport: UploadTransport {
     #expect(report.upload.attempts == 2)
     #expect(report.upload.nextAttemptTime?.seconds == hand.seconds.withLock { $0 } + 120)
     _ = first
+  }
+
+  /// The address is wrong, or the key: no report is lost, whichever process meets the refusal.
+  @Test(arguments: [401, 403, 404, 405, 410])
+  func aRefusalOfTheAddressHoldsAllReportsAndProbesMoreAndMoreRarely(_ status: Int) async throws {
+    let uploads = try UploadDatabase()
+    for _ in 0..<3 { try uploads.addReport() }
+    let transport = ScriptedTransport(Array(repeating: status, count: 8))
+    let start = hand.seconds.withLock { $0 }
+    var waits: [Int64] = []
+    for number in 1...8 {
+      // Each process is a new one, and has a new report.
+      try uploads.addReport()
+      var standing = try make(uploads, transport)
+      _ = await standing.pass()
+      #expect(transport.count == number)
+      let reports = try uploads.database.reports()
+      #expect(reports.count == 3 + number && reports.allSatisfy { $0.state == .pending })
+      #expect(Set(reports.map(\.upload.refusedSince)) == [Timestamp(seconds: start)])
+      let next = Set(reports.map { $0.upload.nextAttemptTime?.seconds ?? 0 })
+      #expect(next.count == 1)
+      waits.append((next.first ?? 0) - hand.seconds.withLock { $0 })
+      hand.advance(waits.last ?? 0)
+    }
+    #expect(waits == [60, 60, 120, 240, 480, 960, 1920, 3840])
+    var standing = try make(uploads, transport)
+    _ = await standing.pass()
+    let reports = try uploads.database.reports()
+    #expect(reports.allSatisfy { $0.upload.isUploaded && $0.upload.refusedSince == nil })
+    #expect(transport.count == 8 + 11)
+  }
+
+  /// A later refusal does not continue an earlier one.
+  @Test func anAcceptedReportEndsTheRefusalOfTheOthers() async throws {
+    let uploads = try UploadDatabase()
+    for _ in 0..<3 { try uploads.addReport() }
+    let transport = ScriptedTransport([403, 200, 403])
+    var standing = try make(uploads, transport)
+    _ = await standing.pass()
+    hand.advance(60)
+    _ = await standing.pass()
+    let waiting = try uploads.database.reports().filter { $0.state == .pending }
+    #expect(waiting.count == 2 && transport.count == 3)
+    let now = hand.seconds.withLock { $0 }
+    #expect(waiting.allSatisfy { $0.upload.refusedSince == Timestamp(seconds: now) })
+    #expect(waiting.allSatisfy { $0.upload.nextAttemptTime == Timestamp(seconds: now + 60) })
+  }
+
+  /// A collector answers 200 with a sentence and no ID.
+  @Test func anUnclearAnswerLetsAReportWaitForAPersonAfterADay() async throws {
+    let uploads = try UploadDatabase()
+    let id = try uploads.addReport()
+    let transport = ScriptedTransport(
+      Array(repeating: 200, count: 40), body: "Thank you for the upload")
+    var standing = try make(uploads, transport)
+    var passed: Int64 = 0
+    while try uploads.report(id).state == .pending {
+      _ = await standing.pass()
+      let due = try uploads.report(id).upload.nextAttemptTime?.seconds ?? 0
+      let wait = max(1, due - hand.seconds.withLock { $0 })
+      hand.advance(wait)
+      passed += wait
+      try #require(transport.count < 40)
+    }
+    #expect((12...16).contains(transport.count) && passed < 3 * 86_400)
+    #expect(try !uploads.report(id).upload.isUploaded)
+    // A person asks for another attempt.
+    #expect(try uploads.database.requestUpload(id))
+    #expect(try uploads.report(id).upload.refusedSince == nil)
+    _ = await standing.pass()
+    #expect(try uploads.report(id).state == .pending)
+    #expect(try uploads.report(id).upload.refusedSince != nil)
   }
 
   @Test func aTimeThatNobodyCanHaveSetIsNone() async throws {

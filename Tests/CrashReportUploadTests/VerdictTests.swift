@@ -15,9 +15,13 @@ import Testing
     for status in -10...1100 {
       switch (status, judge(status)) {
       case (200, .uploaded), (201, .uploaded), (202, .uploaded), (204, .uploaded): break
-      case (203, .retry), (205..<300, .retry), (300..<400, .retry): break
-      case (407, .retry), (408, .retry), (425, .retry), (429, .retry), (413, .tooLarge): break
-      case (let refused, .skip) where (400..<500).contains(refused) && refused != 413: break
+      case (203, .refused(_, _, false)), (205..<300, .refused(_, _, false)): break
+      case (300..<400, .retry), (407, .retry), (408, .retry), (425, .retry), (429, .retry): break
+      case (413, .tooLarge): break
+      case (400, .refused(_, _, let isOfAll)), (409, .refused(_, _, let isOfAll)),
+        (415, .refused(_, _, let isOfAll)), (422, .refused(_, _, let isOfAll)):
+        #expect(!isOfAll)
+      case (400..<500, .refused(_, _, true)) where status != 413: break
       case (let other, .retry) where !(200..<500).contains(other): break
       default: Issue.record("\(status): \(judge(status))")
       }
@@ -43,9 +47,13 @@ import Testing
 
   @Test func theServersTextIsOneHarmlessLine() {
     #expect(judge(200, body: "CrashID=bp-1\nmore") == .uploaded(serverID: "bp-1"))
-    #expect(judge(400, body: "\u{1B}[2Jx\0y\u{9B}z\nmore") == .skip(reason: "HTTP 400: [2Jxyz"))
+    #expect(
+      judge(400, body: "\u{1B}[2Jx\0y\u{9B}z\nmore")
+        == .refused(after: nil, reason: "HTTP 400: [2Jxyz", isOfAll: false))
     let long = String(repeating: "é", count: 9000)
-    #expect(judge(400, body: long) == .skip(reason: "HTTP 400: \(long.prefix(256))"))
+    #expect(
+      judge(400, body: long)
+        == .refused(after: nil, reason: "HTTP 400: \(long.prefix(256))", isOfAll: false))
   }
 
   @Test(arguments: [
@@ -78,7 +86,14 @@ import Testing
 
   @Test(arguments: pages)
   func aWebPageIsNoAnswerOfTheServersWhateverItsStatus(_ page: String) {
-    for status in [200, 201, 202, 203, 204, 400, 401, 403, 404, 405, 451, 500, 502, 511] {
+    for status in [401, 403, 404, 405, 451] {
+      guard case .refused(nil, let reason, true) = judge(status, body: page) else {
+        Issue.record("\(status): \(judge(status, body: page))")
+        continue
+      }
+      #expect(reason.hasPrefix("HTTP \(status), answered by a web page"))
+    }
+    for status in [200, 201, 202, 203, 204, 400, 415, 422, 500, 502, 511] {
       guard case .retry(nil, let reason, false) = judge(status, body: page) else {
         Issue.record("\(status): \(judge(status, body: page))")
         continue
@@ -105,17 +120,17 @@ import Testing
     "\u{1F}\u{8B}\u{8}\u{0}",
   ])
   func whatNoProtocolCallsAReceiptIsNone(_ body: String) {
-    guard case .retry(nil, let reason, false) = judge(200, body: body) else {
+    guard case .refused(nil, let reason, false) = judge(200, body: body) else {
       Issue.record("\(judge(200, body: body))")
       return
     }
     #expect(reason.hasPrefix("HTTP 200, no receipt"))
-    guard case .retry = judge(203, body: body) else {
+    guard case .refused(nil, _, false) = judge(203, body: body) else {
       Issue.record("\(judge(203, body: body))")
       return
     }
     for status in [205, 206, 207, 226] {
-      guard case .retry = judge(status, body: "abc-1") else {
+      guard case .refused(nil, _, false) = judge(status, body: "abc-1") else {
         Issue.record("\(judge(status, body: "abc-1"))")
         return
       }
@@ -139,7 +154,41 @@ import Testing
       judge(413, body: "<h1>413 Request Entity Too Large</h1>", size: 123)
         == .tooLarge(after: nil, reason: "HTTP 413 for 123 bytes, answered by a web page"))
     #expect(judge(413, "60", size: 5) == .tooLarge(after: 60, reason: "HTTP 413 for 5 bytes"))
-    #expect(judge(403, "60") == .retry(after: 60, reason: "HTTP 403", holdsAll: true))
+    #expect(judge(403, "60") == .refused(after: 60, reason: "HTTP 403", isOfAll: true))
+  }
+
+  @Test(arguments: [
+    #"{"detail":"invalid event envelope","causes":[]}"#, #"{"error":{"code":3,"message":"x"}}"#,
+    #"{"error":"no"}"#, #"{"success":false}"#, "Discarded=malformed_no_boundary",
+  ])
+  func onlyAReceiversOwnErrorRefusesAReport(_ body: String) {
+    for status in [400, 409, 415, 422] {
+      #expect(judge(status, body: body) == .skip(reason: "HTTP \(status): \(body)"))
+      guard case .retry(9, _, false) = judge(status, "9", body: body) else {
+        Issue.record("\(judge(status, "9", body: body))")
+        return
+      }
+    }
+    // The same words with a status that concerns the address or the key.
+    for status in [401, 402, 403, 404, 405, 406, 410, 421, 431] {
+      guard case .refused(nil, _, true) = judge(status, body: body) else {
+        Issue.record("\(judge(status, body: body))")
+        return
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "", "Bad Request", "default backend - 404", #"{"message":"Forbidden"}"#, "upstream error",
+    "RBAC: access denied",
+  ])
+  func anotherAnswerIsAStrangers(_ body: String) {
+    for status in [400, 409, 415, 422] {
+      guard case .refused(nil, _, false) = judge(status, body: body) else {
+        Issue.record("\(judge(status, body: body))")
+        return
+      }
+    }
   }
 
   @Test func theDelayDoublesWithinBoundsAndSpreads() {
@@ -153,6 +202,17 @@ import Testing
       #expect(UploadBackoff.delay(failures: failures, random: .nan) <= 8 * 3600)
       #expect(UploadBackoff.delay(failures: failures, random: 2) == 8 * 3600)
     }
+  }
+
+  @Test func theDelayAfterARefusalDoublesWithTheTimeThatPassed() {
+    var (passed, waits): (Int64, [Int64]) = (0, [])
+    for _ in 0..<12 {
+      waits.append(UploadBackoff.delay(refusedFor: passed, random: 1))
+      passed += waits.last ?? 0
+    }
+    #expect(waits == [60, 60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 28800, 28800])
+    #expect(UploadBackoff.delay(refusedFor: -5, random: 1) == 60)
+    #expect(UploadBackoff.delay(refusedFor: .max, random: 1) == 28800)
   }
 
   @Test func urlsAndHeadersAreCheckedFirst() {

@@ -3,10 +3,10 @@ internal import IntermediateDump
 /// The contents of a report's `.meta` file, for uploads and pruning.
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8), creation (8), attributes
-/// (1), next upload attempt (7), then the server's ID. A NUL and the outcome of the last attempt follow. If the report
-/// is counted with another report's upload, a NUL and that report's ID follow too. Crashpad's layout has padding in
-/// place of the next attempt. Crashpad reads the server's ID to the end of the file, and prints it as a text that ends
-/// at the NUL, so what follows does no harm.
+/// (1), next upload attempt (7), then the server's ID. Three texts can follow, each after a NUL: the outcome of the last
+/// attempt, the ID of the report with whose upload this one is counted, and the time since which uploads are refused in
+/// seconds since 1970. Crashpad's layout has padding in place of the next attempt. Crashpad reads the server's ID to the
+/// end of the file, and prints it as a text that ends at the NUL, so what follows does no harm.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 package struct ReportMetadata: Sendable, Equatable {
@@ -27,6 +27,9 @@ package struct ReportMetadata: Sendable, Equatable {
     /// The report is about a crash in the uploader, after which the uploader has sent nothing yet; Crashpad ignores this
     /// bit too.
     static let uploaderCrash = Attributes(rawValue: 16)
+    /// The refusal since `refusedSince` concerns the server's address or the key, and so all reports; Crashpad ignores
+    /// this bit too.
+    static let refusedWithOthers = Attributes(rawValue: 32)
   }
 
   /// The parts that are left out of uploads, because a server refused a larger upload.
@@ -57,6 +60,9 @@ package struct ReportMetadata: Sendable, Equatable {
   /// The report with whose upload this one is counted; this report's own ID if it is sent without its minidump; nil if
   /// it is sent complete.
   var countedWith: ReportID?
+  /// The time of the first answer that refused the address or was unclear, in seconds since 1970; 0 if there was none
+  /// since the report was requested, or since the server has accepted another report.
+  var refusedSince: Int64 = 0
 
   init(creationTime: Int64) {
     self.creationTime = creationTime
@@ -76,10 +82,11 @@ package struct ReportMetadata: Sendable, Equatable {
     attributes = Attributes(rawValue: bytes[24])
     nextUploadAttemptTime = Int64(clamping: bytes.littleEndian(at: 25, width: 7) ?? 0)
     let texts = bytes[Self.size...].split(
-      separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
+      separator: 0, maxSplits: 3, omittingEmptySubsequences: false)
     serverID = String(decoding: texts[0], as: UTF8.self)
     if texts.count > 1 { uploadNote = String(decoding: texts[1], as: UTF8.self) }
     if texts.count > 2 { countedWith = ReportID(String(decoding: texts[2], as: UTF8.self)) }
+    if texts.count > 3 { refusedSince = Int64(String(decoding: texts[3], as: UTF8.self)) ?? 0 }
   }
 
   var bytes: [UInt8] {
@@ -93,8 +100,13 @@ package struct ReportMetadata: Sendable, Equatable {
     // The last byte of the time is removed, because its field has only seven bytes.
     bytes.removeLast()
     bytes += serverID.cut(toBytes: Self.maximumTextSize).utf8
-    guard !uploadNote.isEmpty || countedWith != nil else { return bytes }
-    bytes += [0] + uploadNote.cut(toBytes: Self.maximumTextSize).utf8
-    return countedWith.map { bytes + [0] + $0.description.utf8 } ?? bytes
+    let texts: [Substring] = [
+      uploadNote.cut(toBytes: Self.maximumTextSize), countedWith?.description[...] ?? "",
+      refusedSince > 0 ? "\(refusedSince)"[...] : "",
+    ]
+    for text in texts.prefix((texts.lastIndex { !$0.isEmpty } ?? -1) + 1) {
+      bytes += [0] + text.utf8
+    }
+    return bytes
   }
 }

@@ -86,6 +86,11 @@ public struct ReportUpload: Sendable, Equatable {
   public let isUploaded: Bool
   /// The server's ID for the report; empty if the server returned none.
   public let serverID: String
+  /// The time since which the server has refused this report, or all reports, with answers that do not say what is wrong
+  /// with a report; nil if the server has not.
+  ///
+  /// For example, an answer with status 403 or 404 refuses all reports, because the address or the key is wrong.
+  public let refusedSince: Timestamp?
   /// The reason why the last attempt failed, why the next one is delayed, or why there will be none; otherwise empty.
   public let note: String
   /// The ID of the report whose upload also counts this report; this report's own ID if it is sent without its
@@ -95,6 +100,8 @@ public struct ReportUpload: Sendable, Equatable {
   package let reduction: UploadReduction
   /// True for a crash in a program's uploader, until the uploader of the same build has sent a report.
   package let isUploaderCrash: Bool
+  /// True if the refusal since `refusedSince` concerns all reports.
+  package let isRefusedWithOthers: Bool
 
   /// - Parameter metadata: the metadata; nil if it is missing or damaged, which counts as if no upload was attempted.
   init(_ metadata: ReportMetadata?) {
@@ -110,6 +117,8 @@ public struct ReportUpload: Sendable, Equatable {
     note = metadata?.uploadNote ?? ""
     countedWith = metadata?.countedWith
     reduction = metadata?.reduction ?? .none
+    refusedSince = time(metadata?.refusedSince)
+    isRefusedWithOthers = metadata?.attributes.contains(.refusedWithOthers) ?? false
     isUploaderCrash = metadata?.attributes.contains(.uploaderCrash) ?? false
   }
 }

@@ -59,6 +59,7 @@ package struct StandingUploads: Sendable {
       return Self.patience
     }
     (obstacle, UploadObstacle.current) = (nil, nil)
+    try refuseNewReports()
     // The report is read again, because another uploader may have sent it before this uploader got the claim.
     while !Task.isCancelled, case .report(let report) = try next() {
       let goesOn = try await send(report, &claim)
@@ -80,6 +81,7 @@ package struct StandingUploads: Sendable {
     case .interrupted: return false
     case .uploaded:
       failures = 0
+      try engine.forgetRefusalOfAll()
       for report in crashes { try engine.database.forgetUploaderCrash(report.id) }
       crashes = []
     case .skipped: failures = 0
@@ -89,6 +91,9 @@ package struct StandingUploads: Sendable {
       guard holdsAll || failures >= Self.failuresThatHold else { break }
       heldUntil = time
       try holdOthers(until: time)
+    case .refused(let start, let time, let reason):
+      heldUntil = time
+      try refuseAll(since: start, until: time, because: reason, asWith: report.id)
     }
     return true
   }
@@ -129,6 +134,36 @@ package struct StandingUploads: Sendable {
       try engine.database.delayUpload(
         report.id, until: time,
         because: "waits with the others: \(engine.target.place) accepts none")
+    }
+  }
+
+  /// Records in every pending report that the server refuses all of them, so that none is sent before `time`, even by
+  /// the next process.
+  ///
+  /// - Parameter probe: the report that was sent.
+  private mutating func refuseAll(
+    since start: Int64, until time: Int64, because reason: String, asWith probe: ReportID
+  ) throws(CrashReportDatabaseError) {
+    let reports = try pending().filter { !$0.upload.isUploaded }
+    let earliest = reports.filter(\.upload.isRefusedWithOthers)
+      .compactMap { $0.upload.refusedSince?.seconds }.min()
+    for report in reports {
+      let note = report.id == probe ? reason : "waits with the others: \(reason)"
+      try engine.database.refuseUpload(
+        report.id, since: min(start, earliest ?? start), until: time, because: note, isOfAll: true)
+    }
+  }
+
+  /// Records in reports that are new that the server refuses all reports, if it does.
+  private mutating func refuseNewReports() throws(CrashReportDatabaseError) {
+    let reports = try pending().filter { !$0.upload.isUploaded }
+    guard let refused = reports.first(where: \.upload.isRefusedWithOthers),
+      let start = refused.upload.refusedSince, let time = refused.upload.nextAttemptTime
+    else { return }
+    for report in reports where !report.upload.isRefusedWithOthers && !report.upload.isRequested {
+      try engine.database.refuseUpload(
+        report.id, since: start.seconds, until: time.seconds, because: refused.upload.note,
+        isOfAll: true)
     }
   }
 
@@ -198,6 +233,14 @@ package struct StandingUploads: Sendable {
 }
 
 extension UploadEngine {
+  /// Lets the reports that were refused with others be sent, because the server has accepted one.
+  func forgetRefusalOfAll() throws(CrashReportDatabaseError) {
+    for report in try database.listing().knownReports
+    where report.state == .pending && report.upload.isRefusedWithOthers {
+      try database.forgetRefusal(of: report.id)
+    }
+  }
+
   /// The earliest time of a report's first upload, in seconds since 1970; 0 if the report need not wait.
   ///
   /// - Parameter now: the current time. A report whose creation time is later has a wrong time, and does not wait.

@@ -21,6 +21,9 @@ struct UploadEngine: Sendable {
     /// The report waits until a time (seconds since 1970); `holdsAll` is true if no other report may be tried before
     /// that time either.
     case delayed(until: Int64, holdsAll: Bool)
+    /// The server has refused all reports since a time, and no report may be tried before another one (both in seconds
+    /// since 1970).
+    case refused(since: Int64, until: Int64, reason: String)
     /// The review, and not the server, decided that the report is not sent.
     case heldBack
     /// The task was canceled, or another uploader took the claim; the upload will be repeated.
@@ -53,18 +56,18 @@ struct UploadEngine: Sendable {
       case .answered(let answer): verdict = answer
       }
       guard case .tooLarge(let after, let reason) = verdict else {
-        return try record(verdict, of: report.id, failures: attempt.failures)
+        return try record(verdict, of: report, failures: attempt.failures)
       }
       guard let next = attempt.reduction.next else {
         return try record(
-          .skip(reason: "\(reason) (nothing more can be left out)"), of: report.id,
+          .skip(reason: "\(reason) (nothing more can be left out)"), of: report,
           failures: attempt.failures)
       }
       try database.reduceUpload(report.id, to: next)
       attempt.reduction = next
       if let after {
         return try record(
-          .retry(after: after, reason: reason, holdsAll: false), of: report.id,
+          .retry(after: after, reason: reason, holdsAll: false), of: report,
           failures: attempt.failures)
       }
     }
@@ -118,12 +121,12 @@ struct UploadEngine: Sendable {
         case .send(let fields): content.fields = fields
         case .hold(let reason):
           _ = try record(
-            .skip(reason: "held back: \(reason)"), of: report.id, failures: attempt.failures)
+            .skip(reason: "held back: \(reason)"), of: report, failures: attempt.failures)
           return .ended(.heldBack)
         case .delay(let seconds, let reason):
           _ = try record(
             .retry(after: seconds, reason: "held back: \(reason)", holdsAll: false),
-            of: report.id, failures: attempt.failures)
+            of: report, failures: attempt.failures)
           return .ended(.heldBack)
         }
       }
@@ -161,19 +164,16 @@ struct UploadEngine: Sendable {
   }
 
   private func record(
-    _ verdict: UploadVerdict, of id: ReportID, failures: Int
+    _ verdict: UploadVerdict, of report: StoredReport, failures: Int
   ) throws(CrashReportDatabaseError) -> Outcome {
+    let id = report.id
     switch verdict {
     case .uploaded(let serverID):
       try database.completeUpload(id, serverID: serverID)
       OutcomeCounters.count(\.uploaded)
       emit(.uploaded(id, serverID: serverID))
       return .uploaded
-    case .skip(let reason), .tooLarge(_, let reason):
-      try database.skipUpload(id, because: reason)
-      OutcomeCounters.count(\.uploadsSkipped)
-      emit(.skipped(id, reason: reason))
-      return .skipped
+    case .skip(let reason), .tooLarge(_, let reason): return try skip(id, because: reason)
     case .retry(let after, let reason, let holdsAll):
       let delay = max(
         1, after ?? UploadBackoff.delay(failures: failures, random: clock.random()))
@@ -182,7 +182,31 @@ struct UploadEngine: Sendable {
       OutcomeCounters.count(\.uploadsDelayed)
       emit(.delayed(id, until: Timestamp(seconds: time), reason: reason))
       return .delayed(until: time, holdsAll: holdsAll)
+    case .refused(let after, let reason, let isOfAll):
+      let now = clock.now()
+      let start = min(report.upload.refusedSince?.seconds ?? now, now)
+      guard isOfAll || now &- start < UploadVerdict.longestUnclearness else {
+        return try skip(
+          id, because: "\(reason) (the same since \(Timestamp(seconds: start).readable))")
+      }
+      let delay = UploadBackoff.delay(refusedFor: now &- start, random: clock.random())
+      let time = now.clampedAdding(max(1, after ?? delay))
+      try database.refuseUpload(id, since: start, until: time, because: reason, isOfAll: isOfAll)
+      OutcomeCounters.count(\.uploadsDelayed)
+      emit(.delayed(id, until: Timestamp(seconds: time), reason: reason))
+      return isOfAll
+        ? .refused(since: start, until: time, reason: reason)
+        : .delayed(until: time, holdsAll: false)
     }
+  }
+
+  private func skip(
+    _ id: ReportID, because reason: String
+  ) throws(CrashReportDatabaseError) -> Outcome {
+    try database.skipUpload(id, because: reason)
+    OutcomeCounters.count(\.uploadsSkipped)
+    emit(.skipped(id, reason: reason))
+    return .skipped
   }
 
   private func request(_ body: borrowing UploadBody) -> UploadRequest {

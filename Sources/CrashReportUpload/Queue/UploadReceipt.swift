@@ -93,6 +93,12 @@ enum UploadReceipt: Sendable, Equatable {
     "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
   ]
 
+  /// True for an error in the form of servers of reports: JSON that says so, or Socorro's line.
+  static func isError(_ body: [UInt8]) -> Bool {
+    let text = text(of: body)
+    return text.hasPrefix("Discarded=") || JSONAnswer(text)?.isRefusal == true
+  }
+
   /// True for a body that begins with `<`, as HTML does; a receipt never begins with `<`.
   static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
 
@@ -231,6 +237,12 @@ private struct JSONAnswer {
   private static let bad = [
     "err", "fail", "reject", "refus", "denied", "invalid", "forbid", "unauth", "unavail", "exceed",
   ]
+
+  /// True if the answer is an error, or has Relay's member `detail` with the reason.
+  var isRefusal: Bool {
+    if case .text(let detail) = members?["detail"], !detail.isEmpty { return true }
+    return members != nil && isError
+  }
 
   private var isError: Bool {
     for name in ["error", "errors", "exception", "errorcode", "errormessage"] {

@@ -78,8 +78,10 @@ extension UploadEngine {
           continue
         }
         switch try await upload(report, &claim, failures: 0) {
-        case .uploaded: left -= 1
-        case .skipped, .delayed, .heldBack: break
+        case .uploaded:
+          left -= 1
+          try forgetRefusalOfAll()
+        case .skipped, .delayed, .refused, .heldBack: break
         case .interrupted: return left
         }
       } catch {

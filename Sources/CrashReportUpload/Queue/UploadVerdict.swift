@@ -9,19 +9,29 @@ enum UploadVerdict: Sendable, Equatable {
   /// `holdsAll` is true if all reports must wait, because the answer is not about this report. For example, the server
   /// has limited the sender's rate, or the answer is a redirect.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
+  /// The answer refuses the upload without saying what is wrong with the report; `after` is the number of seconds to wait
+  /// if the server names a time.
+  ///
+  /// `isOfAll` is true if the answer concerns the address or the key, whoever gave the answer. All reports then wait, and
+  /// one of them is tried from time to time. Otherwise the answer concerns one report, which waits for a person after
+  /// `longestUnclearness`.
+  case refused(after: Int64?, reason: String, isOfAll: Bool)
   /// The upload should be tried again without some parts, after the number of seconds that the server names, or
   /// immediately if it names none.
   case tooLarge(after: Int64?, reason: String)
   case skip(reason: String)
+
+  /// The number of seconds after the first unclear answer for a report after which the report waits for a person.
+  static let longestUnclearness: Int64 = 86_400
 
   /// The longest time, in seconds, that an upload waits because a server asks for it; a longer request is shortened.
   static let longestDelay = UploadDecision.longestDelay
 
   /// Judges an answer.
   ///
-  /// Only a receipt in the protocol's format proves that the server has the report. Most 4xx statuses count as a
-  /// refusal of the report. They do not if a Retry-After header names a usable time or the answer is a web page,
-  /// because then a proxy or a captive portal may have answered instead of the server.
+  /// Only a receipt in the protocol's format proves that the server has the report, and only an error in the protocol's
+  /// format, with a status that concerns the contents, refuses the report: a proxy, a gateway or a captive portal may have
+  /// answered instead of the server. A web page is such an answer of somebody else.
   ///
   /// - Parameters:
   ///   - size: the number of bytes that were sent.
@@ -47,7 +57,10 @@ enum UploadVerdict: Sendable, Equatable {
       case .given(let serverID): return .uploaded(serverID: serverID)
       case .refused(let reason): return .skip(reason: reason)
       case .missing(let words):
-        return .retry(after: after, reason: "\(status), \(words)", holdsAll: false)
+        let reason = "\(status), \(words)"
+        return UploadReceipt.isWebPage(response.body) || after != nil
+          ? .retry(after: after, reason: reason, holdsAll: false)
+          : .refused(after: nil, reason: reason, isOfAll: false)
       }
     case 300..<400:
       // A captive portal also answers with a redirect, so a redirect does not count as a refusal of the report.
@@ -64,8 +77,14 @@ enum UploadVerdict: Sendable, Equatable {
     // These statuses are about a proxy (407), a timeout (408) or a request that TLS may have replayed (425). They are
     // not about the report, so it is sent again later.
     case 407, 408, 425: return .retry(after: after, reason: reason, holdsAll: false)
-    case 400..<500 where after == nil && !UploadReceipt.isWebPage(response.body):
-      return .skip(reason: reason)
+    // These statuses concern the contents of a request.
+    case 400, 409, 415, 422:
+      if after == nil, UploadReceipt.isError(response.body) { return .skip(reason: reason) }
+      return UploadReceipt.isWebPage(response.body) || after != nil
+        ? .retry(after: after, reason: reason, holdsAll: false)
+        : .refused(after: nil, reason: reason, isOfAll: false)
+    // The other ones concern the address (404, 405, 410), the key (401, 403), or the way to the server.
+    case 400..<500: return .refused(after: after, reason: reason, isOfAll: true)
     default: return .retry(after: after, reason: reason, holdsAll: after != nil)
     }
   }
@@ -107,5 +126,13 @@ enum UploadBackoff {
     let full = min(shortest << Int64(doublings), longest)
     let share = (0...1).contains(random) ? random : 1
     return full / 2 &+ (Int64(exactly: (Double(full &- full / 2) * share).rounded(.down)) ?? 0)
+  }
+
+  /// The wait in seconds after a refusal, for as long as uploads have been refused; a part is subtracted at random.
+  ///
+  /// So the delay doubles with each attempt, whichever process makes it, and whichever report it sends.
+  static func delay(refusedFor seconds: Int64, random: Double) -> Int64 {
+    let minutes = max(1, seconds / shortest)
+    return delay(failures: Int64.bitWidth - minutes.leadingZeroBitCount, random: random)
   }
 }

@@ -129,7 +129,8 @@ struct ReportTable {
       text += ", \(unsent.count) not uploaded"
       if let next = unsent.nextAttempt, next > now {
         text += " (next attempt \(next.second.dropFirst(11)) UTC)"
-      } else if let reason = unsent.reason {
+      }
+      if let reason = unsent.reason {
         text += ": \(reason.escapedForMessage)"
       }
     }

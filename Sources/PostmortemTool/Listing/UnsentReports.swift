@@ -6,7 +6,7 @@ struct UnsentReports {
   let count: Int
   /// The earliest time of the next attempt; nil if there is none.
   let nextAttempt: Timestamp?
-  /// Why the newest of these reports was not sent; nil if this is not known.
+  /// Why the newest of these reports was not sent, and since when the server has refused all; nil if this is not known.
   let reason: String?
 
   /// Returns nil if there are no such reports.
@@ -17,8 +17,8 @@ struct UnsentReports {
     guard !unsent.isEmpty else { return nil }
     count = unsent.count
     nextAttempt = unsent.compactMap(\.upload.nextAttemptTime).min()
-    reason =
-      unsent.filter { !$0.upload.note.isEmpty }.max { $0.creationTime < $1.creationTime }?
-      .upload.note
+    let newest = unsent.filter { !$0.upload.note.isEmpty }.max { $0.creationTime < $1.creationTime }
+    let since = newest?.upload.refusedSince.map { ", since \($0.second) UTC" } ?? ""
+    reason = newest.map { $0.upload.note + since }
   }
 }

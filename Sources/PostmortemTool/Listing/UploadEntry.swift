@@ -8,6 +8,8 @@ struct UploadEntry: Codable {
   let attempts: Int
   let lastAttempt: Timestamp?
   let nextAttempt: Timestamp?
+  /// The time since which the server has refused the report, or all reports.
+  let refusedSince: Timestamp?
   /// True if `requestUpload` was called for this report and the report was not skipped afterward.
   let requested: Bool
   /// The server's ID for the report.
@@ -28,6 +30,7 @@ struct UploadEntry: Codable {
     attempts = upload.attempts
     lastAttempt = upload.lastAttemptTime
     nextAttempt = upload.nextAttemptTime
+    refusedSince = upload.refusedSince
     requested = upload.isRequested
     serverID = upload.serverID.isEmpty ? nil : upload.serverID
     note = upload.note.isEmpty ? nil : upload.note
@@ -48,6 +51,7 @@ struct UploadEntry: Codable {
     if let nextAttempt {
       words.append("next try: \(nextAttempt.second) UTC")
     }
+    if let refusedSince { words.append("refused since \(refusedSince.second) UTC") }
     if let note { words.append(note.escapedForMessage) }
     return words.isEmpty ? "" : "  " + words.joined(separator: ", ")
   }

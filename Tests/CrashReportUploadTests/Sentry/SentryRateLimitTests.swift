@@ -46,7 +46,7 @@ import Testing
     #expect(judge(200, nil, nil, #"{"id":"abc"}"#) == .uploaded(serverID: "abc"))
     #expect(judge(200, nil, "60:error", #"{"id":"abc"}"#) == .uploaded(serverID: "abc"))
     for body in ["", "{}", "abc", #"{"uuid":"abc"}"#, #"{"id":"abc","error":"x"}"#, #"["id"]"#] {
-      guard case .retry(nil, _, false) = judge(200, nil, nil, body) else {
+      guard case .refused(nil, _, false) = judge(200, nil, nil, body) else {
         Issue.record("\(body): \(judge(200, nil, nil, body))")
         continue
       }
@@ -59,7 +59,7 @@ import Testing
       judge(429, "5", "60:error:key") == .retry(after: 60, reason: "HTTP 429", holdsAll: true))
     #expect(judge(429, "5", nil) == .retry(after: 5, reason: "HTTP 429", holdsAll: true))
     #expect(judge(429, nil, nil) == .retry(after: 60, reason: "HTTP 429", holdsAll: true))
-    #expect(judge(403, nil, nil) == .skip(reason: "HTTP 403"))
+    #expect(judge(403, nil, nil) == .refused(after: nil, reason: "HTTP 403", isOfAll: true))
   }
 
   /// Gives prepared answers, and records the path and size of each request.
