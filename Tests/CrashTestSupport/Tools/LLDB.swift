@@ -2,6 +2,9 @@ internal import Foundation
 
 /// Runs LLDB on a minidump.
 public enum LLDB {
+  /// The maximum number of frames that a view has.
+  public static let maximumFrames = 64
+
   /// Opens a minidump and returns what LLDB shows; LLDB finds modules by the paths in the dump.
   ///
   /// - Parameter directory: a directory for the script; the caller makes and removes it.
@@ -30,7 +33,7 @@ public enum LLDB {
       target create --core "\(minidump)"
       thread list
       register read \(DebuggerView.registerNames.joined(separator: " "))
-      thread backtrace --count 64
+      thread backtrace --count \(maximumFrames)
 
       """
   }
