@@ -14,9 +14,18 @@ extension CrashReportDatabase {
   /// Source: Crashpad `client/crash_report_database_generic.cc`, RequestUpload.
   @discardableResult
   public func requestUpload(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
-    guard let report = try report(id), report.state != .new, !report.isUploadedWhole else {
-      return false
-    }
+    try requestUpload(id, isAgain: false)
+  }
+
+  /// Requests the upload of one report, like `requestUpload(_:)`.
+  ///
+  /// - Parameter isAgain: true to request it even if the server already has the report.
+  @discardableResult
+  package func requestUpload(
+    _ id: ReportID, isAgain: Bool
+  ) throws(CrashReportDatabaseError) -> Bool {
+    guard let report = try report(id), report.state != .new, isAgain || !report.isUploadedWhole
+    else { return false }
     return try move(id, from: report.state, to: .pending) { metadata in
       metadata.attributes.insert(.uploadExplicitlyRequested)
       metadata.attributes.remove(.uploaded)

@@ -88,6 +88,21 @@ private final class ScriptedTransport: UploadTransport {
     #expect(try !uploads.database.requestUpload(other), "the server has it")
   }
 
+  @Test func thatUploadsAreDisabledIsSaidOnce() async throws {
+    let uploads = try UploadDatabase(enabled: false)
+    try uploads.addReport()
+    let log = EventLog()
+    var standing = StandingUploads(
+      engine: try uploads.engine(
+        to: "http://h/", transport: ScriptedTransport(), clock: hand.clock, events: log))
+    for _ in 0..<3 { _ = await standing.pass() }
+    #expect(log.events.map(\.kind) == [.failed])
+    #expect(log.events.first?.reason?.contains("not enabled") == true)
+    try uploads.database.setUploadsEnabled(true)
+    _ = await standing.pass()
+    #expect(log.events.last?.kind == .uploaded)
+  }
+
   @Test func theIntervalDelaysAndDropsNothing() async throws {
     let uploads = try UploadDatabase()
     let transport = ScriptedTransport()

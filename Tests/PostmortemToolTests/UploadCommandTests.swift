@@ -50,13 +50,13 @@ import Testing
     #expect(!dry.standardOutput.contains(ids[1]))
     #expect(try await list(database).allSatisfy { $0.upload.attempts == 0 && !$0.upload.requested })
 
-    // Without the secret, the server refuses the report for good; after a new request with the secret, it is
-    // sent.
+    // Without the secret, the server refuses all reports; with the secret, the report is sent.
     #expect(try await run("upload", database, ids[0], "--url", receiver.url).end.exitCode == 1)
     var entry = try #require(try await list(database).first)
-    #expect(entry.upload.state == "skipped" && entry.upload.note?.hasPrefix("HTTP 401") == true)
+    #expect(entry.upload.state == "pending" && entry.upload.note?.hasPrefix("HTTP 401") == true)
+    #expect(entry.upload.refusedSince != nil && entry.upload.nextAttempt != nil)
     let text = try await run("list", database).standardOutput
-    #expect(text.contains("skipped, HTTP 401"))
+    #expect(text.contains(" UTC, HTTP 401") && text.contains("refused since "))
     let sent = try await run(
       "upload", database, ids[0], "--url", receiver.url, "--secret-file", directory.path + "/secret"
     )
@@ -65,7 +65,15 @@ import Testing
     entry = try #require(entries.first)
     #expect(entry.state == "completed" && entry.upload.state == "uploaded")
     #expect(entry.upload.serverID == ids[0] && entries[1].upload.state == "pending")
+    #expect(entry.upload.refusedSince == nil)
     #expect(receiver.forms.map { $0.fields["report_id"] } == [ids[0]])
+    let secret = ["--url", receiver.url, "--secret-file", directory.path + "/secret"]
+    let again = try await run(["upload", database, ids[0]] + secret)
+    #expect(again.end.exitCode == 1 && again.standardError.contains("--force"))
+    #expect(receiver.forms.count == 1)
+    #expect(try await run(["upload", database, ids[0], "--force"] + secret).end.exitCode == 0)
+    #expect(receiver.forms.map { $0.fields["report_id"] } == [ids[0], ids[0]])
+    #expect(try await run(["upload", database, "--force"] + secret).end.exitCode == 64)
     let minidump = try #require(receiver.forms.first?.files["upload_file_minidump"])
     #expect(try Data(contentsOf: URL(fileURLWithPath: entry.path)) == Data(minidump))
     try directory.put(minidump, "received.dmp")
@@ -76,7 +84,7 @@ import Testing
     let all = try await run(
       "upload", database, "--url", receiver.url, "--secret-file", directory.path + "/secret")
     #expect(all.end.exitCode == 0)
-    #expect(receiver.forms.count == 2)
+    #expect(receiver.forms.count == 3)
   }
 
   @Test func consentCanBeGivenBeforeThereIsAReportOrADatabase() async throws {

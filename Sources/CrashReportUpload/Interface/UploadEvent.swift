@@ -23,7 +23,8 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
     ///
     /// The uploader does not try again without `requestUpload`.
     public static let skipped = Kind(rawValue: "skipped")
-    /// The database, or the files of one report, could not be read or written; `reason` says why.
+    /// The database, or the files of one report, could not be read or written, or uploads are not enabled, which is said
+    /// once; `reason` says why.
     ///
     /// The uploader tries again.
     public static let failed = Kind(rawValue: "failed")

@@ -11,6 +11,8 @@ package struct StandingUploads: Sendable {
   private var heldUntil: Int64 = 0
   /// The reports whose files could not be read, and for which an event was already sent.
   private var passedOver: Set<ReportID> = []
+  /// True after the event that says that uploads are disabled.
+  private var hasToldDisabled = false
   /// The obstacle for which an event was already sent.
   private var obstacle: String?
   /// The reports of crashes in the uploader of this build since its last upload.
@@ -215,6 +217,13 @@ package struct StandingUploads: Sendable {
   /// Reports that are counted with another pending report are left out.
   private mutating func pending() throws(CrashReportDatabaseError) -> [StoredReport] {
     let isEnabled = try engine.database.uploadsEnabled()
+    if !isEnabled, !hasToldDisabled {
+      hasToldDisabled = true
+      engine.emit(
+        .failed(
+          reason: "uploads are not enabled in \(engine.database.path): call setUploadsEnabled, or "
+            + "run postmortem upload --enable"))
+    }
     let listing = try engine.database.listing()
     for (id, error) in listing.failures where passedOver.insert(id).inserted {
       engine.emit(.failed(id, reason: error.description))

@@ -8,6 +8,7 @@ package import IntermediateDump
 /// - Parameters:
 ///   - ids: the reports to send, whether uploads are enabled or not; nil to send all pending reports if uploads are
 ///     enabled, otherwise only the requested ones.
+///   - areForced: true to send `ids` even if the server already has them.
 ///   - emit: receives each event. If the metadata or the minidump of a pending report cannot be read, the report is not
 ///     sent, and `emit` receives an event of the kind `failed`.
 /// - Returns: the number of reports that the server still does not have. Reports that were skipped before the first
@@ -15,7 +16,7 @@ package import IntermediateDump
 /// - Throws: `UploadError` if the database cannot be used, if one of `ids` cannot be uploaded, if this process cannot
 ///   send requests, or if another uploader is running.
 package func uploadReports(
-  _ ids: [ReportID]?, database path: String, to target: UploadTarget,
+  _ ids: [ReportID]?, areForced: Bool = false, database path: String, to target: UploadTarget,
   emit: @escaping @Sendable (UploadEvent) -> Void
 ) async throws(UploadError) -> Int {
   let reports: [StoredReport]
@@ -41,14 +42,19 @@ package func uploadReports(
     throw UploadError(error)
   }
   for id in ids ?? [] {
-    guard let report = reports.first(where: { $0.id == id }), !report.isUploadedWhole else {
-      throw UploadError(.noSuchReport, "\(id) is not in \(path), or uploaded already")
+    guard let report = reports.first(where: { $0.id == id }) else {
+      throw UploadError(.noSuchReport, "\(id) is not in \(path)")
+    }
+    guard areForced || !report.isUploadedWhole else {
+      throw UploadError(.noSuchReport, "\(id) is uploaded already (--force sends it again)")
     }
   }
   let engine = UploadEngine(database: database, target: target, emit: emit)
   if !reports.isEmpty { _ = try engine.transport.check() }
   do throws(CrashReportDatabaseError) {
-    if let left = try await engine.send(reports, areRequested: ids != nil) { return left }
+    if let left = try await engine.send(reports, areRequested: ids != nil, areForced) {
+      return left
+    }
   } catch {
     throw UploadError(error)
   }
@@ -60,12 +66,12 @@ extension UploadEngine {
   ///
   /// - Returns: the number of reports that the server still does not have; nil if another uploader is running.
   fileprivate func send(
-    _ reports: [StoredReport], areRequested: Bool
+    _ reports: [StoredReport], areRequested: Bool, _ areForced: Bool
   ) async throws(CrashReportDatabaseError) -> Int? {
     guard var claim = try UploaderClaim.take(in: database) else { return nil }
     try UploadBody.removeLeftovers(in: database)
     if areRequested {
-      for report in reports { try database.requestUpload(report.id) }
+      for report in reports { try database.requestUpload(report.id, isAgain: areForced) }
     }
     var left = reports.count
     for id in reports.map(\.id) {

@@ -56,12 +56,24 @@ struct SentryContexts {
         "open_files_limit": resources.openFiles.limit.map { number($0) },
         "threads": resources.threads.used.map { number($0) },
       ],
+      "clock": clock,
       "crash": cuts.explanations ? crash : nil,
       "work": work,
     ]
   }
 
   /// This package's own entry among the event's contexts, which describes the crash.
+  /// The times of the event by names of their own, because a receiver replaces an old or future `timestamp`.
+  private var clock: SentryValue? {
+    guard let time = process.crashTime else { return nil }
+    let step = process.clockStep.flatMap { abs($0) < 1_000_000_000 ? nil : $0 / 1_000_000_000 }
+    return [
+      "crash_time": .text(SentryEvent.time(time)),
+      "machine_uptime_seconds": process.crashUptime.map { .unsigned($0 / 1_000_000_000) },
+      "clock_set_by_seconds": step.map { .text("\($0)") },
+    ]
+  }
+
   private var crash: SentryValue {
     let snapshot = report.snapshot
     let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])

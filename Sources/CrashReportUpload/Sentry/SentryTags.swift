@@ -30,6 +30,9 @@ struct SentryTags {
       guard !["release", "environment", "dist", "server_name"].contains(name) else { continue }
       tags.append((own.contains(name) ? "annotation.\(name)" : name, value))
     }
+    for context in report.threads.first(where: \.crashed)?.contexts ?? [] {
+      tags.append(("context.\(context.name)", context.value))
+    }
     var seen: Set<String> = []
     var members: [SentryValue.Member] = []
     for (name, value) in tags {

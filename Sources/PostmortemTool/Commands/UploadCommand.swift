@@ -40,6 +40,7 @@ enum UploadCommand: Subcommand {
       "--timeout", value: "SECONDS",
       "the time without progress after which an upload fails (default: 60)"),
     .sanitize, .noMemory, .wholeReports,
+    CommandOption("--force", "with IDs: send the reports even if the server already has them"),
     CommandOption(
       "--dry-run",
       "send nothing and change nothing; print each request, with the path and size of each file instead of its "
@@ -80,6 +81,9 @@ enum UploadCommand: Subcommand {
     guard let target = try UploadTarget(arguments, urlOption: "--url") else {
       throw arguments.usage("missing option: --url or --dsn")
     }
+    guard !words.isEmpty || !arguments.has("--force") else {
+      throw arguments.usage("--force needs IDs")
+    }
     let database = try ReportDatabase.open(path)
     let ids = try words.map { try ReportDatabase.report($0, in: database, at: path, help: help).id }
     guard try !ids.isEmpty || arguments.has("--dry-run") || database.uploadsEnabled() else {
@@ -101,7 +105,9 @@ enum UploadCommand: Subcommand {
     }
     let pending = try named?.count ?? database.listing().reports.count { $0.state == .pending }
     if pending == 0 { arguments.remark("No reports are waiting to be sent.") }
-    try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
+    try send(
+      named, areForced: arguments.has("--force"), path, target,
+      arguments.has("--json") ? printJSON : printEvent)
   }
 
   /// Enables or disables uploads from a database.
@@ -125,12 +131,12 @@ enum UploadCommand: Subcommand {
   }
 
   private static func send(
-    _ ids: [ReportID]?, _ path: String, _ target: UploadTarget,
+    _ ids: [ReportID]?, areForced: Bool, _ path: String, _ target: UploadTarget,
     _ emit: @escaping @Sendable (UploadEvent) -> Void
   ) throws {
     let passedOver = Mutex(0)
     let left = try AwaitedTask.run { () async throws(UploadError) -> Int in
-      try await uploadReports(ids, database: path, to: target) { event in
+      try await uploadReports(ids, areForced: areForced, database: path, to: target) { event in
         if event.kind == .failed { passedOver.withLock { $0 += 1 } }
         emit(event)
       }

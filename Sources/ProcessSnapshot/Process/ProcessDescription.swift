@@ -157,6 +157,19 @@ public struct ProcessDescription: Sendable, Equatable {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
     return crashUptime &- launchUptime
   }
+
+  /// The nanoseconds by which the machine's clock was set between the start of the handler and the crash, negative if it
+  /// was set back; nil if a time is not known or out of range.
+  ///
+  /// A clock that is kept exact by small steps (NTP) also differs by some milliseconds.
+  package var clockStep: Int64? {
+    guard let crashTime, let launchTime, let uptime = uptime.flatMap({ Int64(exactly: $0) }) else {
+      return nil
+    }
+    let (passed, isOut) = crashTime.subtractingReportingOverflow(launchTime)
+    let (step, isFar) = passed.subtractingReportingOverflow(uptime)
+    return isOut || isFar || step == .min ? nil : step
+  }
 }
 
 /// The real and effective user IDs, or group IDs, of a process.

@@ -98,6 +98,36 @@ import Testing
     #expect(end["fingerprint"] == ["end | out-of-memory"])
   }
 
+  /// A receiver replaces an old or future `timestamp`.
+  @Test func theTimesHaveNamesOfTheirOwn() throws {
+    func clock(step: Int64) throws -> SentryValue {
+      let value = event {
+        let process = $0.process
+        $0.process.launchTime = process.crashTime.map {
+          $0 - Int64(process.uptime ?? 0) - step * 1_000_000_000
+        }
+      }.value(SentryCuts())
+      return try #require(value["contexts"]?["clock"])
+    }
+    let exact = try clock(step: 0)
+    #expect(exact["crash_time"] == "2023-11-14T22:26:17.987654Z")
+    #expect(exact["machine_uptime_seconds"] != nil && exact["clock_set_by_seconds"] == nil)
+    #expect(try clock(step: 3600)["clock_set_by_seconds"] == "3600")
+    #expect(try clock(step: -86_400)["clock_set_by_seconds"] == "-86400")
+  }
+
+  @Test func theRequestsValuesAreTags() throws {
+    var snapshot = SyntheticProcess.snapshot()
+    let crashed = try #require(snapshot.exception?.threadID)
+    snapshot.client.contexts = [
+      .init(threadID: crashed, name: "request", value: "outer"),
+      .init(threadID: crashed, name: "request", value: "r-17"),
+      .init(threadID: crashed &+ 1, name: "tenant", value: "another thread's"),
+    ]
+    let tags = event { $0 = snapshot }.value(SentryCuts())["tags"]
+    #expect(tags?["context.request"] == "r-17" && tags?["context.tenant"] == nil)
+  }
+
   @Test func theFieldsOfAReviewAreTheTags() {
     var event = event(fields: ["secret": "s", "ver": "1"])
     event.fields = ["ver": "2", "signal": "mine"]
