@@ -62,7 +62,6 @@ struct SentryContexts {
     ]
   }
 
-  /// This package's own entry among the event's contexts, which describes the crash.
   /// The times of the event by names of their own, because a receiver replaces an old or future `timestamp`.
   private var clock: SentryValue? {
     guard let time = process.crashTime else { return nil }
@@ -74,6 +73,7 @@ struct SentryContexts {
     ]
   }
 
+  /// This package's own entry among the event's contexts, which describes the crash.
   private var crash: SentryValue {
     let snapshot = report.snapshot
     let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])
