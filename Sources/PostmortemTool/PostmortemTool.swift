@@ -1,5 +1,5 @@
 internal import CrashReport
-internal import Foundation
+internal import Glibc
 
 /// The `postmortem` command takes one subcommand with its arguments.
 ///

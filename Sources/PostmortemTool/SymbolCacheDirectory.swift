@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Stackwalk
 
 /// The symbol cache of this user: a directory of small files, from which the oldest files are removed if all files

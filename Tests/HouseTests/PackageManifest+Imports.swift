@@ -8,9 +8,9 @@ extension PackageManifest {
 
   /// Modules of the toolchain that only some modules may import.
   static let special: [String: Set<String>] = [
-    "CrashReportUpload": ["Dispatch", "Foundation"],
+    "CrashReportUpload": ["Dispatch", "FoundationEssentials"],
     "HangDetection": ["Dispatch"],
-    "PostmortemTool": ["Dispatch", "Foundation"],
+    "PostmortemTool": ["Dispatch", "FoundationEssentials"],
   ]
 
   /// The imports of a source file that are neither declared by its module nor part of the toolchain.

@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 
 /// The part of a server's answer that confirms or refuses the receipt of a report.
@@ -66,7 +67,7 @@ enum UploadReceipt: Sendable, Equatable {
   private static func text(of body: [UInt8]) -> String {
     var text = String(decoding: body, as: UTF8.self)[...]
     if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
-    return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    return text.withoutOuterWhitespace
   }
 
   /// True for a text that can be a report's ID: one word of at most 256 bytes that is not a word such as "error".
@@ -119,13 +120,9 @@ enum UploadReceipt: Sendable, Equatable {
   }
 
   private static func title(of page: String) -> String {
-    guard let start = page.range(of: "<title", options: .caseInsensitive),
-      let open = page.range(of: ">", range: start.upperBound..<page.endIndex),
-      let end = page.range(
-        of: "</title", options: .caseInsensitive, range: open.upperBound..<page.endIndex)
-    else { return "" }
-    let lines = page[open.upperBound..<end.lowerBound].split(whereSeparator: \.isWhitespace)
-    return printable(lines.joined(separator: " "), limit: 100)
+    guard let title = page.firstMatch(of: /(?is)<title[^>]*>(.*?)<\/title/) else { return "" }
+    let words = title.1.split(whereSeparator: \.isWhitespace)
+    return printable(words.joined(separator: " "), limit: 100)
   }
 
   /// Removes control characters, because a server may send any text, and cuts the text to `limit` characters.
@@ -133,8 +130,7 @@ enum UploadReceipt: Sendable, Equatable {
     let scalars = text.unicodeScalars.filter {
       $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
     }
-    return String(String.UnicodeScalarView(scalars.prefix(limit)))
-      .trimmingCharacters(in: .whitespaces)
+    return String(String.UnicodeScalarView(scalars.prefix(limit))).withoutOuterWhitespace
   }
 }
 

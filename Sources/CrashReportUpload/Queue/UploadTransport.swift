@@ -1,6 +1,5 @@
 internal import CUploadTransfer
 internal import CrashReportDatabase
-internal import Foundation
 internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
@@ -199,8 +198,7 @@ extension Transfer.Answer {
       guard parts.count == 2, String(decoding: parts[0], as: UTF8.self).lowercased() == name else {
         continue
       }
-      return String(decoding: parts[1], as: UTF8.self).trimmingCharacters(
-        in: .whitespacesAndNewlines)
+      return String(decoding: parts[1], as: UTF8.self).withoutOuterWhitespace
     }
     return nil
   }

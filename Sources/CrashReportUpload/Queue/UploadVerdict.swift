@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 
 /// What a server's answer means for a report.
@@ -95,19 +96,33 @@ enum UploadVerdict: Sendable, Equatable {
   /// The number of seconds to wait, from a Retry-After header with a number or a date; nil for anything else, and for a
   /// date more than a year ahead.
   static func seconds(retryAfter text: String, now: Int64) -> Int64? {
-    let text = text.trimmingCharacters(in: .whitespaces)
+    let text = text.withoutOuterWhitespace
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
       return min(Int64(text) ?? longestDelay, longestDelay)
     }
-    let format = DateFormatter()
-    format.locale = Locale(identifier: "en_US_POSIX")
-    format.timeZone = TimeZone(secondsFromGMT: 0)
-    format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-    guard let date = format.date(from: text) else { return nil }
-    let time = Int64(exactly: date.timeIntervalSince1970.rounded()) ?? now
+    guard let time = Self.time(date: text) else { return nil }
     let delay = max(0, time.clampedSubtracting(now))
     // A date more than a year ahead is ignored, because the clock of the server or of this machine must be wrong.
     return delay > longestDate ? nil : min(delay, longestDelay)
+  }
+}
+
+extension UploadVerdict {
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// The time of a date in the form of HTTP, in seconds since 1970; nil for any other text.
+  ///
+  /// Source: RFC 9110, 5.6.7, "IMF-fixdate".
+  private static func time(date text: String) -> Int64? {
+    let form = /[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT/
+    guard let parts = text.wholeMatch(of: form)?.output,
+      let month = months.firstIndex(of: String(parts.2)).map({ "\($0 + 101)".dropFirst() }),
+      let date = try? Date(
+        "\(parts.3)-\(month)-\(parts.1)T\(parts.4):\(parts.5):\(parts.6)Z", strategy: .iso8601)
+    else { return nil }
+    return Int64(exactly: date.timeIntervalSince1970.rounded())
   }
 }
 

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// The address of a project at Sentry, or at a server with the same protocol.
 ///

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 internal import Synchronization
 
@@ -45,7 +45,7 @@ final class SentryRateLimits: Sendable {
     var limits: [Category: Int64] = [:]
     for limit in header.prefix(4096).split(separator: ",") {
       let parts = limit.split(separator: ":", omittingEmptySubsequences: false)
-        .map { $0.trimmingCharacters(in: .whitespaces) }
+        .map(\.withoutOuterWhitespace)
       guard let first = parts.first, let seconds = Self.seconds(first) else { continue }
       let names = parts.count > 1 ? parts[1].split(separator: ";").map(String.init) : []
       let categories =

@@ -1,5 +1,5 @@
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 
 /// The words of a command line, sorted into operands, flags and options with a value.

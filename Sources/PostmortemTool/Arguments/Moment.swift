@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 
 extension Arguments {
@@ -42,7 +42,7 @@ extension Timestamp {
   ///
   /// Source: systemd.time(7), "Parsing timestamps".
   init?(option text: String, now: Timestamp) {
-    var text = text.trimmingCharacters(in: .whitespaces)
+    var text = text.withoutOuterWhitespace
     if let day = Self.days[text.lowercased()] {
       let midnight = now.seconds.dividedDown(by: 86_400) &* 86_400
       self = day.map { Timestamp(seconds: midnight &+ $0 &* 86_400) } ?? now
@@ -99,7 +99,7 @@ extension Timestamp {
     var given = text.replacing(" ", with: "T")
     // Fractions of a second are extended to nine digits, as in `shortest`.
     if given.utf8.count > 20, given.utf8.count < 29, given.dropFirst(19).first == "." {
-      given = given.padding(toLength: 29, withPad: "0", startingAt: 0)
+      given += String(repeating: "0", count: 29 - given.utf8.count)
     }
     guard [10, 16, 19, 29].contains(given.utf8.count),
       let local = Timestamp(given + shortest.dropFirst(given.count))

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import PendingDumps
 
 // The rules by which a command line names its database. Docs/Decisions/28-command-line.md has the reasons.

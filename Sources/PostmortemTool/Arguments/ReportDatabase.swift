@@ -1,6 +1,7 @@
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 internal import Minidump
 internal import PendingDumps

@@ -1,5 +1,6 @@
 internal import CrashReportUpload
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 extension CommandOption {
   static let dsn = CommandOption(

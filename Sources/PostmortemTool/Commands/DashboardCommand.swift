@@ -1,6 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 
 /// The subcommand `postmortem dashboard`.
@@ -88,8 +88,14 @@ enum DashboardCommand: Subcommand {
   ///
   /// Source: RFC 3986, 4.2.
   private static func relativeURL(_ path: String) -> String {
-    let allowed = CharacterSet(
-      charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/")
-    return "./" + (path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)
+    let allowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/".utf8
+    return path.utf8.reduce(into: "./") { url, byte in
+      if allowed.contains(byte) {
+        url.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        url += "%" + [byte].hexadecimal.uppercased()
+      }
+    }
   }
 }

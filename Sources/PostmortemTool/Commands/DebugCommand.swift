@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 
 /// The subcommand `postmortem debug [ID|PID|PROGRAM]`.

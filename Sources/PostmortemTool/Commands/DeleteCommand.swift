@@ -1,5 +1,5 @@
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 
 /// The subcommand `postmortem delete ID...`.
 enum DeleteCommand: Subcommand {

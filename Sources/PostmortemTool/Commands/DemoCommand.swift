@@ -2,7 +2,8 @@ internal import CrashConverter
 internal import CrashReport
 internal import CrashReportDatabase
 internal import Dispatch
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import Postmortem
 
 /// The subcommand `postmortem demo`.
@@ -105,7 +106,7 @@ enum DemoVictim {
     let started = DispatchGroup()
     for number in 1...idleThreadCount {
       started.enter()
-      Thread.detachNewThread { waitForWork(number, started) }
+      DispatchQueue(label: "idle-\(number)").async { waitForWork(number, started) }
     }
     started.wait()
     DispatchQueue.global().async { handleRequest(17) }
@@ -113,9 +114,7 @@ enum DemoVictim {
   }
 
   @inline(never) private static func waitForWork(_ number: Int, _ started: DispatchGroup) {
-    // Thread.name is not used, because it may have no effect in a thread that is just starting.
-    try? FileHandle(forWritingAtPath: "/proc/thread-self/comm")?.write(
-      contentsOf: Data("idle-\(number)".utf8))
+    try? Data("idle-\(number)".utf8).write(to: URL(fileURLWithPath: "/proc/thread-self/comm"))
     started.leave()
     while true { sleep(60) }
   }

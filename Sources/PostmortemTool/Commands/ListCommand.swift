@@ -1,6 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 
 /// The subcommand `postmortem list [--group] [--json]`.

@@ -1,6 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 
 /// The subcommand `postmortem show [ID|PID|PROGRAM|FILE]`.
 enum ShowCommand: Subcommand {

@@ -1,5 +1,6 @@
 internal import CrashReport
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk

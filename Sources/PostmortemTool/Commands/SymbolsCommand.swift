@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 internal import Stackwalk
 
@@ -84,7 +85,7 @@ enum SymbolsCommand: Subcommand {
   private static func write(
     to path: String, _ contents: (Int32) throws(StackwalkError) -> Void
   ) throws(ToolError) {
-    try makeDirectory((path as NSString).deletingLastPathComponent)
+    try makeDirectory(path.parentPath)
     try OutputFile.replace(path) { descriptor throws(ToolError) in
       do throws(StackwalkError) {
         try contents(descriptor)
@@ -98,8 +99,8 @@ enum SymbolsCommand: Subcommand {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      let code = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError)?.code
-      throw ToolError(path: path, code.map { ToolError.text(Int32($0)) } ?? "\(error)")
+      let code = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
+      throw ToolError(path: path, code.map(ToolError.text) ?? "\(error)")
     }
   }
 }

@@ -1,6 +1,7 @@
 internal import CrashReportDatabase
 internal import CrashReportUpload
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 internal import Synchronization
 

@@ -2,7 +2,8 @@ internal import CrashConverter
 internal import CrashReportDatabase
 internal import CrashReportUpload
 internal import Dispatch
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization

@@ -1,5 +1,5 @@
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 
 /// Completes a command line for a shell: `postmortem __complete WORD...`, which only the scripts of `completion`
@@ -117,11 +117,11 @@ enum Completer {
         path = words[number + 1]
       } else if word.hasPrefix("--database=") {
         path = String(word.dropFirst(11))
-      } else if word.contains("/"), InputFile.isDirectory((word as NSString).expandingTildeInPath) {
+      } else if word.contains("/"), InputFile.isDirectory(word.expandingTilde) {
         path = word
       }
     }
-    guard let path, let place = try? ReportDatabase.place((path as NSString).expandingTildeInPath),
+    guard let path, let place = try? ReportDatabase.place(path.expandingTilde),
       let database = try? CrashReportDatabase(existing: place),
       (try? database.keepsReports()) == true,
       let stored = try? database.unorderedReports().filter({ $0.state != .new }),

@@ -1,7 +1,7 @@
 internal import CoreFile
 internal import CrashConverter
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 internal import ProcessSnapshot
 

@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 
 /// An unlinked temporary file for data that cannot be read twice: the bytes of a pipe, or the output of a program that
@@ -42,7 +43,7 @@ struct SpoolFile {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 
-  func close() { Foundation.close(descriptor) }
+  func close() { Glibc.close(descriptor) }
 
   /// Appends bytes.
   mutating func append(_ bytes: ArraySlice<UInt8>) throws(ToolError) {

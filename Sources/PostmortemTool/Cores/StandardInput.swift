@@ -1,5 +1,5 @@
 internal import CoreFile
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 
 extension InputFile {

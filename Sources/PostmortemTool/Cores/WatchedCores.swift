@@ -1,5 +1,5 @@
 internal import CrashConverter
-internal import Foundation
+internal import Glibc
 internal import PendingDumps
 
 /// The directories of core files that `postmortem watch` checks; a file is examined again only if it has changed.

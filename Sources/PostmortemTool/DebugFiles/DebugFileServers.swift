@@ -1,7 +1,8 @@
 internal import CrashReport
 internal import CrashReportDatabase
 internal import CrashReportUpload
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk

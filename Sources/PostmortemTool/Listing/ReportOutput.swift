@@ -1,6 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 
 /// The forms in which a list of reports is printed: a table for a terminal, lines for a pipe, IDs, or JSON.

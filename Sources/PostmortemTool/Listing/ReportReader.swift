@@ -1,7 +1,7 @@
 internal import CrashConverter
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
+internal import FoundationEssentials
 @unsafe @preconcurrency internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps

@@ -1,6 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 
 /// Formats reports, groups of reports and processed dumps as tables for a terminal.
@@ -191,7 +191,7 @@ enum CrashWords {
   static func location(of facts: ReportFacts?) -> String {
     guard let place = facts?.place else { return "-" }
     let text = place.escapedForMessage
-    guard let range = text.range(of: " at ", options: .backwards) else { return text }
+    guard let range = text.ranges(of: " at ").last else { return text }
     return text[range.upperBound...] + " " + text[..<range.lowerBound]
   }
 

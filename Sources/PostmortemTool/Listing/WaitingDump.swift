@@ -1,7 +1,7 @@
 internal import CrashConverter
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot

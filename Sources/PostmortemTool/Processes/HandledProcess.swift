@@ -1,7 +1,8 @@
 internal import CrashConverter
 internal import CrashHandler
 internal import CrashReportDatabase
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import PendingDumps
 
 /// A running process and its crash handler, as `/proc` shows them.

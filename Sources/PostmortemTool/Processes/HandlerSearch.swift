@@ -1,7 +1,7 @@
 internal import CrashConverter
 internal import CrashHandler
 internal import CrashReportDatabase
-internal import Foundation
+internal import Glibc
 internal import PendingDumps
 
 /// Finds the processes in `/proc` that have a crash handler, or that have a given name.

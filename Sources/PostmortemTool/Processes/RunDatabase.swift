@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import PendingDumps
 
 /// The database of the program that `postmortem run` runs, with checks that the program's user can use it.
@@ -145,7 +145,7 @@ struct RunDatabase {
 
   /// Creates the directory and missing ones above it, each accessible only by the user.
   private static func make(_ path: String, for user: User) throws(ToolError) {
-    let parent = (path as NSString).deletingLastPathComponent
+    let parent = path.parentPath
     if unsafe mkdir(path, 0o700) != 0 {
       guard errno == ENOENT, !parent.isEmpty, parent != "/" else {
         throw failure("cannot be created", path)

@@ -1,5 +1,5 @@
 internal import CrashHandler
-internal import Foundation
+internal import Glibc
 internal import PendingDumps
 
 /// Checks whether a thread of another process has room for a signal frame.

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import PendingDumps
 
 /// Checks whether a thread of another process may be waiting for a signal in sigwait(3) or a similar call.

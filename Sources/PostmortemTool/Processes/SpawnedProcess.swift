@@ -1,4 +1,3 @@
-internal import Foundation
 @unsafe @preconcurrency internal import Glibc
 
 /// A program that this process has started, in the same process group, and waits for.

@@ -1,5 +1,5 @@
 internal import CrashConverter
-internal import Foundation
+internal import FoundationEssentials
 @unsafe @preconcurrency internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 
 /// How a process ended, as waitpid(2) reports it.
 struct WaitStatus {
@@ -23,7 +23,7 @@ struct WaitStatus {
       unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
       limit.rlim_cur = min(1, limit.rlim_max)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
-      Foundation.signal(signal, SIG_DFL)
+      Glibc.signal(signal, SIG_DFL)
       var mask = sigset_t()
       unsafe sigemptyset(&mask)
       unsafe sigaddset(&mask, signal)

@@ -1,5 +1,6 @@
 internal import CrashReport
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// JSON as this tool prints it.
 ///

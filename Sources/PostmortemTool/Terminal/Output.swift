@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 
 /// Writes bytes to descriptors: all that the command prints, and all that it writes into files of its users.
 enum Output {
@@ -12,7 +12,7 @@ enum Output {
     var bytes = bytes
     while !bytes.isEmpty {
       let written = unsafe bytes.withUnsafeBytes {
-        unsafe Foundation.write(descriptor, $0.baseAddress, $0.count)
+        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
       }
       if written > 0 {
         bytes = bytes.dropFirst(written)

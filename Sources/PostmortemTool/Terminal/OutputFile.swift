@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// A file named on the command line, to which output is written.
 enum OutputFile {

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 
 /// A line on standard error that counts the steps of long work, and is removed when the work is done.
 ///

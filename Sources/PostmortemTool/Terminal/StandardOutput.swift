@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import Synchronization
 
 /// Standard output: commands print only through this type.

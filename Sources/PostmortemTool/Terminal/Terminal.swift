@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// The terminal, and messages on standard error.
 enum Terminal {
