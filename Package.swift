@@ -130,7 +130,7 @@ let package = Package(
 
     // Makes HTTP requests with libcurl, within limits.
     .target(name: "CUploadTransfer"),
-    // Sends reports to a collector. It is the only library target that imports Foundation.
+    // Sends reports to a collector. It is the only library target that imports FoundationEssentials.
     .target(
       name: "CrashReportUpload",
       dependencies: [

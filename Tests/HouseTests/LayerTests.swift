@@ -58,7 +58,8 @@ import Testing
       let reached = layers.reachable(from: module).union([module])
       #expect(!reached.contains("CrashConverter") && !reached.contains("ProcessSnapshot"))
       for module in reached {
-        #expect(PackageManifest.special[module]?.contains("FoundationEssentials") != true, "\(module)")
+        #expect(
+          PackageManifest.special[module]?.contains("FoundationEssentials") != true, "\(module)")
       }
     }
     #expect(!layers.reachable(from: "CrashConverter").contains("CrashHandler"))
