@@ -80,6 +80,26 @@ struct DebugFileServerTests {
     #expect(child.standardOutput.contains("SIGSEGV"))
   }
 
+  /// The report has several modules; the server is asked once, and not again by the next commands.
+  @Test func aServerThatDoesNotAnswerIsAskedOnce() async throws {
+    let directory = try CrashTestSupport.TemporaryDirectory()
+    let database = try await Self.database(in: directory)
+    let tool = try BuiltProducts.besideTests("postmortem")
+    _ = try await ChildProcess.run(tool, ["process", database], in: directory.path)
+    let server = try SilentServer()
+    for run in 1...2 {
+      let child = try await ChildProcess.run(
+        tool, ["show", database], in: directory.path,
+        environment: [
+          "XDG_CACHE_HOME": directory.path + "/cache", "DEBUGINFOD_URLS": server.url,
+          "DEBUGINFOD_TIMEOUT": "1",
+        ])
+      #expect(child.end.exitCode == 0 && child.standardOutput.contains("SIGSEGV"))
+      let failures = child.standardError.ranges(of: "no debug file of ").count
+      #expect(failures == (run == 1 ? 1 : 0), "\(child.standardError)")
+    }
+  }
+
   @Test(
     arguments: [("show", "database"), ("symbolicate", "log")], [SIGINT, SIGTERM])
   func aSignalEndsTheWaitForASilentServerAndTheCommand(

@@ -14,8 +14,9 @@ internal import Stackwalk
 struct DebugFileServers {
   /// The maximum number of files that are requested for one report.
   private static let maximumModules = 32
-  /// The number of seconds before the servers are asked again for a file that none of them had.
-  private static let believed: Int64 = 600
+  /// The number of seconds before the servers are asked again for a file that none of them had, and before a server that
+  /// did not answer is asked again.
+  private static let believed: Int64 = 3600
 
   /// The directory of the cache.
   let directory: String
@@ -43,11 +44,14 @@ struct DebugFileServers {
     }
     download = FileDownload(
       maximumSize: Int64(number("DEBUGINFOD_MAXSIZE", or: 2 << 30)),
-      timeout: number("DEBUGINFOD_TIMEOUT", or: 90),
+      timeout: number("DEBUGINFOD_TIMEOUT", or: 30),
       deadline: number("DEBUGINFOD_MAXTIME", or: 600))
   }
 
   /// Downloads the debug files of the modules that have frames without a known source line in a report.
+  ///
+  /// All downloads together take at most `DEBUGINFOD_MAXTIME`. A server that does not answer is asked once, whatever the
+  /// number of modules.
   ///
   /// - Returns: true if the cache now contains the debug file of at least one of these modules, so that the report may
   ///   show more names and lines.
@@ -59,27 +63,27 @@ struct DebugFileServers {
       else { continue }
       wanted.append(module)
     }
-    return wanted.prefix(Self.maximumModules).count { fetch($0) } > 0
+    let end = ContinuousClock.now + .seconds(download.deadline)
+    return wanted.prefix(Self.maximumModules).count { fetch($0, before: end) } > 0
   }
 
   /// - Returns: true if the cache now contains the debug file.
-  private func fetch(_ module: ModuleSnapshot) -> Bool {
+  private func fetch(_ module: ModuleSnapshot, before end: ContinuousClock.Instant) -> Bool {
     let folder = "\(directory)/\(module.buildID.hexadecimal)"
     let path = folder + "/debuginfo"
-    if let known = try? FileManager.default.attributesOfItem(atPath: path) {
-      let age = -((known[.modificationDate] as? Date)?.timeIntervalSinceNow ?? 0)
-      if (known[.size] as? Int ?? 0) > 0 { return true }
-      // An empty file in the cache means that no server had the debug file; after `believed` seconds, the servers are
-      // asked again.
-      if age < Double(Self.believed) { return false }
+    if let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 {
+      return true
     }
+    // An empty file in the cache means that no server had the debug file.
+    let servers = isRecent(path) ? [] : urls.filter { !isRecent(unreachable($0)) }
+    guard !servers.isEmpty, ContinuousClock.now < end else { return false }
     do {
       try makeDirectories(folder)
       let parent = try Directory(path: folder)
       // An interrupt ends the command during a download.
       let file = try parent.createUnlinked("debuginfo")
       do {
-        let isFound = try get(module, to: file.descriptor)
+        let isFound = try get(module, from: servers, before: end, to: file.descriptor)
         try parent.link(file)
         _ = try parent.rename(file.name, to: parent, "debuginfo", replacing: true)
         return isFound
@@ -93,6 +97,20 @@ struct DebugFileServers {
     }
   }
 
+  /// True if the file was changed less than `believed` seconds ago.
+  private func isRecent(_ path: String) -> Bool {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return false }
+    return (0..<Self.believed).contains(
+      Int64(time(nil)).clampedSubtracting(Int64(status.st_mtim.tv_sec)))
+  }
+
+  /// The empty file in the cache that means that a server did not answer.
+  private func unreachable(_ url: String) -> String {
+    let name = url.utf8.map { isalnum(Int32($0)) != 0 ? Character(Unicode.Scalar($0)) : "_" }
+    return "\(directory)/unreachable-" + String(name.suffix(200))
+  }
+
   private func makeDirectories(_ path: String) throws(ToolError) {
     for index in path.indices.dropFirst() where path[index] == "/" {
       _ = unsafe mkdir(String(path[..<index]), 0o700)
@@ -103,12 +121,18 @@ struct DebugFileServers {
   }
 
   /// - Returns: false if no server has the file.
-  private func get(_ module: ModuleSnapshot, to descriptor: Int32) throws(UploadError) -> Bool {
+  private func get(
+    _ module: ModuleSnapshot, from servers: [String], before end: ContinuousClock.Instant,
+    to descriptor: Int32
+  ) throws(UploadError) -> Bool {
     var failure: UploadError?
-    for url in urls {
+    for url in servers {
       let server = url.hasSuffix("/") ? String(url.dropLast()) : url
       let progress = ProgressLine("debug file of \(module.name) from \(server):")
       defer { progress.clear() }
+      progress.show("waiting")
+      var download = download
+      download.deadline = max(1, Int(clamping: (end - .now).components.seconds))
       do {
         let status = try download.run(
           "\(server)/buildid/\(module.buildID.hexadecimal)/debuginfo", to: descriptor
@@ -119,7 +143,9 @@ struct DebugFileServers {
           continue
         }
       } catch {
-        failure = UploadError(.noAnswer, "\(server): \(error.context)")
+        failure = UploadError(
+          .noAnswer, "\(server): \(error.context); it is asked again in an hour")
+        close(unsafe open(unreachable(url), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600))
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
           throw error
         }
