@@ -15,3 +15,5 @@ _Atomic(pm_continuation_function) pm_continuation_storage = 0;
 int (*pm_follows_exits_storage)(void) = 0;
 _Atomic(uint64_t) pm_kept_open_storage = 0;
 int pm_replaces_masks_storage = 0;
+_Atomic(int) pm_has_raised_storage = 0;
+_Atomic(int) pm_stop_signal_storage = 0;

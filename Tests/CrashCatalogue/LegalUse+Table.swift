@@ -5,7 +5,7 @@ extension LegalUse {
   public static let all: [LegalUse] =
     masks + aborts + jumps + contexts + waits + requests + notices + timers + [LegalUse("shown")]
     + programs + stacks
-    + threads + limits
+    + threads + limits + dumps
     + dispatch
 
   /// One scene of each family and the accepted differences, for `swift test`.
@@ -243,6 +243,34 @@ extension LegalUse {
     LegalUse("limits-queue", .ends(by: 6, dumps: 1)),
     LegalUse("limits-queue-abort", .ends(by: 6, dumps: 1)),
     LegalUse("limits-locked", .ends(by: 6, dumps: 1)),
+  ]
+
+  private static let dumps = [
+    LegalUse("dumps-pending", .exits(0, dumps: 2)),
+    LegalUse("dumps-profiling-pending", .exits(0, dumps: 4)),
+    LegalUse("dumps-profiling-timer", .exits(0, dumps: 10)),
+    LegalUse("dumps-profiling-thread", .exits(0, dumps: 15)),
+    LegalUse("dumps-profiler", .exits(0, dumps: 10)),
+    LegalUse("dumps-profiler-ends", .ends(by: 27, dumps: 2)),
+    LegalUse("dumps-signals-default", .exits(0, dumps: 6)),
+    LegalUse("dumps-signals-ignored", .exits(0, dumps: 6)),
+    LegalUse("dumps-signals-handled", .exits(0, dumps: 6)),
+    LegalUse("dumps-signals-default-crash", .ends(by: 11, dumps: 1)),
+    LegalUse("dumps-signals-ignored-crash", .ends(by: 11, dumps: 1)),
+    LegalUse("dumps-signals-handled-crash", .ends(by: 11, dumps: 1)),
+    LegalUse("dumps-signals-default-survived", .exits(0, dumps: 3)),
+    LegalUse("dumps-signals-handled-survived", .exits(0, dumps: 3)),
+    LegalUse("dumps-limit"),
+    LegalUse("dumps-limit-handled"),
+    LegalUse("dumps-limit-hard"),
+    LegalUse("dumps-limit-blocks", .exits(0, dumps: nil)),
+    LegalUse("dumps-limit-pending"),
+    LegalUse("dumps-limit-repaired", .exits(0, dumps: 3)),
+    LegalUse("dumps-limit-hard-repaired"),
+    LegalUse("dumps-limit-pending-repaired"),
+    LegalUse("dumps-limit-exit", .exits(7, dumps: 1)),
+    LegalUse("dumps-limit-sent", .exits(0, dumps: 3)),
+    LegalUse("dumps-limit-crash", .ends(by: 11)),
   ]
 
   private static let dispatch = [

@@ -28,11 +28,6 @@ import Testing
     #expect(SignalTable.mask(.kernelEvent) == mask(SIGXCPU, SIGXFSZ, SIGPIPE, SIGQUIT))
     #expect(SignalTable.mask(.endRequest) == mask(SIGTERM, SIGINT, SIGHUP, SIGPIPE))
     #expect(SignalTable.mask(.jobControl) == mask(SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT))
-    #expect(
-      SignalTable.mask(.programEvent)
-        == mask(
-          SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGCHLD, SIGURG,
-          SIGVTALRM, SIGWINCH, SIGIO, SIGPWR))
     #expect(SignalTable.numbers(.endRequest) == [1, 2, 13, 15])
   }
 

@@ -27,7 +27,12 @@ struct UseScene: Subcommand {
       standardError("crash-lab: unknown scene \(scene)\n")
       exit(EX_USAGE)
     }
-    try Self.startUnlessDisabled(database)
+    // The threads of this package must leave the signals of such a program alone, too.
+    let hasHeartbeats = scene.hasPrefix("dumps-profiling")
+    try Self.startUnlessDisabled(database, heartbeats: hasHeartbeats ? .milliseconds(100) : nil)
+    crashlab_set_dump { stopsThreads in
+      _ = try? Handler.current?.dumpWithoutCrash(stopsThreads: stopsThreads)
+    }
     if let use {
       use.run()
     } else {
@@ -37,10 +42,11 @@ struct UseScene: Subcommand {
   }
 
   /// Starts the handler, unless there is to be none, or `POSTMORTEM_DISABLE` is set.
-  static func startUnlessDisabled(_ database: String?) throws {
+  static func startUnlessDisabled(_ database: String?, heartbeats: Duration? = nil) throws {
     guard let database else { return }
     var options = HandlerOptions()
     options.writesSummary = false
+    options.heartbeatInterval = heartbeats
     do {
       try startHandler(database: database, options: options)
     } catch {

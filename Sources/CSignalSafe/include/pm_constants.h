@@ -24,6 +24,7 @@
 #define EACCES 13
 #define EFAULT 14
 #define EFBIG 27
+#define EPIPE 32
 #define ENOSYS 38
 #define ENOBUFS 105
 

@@ -22,9 +22,18 @@ PM_BEGIN_C
 
 // -- Files ----------------------------------------------------------------------------------------------------------
 
+// 1 once a write failed because of the limit on file sizes, or because a pipe has no reader. Such a write raises SIGXFSZ
+// or SIGPIPE, which `RaisedSignals` removes. The value never becomes 0 again, because several threads write.
+extern _Atomic(int) pm_has_raised_storage __attribute__((visibility("hidden")));
+PM_INLINE bool pm_has_raised(void) { return __c11_atomic_load(&pm_has_raised_storage, __ATOMIC_SEQ_CST) != 0; }
+PM_INLINE long pm_note_raised(long result) {
+  if (result == -EFBIG || result == -EPIPE) __c11_atomic_store(&pm_has_raised_storage, 1, __ATOMIC_SEQ_CST);
+  return result;
+}
+
 // Writes to a descriptor, for example the dump, or the crash summary to standard error.
 PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
-  return PM_SYSCALL(SYS_write, fd, bytes, count, 0, 0, 0);
+  return pm_note_raised(PM_SYSCALL(SYS_write, fd, bytes, count, 0, 0, 0));
 }
 
 // Reads from an open file; crash code reads text files in /proc with it.
@@ -101,7 +110,7 @@ PM_INLINE long pm_mkfifo(int directory, const char *path) {
 // Reserves disk blocks for a file without changing its size, so that the file can be written even if the disk is
 // full.
 PM_INLINE long pm_preallocate(int fd, int64_t size) {
-  return PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0);
+  return pm_note_raised(PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0));
 }
 
 // Changes the size of a file, to free the blocks after a dump's end or to empty an abandoned dump.
@@ -113,7 +122,7 @@ PM_INLINE int pm_duplicate(int fd) { return (int)PM_SYSCALL(SYS_fcntl, fd, F_DUP
 // Writes at an offset, for example the byte in an earlier crash's dump that shows how the process continued after that
 // crash.
 PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
-  return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
+  return pm_note_raised(PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0));
 }
 
 // Makes the database's owner the owner of a file created in a crash, if the process is root and the database belongs

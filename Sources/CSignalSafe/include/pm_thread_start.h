@@ -14,6 +14,13 @@ typedef void (*pm_thread_start_function)(void);
 extern _Atomic(pm_thread_start_function) pm_thread_start_storage __attribute__((visibility("hidden")));
 extern _Atomic(uint32_t) pm_plain_creations_storage __attribute__((visibility("hidden")));
 
+// The signal that stops threads, which the threads of this package leave unblocked; 0 for none.
+extern _Atomic(int) pm_stop_signal_storage __attribute__((visibility("hidden")));
+static inline void pm_set_stop_signal(int signal) {
+  __c11_atomic_store(&pm_stop_signal_storage, signal, __ATOMIC_SEQ_CST);
+}
+static inline int pm_stop_signal(void) { return __c11_atomic_load(&pm_stop_signal_storage, __ATOMIC_SEQ_CST); }
+
 // Sets the function. If it is NULL, threads are created as if the target CThreadStacks were absent.
 static inline void pm_set_thread_start(pm_thread_start_function _Nullable function) {
   __c11_atomic_store(&pm_thread_start_storage, function, __ATOMIC_SEQ_CST);

@@ -13,6 +13,7 @@ extension Capture {
   fileprivate func captureCrash() {
     session.begin()
     shared.timesReraised = 0
+    aimTimer()
     setFaultStack()
     let limit = installed.timeLimit
     let wantsSummary = SignalMask.has(
@@ -20,7 +21,6 @@ extension Capture {
     // The summary gets 250 ms of the time limit, or a quarter of the limit if that is less.
     let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
     session.time.division = CaptureTime(limit: limit &- summaryTime)
-    aimTimer()
     armTimer(milliseconds: session.time.division.sections)
     leaveDescriptorTable()
     closeSpareDescriptors()

@@ -45,12 +45,12 @@ extension Capture {
     dump.prepareRequestedDump(request, signal, threadID, beside: self)
     let room = MemoryRoom(dump)
     if room.isEnough, unsafe shared.dumpingThreads.add(threadID, ThreadEntries.Value(argument)) {
-      let writing = OwnWriting(raisesLimit: false)
+      let raised = RaisedSignals(blocked: signal.context?.signalMask ?? .max)
       dump.session.time.timer = makeTimer(for: threadID)
       unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_dump, argument)
       blockFaultsAndWatchdog()
       dump.deleteTimer()
-      writing.finish(hasFailed: dump.session.result.failure == EFBIG)
+      raised.takeBack()
       shared.dumpingThreads.remove(threadID)
       dump.closeRequestedDump(beside: self)
     }

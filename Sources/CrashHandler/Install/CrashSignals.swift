@@ -25,8 +25,7 @@ struct CrashSignals {
   /// process instead of letting the handler return to a recovery point.
   static var faults: UInt64 { HandledSignals.faults.rawValue }
 
-  /// The signals that stay unblocked in this package's threads, in a first-chance handler, and in a thread that takes a
-  /// dump without a crash.
+  /// The signals that stay unblocked in a first-chance handler.
   ///
   /// These are the signals of faults, for the recovery points; the three signals that can stop threads, because
   /// another thread may be capturing; and the watchdog's signal.
@@ -127,7 +126,21 @@ struct CrashSignals {
     let handler: pm_signal_handler = unsafe pm_handle_stop
     _ = unsafe pm_install_handler(
       stopSignal, pm_stop_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
+    pm_set_stop_signal(stopSignal)
     return SignalAction.current(stopSignal) ?? pm_signal_action()
+  }
+
+  private static var watchdogEntry: pm_signal_handler {
+    let handler: pm_signal_handler = unsafe pm_handle_watchdog
+    return unsafe pm_watchdog_entry(handler)
+  }
+
+  /// The watchdog's action, which differs from the stop handler's action only in its handler.
+  func watchdogAction(_ stopAction: pm_signal_action) -> pm_signal_action {
+    var action = stopAction
+    action.handler = UInt64(
+      UInt(bitPattern: unsafe unsafeBitCast(Self.watchdogEntry, to: UnsafeRawPointer.self)))
+    return action
   }
 
   /// Installs the crash handler for all chosen signals.
@@ -136,10 +149,8 @@ struct CrashSignals {
   func install() throws(CrashHandlerError) {
     unsafe pm_set_crash_handler(pm_crash_entry(pm_handle_crash))
     if watchdogSignal != 0 {
-      let watchdog: pm_signal_handler = unsafe pm_handle_watchdog
       _ = unsafe pm_install_handler(
-        watchdogSignal, pm_watchdog_entry(watchdog), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
-        ~Self.faults)
+        watchdogSignal, Self.watchdogEntry, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
     }
     for signal in Self.numbers where SignalMask.has(mask, signal) {
       let result = Self.install(signal, insteadOf: previous[Int(signal)])

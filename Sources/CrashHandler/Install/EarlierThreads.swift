@@ -199,7 +199,8 @@ struct EarlierThreads {
     let all = Account(processID: pm_getpid(), given: taken)
     Self.account.withLock { $0 = all }
     Self.hasGiven.store(true, ordering: .releasing)
-    profile.giveBack(SIGPROF)
+    profile.giveBack(
+      SIGPROF, capture.installed.signals, isPending: offers.answers.value < offers.count.value)
   }
 
   // MARK: - Afterwards

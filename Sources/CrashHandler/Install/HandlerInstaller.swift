@@ -61,6 +61,8 @@ enum HandlerInstaller {
     }
     unsafe installed.pointee.signals.crashAction = signals.installedAction(
       installed.pointee.signals.stopAction)
+    unsafe installed.pointee.signals.watchdogAction = signals.watchdogAction(
+      installed.pointee.signals.stopAction)
     if files.followsRun { ExitNotes.follow(signals) }
     ExitNotes.cleanUpAtExit()
     // The results are ignored. If the C library has no memory to register `pm_handle_fork`, crashes in forked children

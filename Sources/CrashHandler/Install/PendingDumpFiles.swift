@@ -50,7 +50,9 @@ struct PendingDumpFiles: ~Copyable {
   ) throws(CrashHandlerError) -> PendingDumpFiles {
     // Until `finish` is called, a write beyond the limit on file sizes fails instead of ending the process.
     let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
-    defer { writing?.finish(hasFailed: true) }
+    // These writes are libc's, whose failures are not noted.
+    if writing != nil { _ = pm_note_raised(-Int(EFBIG)) }
+    defer { writing?.finish() }
     let reportID = randomReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }

@@ -22,10 +22,13 @@ package enum HelperThread {
     guard failure == 0 else { throw CrashHandlerError.noThread(errno: failure) }
   }
 
-  /// Names the calling thread, and blocks all signals in it except those that the handler uses.
+  /// Names the calling thread, and blocks all signals in it except faults, the stop signal, and the signal with which
+  /// libc changes the user of all threads.
   package static func prepare(_ name: StaticString) {
     if let capture = Capture.ofHandler {
-      SignalMask.set(~capture.installed.signals.open)
+      let signals = capture.installed.signals
+      SignalMask.set(
+        ~(signals.faults | SignalMask.bit(signals.stop) | SignalMask.bit(SIGSETXID)))
     }
     // The name is set through a file, because Swift cannot call prctl(2), a variadic function.
     let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)

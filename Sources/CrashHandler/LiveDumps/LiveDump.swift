@@ -42,9 +42,6 @@ struct LiveDump: ~Copyable {
     let context = unsafe try memory.pages(Int(PM_CAPTURED_CONTEXT_SIZE))
     let bytes = Array(name.utf8.prefix(128))
     let capture = try Self.session(for: request, of: handlers, suffix, memory: &memory)
-    if request.stopsThreads {
-      capture.session.time.timer = handlers.makeTimer(for: threadID)
-    }
     capture.session.request = request
     unsafe capture.session.request.name = try memory.bytes(bytes)
     capture.session.request.nameCount = bytes.count
@@ -117,9 +114,10 @@ struct LiveDump: ~Copyable {
 
   /// Takes the dump.
   ///
-  /// During the dump, the calling thread blocks all signals except faults and those that the handler uses. Otherwise,
-  /// one of the program's signal handlers could leave through siglongjmp while other threads are stopped, or SIGXFSZ
-  /// could end a process that has not crashed.
+  /// During the dump, the calling thread blocks all signals except faults and the watchdog's signal. Otherwise, one of
+  /// the program's signal handlers could leave through siglongjmp while other threads are stopped, or SIGXFSZ could end
+  /// a process that has not crashed. Faults that the thread has blocked itself stay blocked, because one may be
+  /// pending; memory is then not copied with plain load instructions.
   ///
   /// - Throws: `CrashHandlerError.dumpFailed` if the file is incomplete (it is then removed), if the memory cgroup has
   ///   no room for a dump, or if a crash or other dumps keep this dump from stopping threads.
@@ -128,16 +126,22 @@ struct LiveDump: ~Copyable {
     guard room.isEnough else {
       throw CrashHandlerError(.dumpFailed, "the memory cgroup has no room for a dump")
     }
-    let open = capture.installed.signals.open
-    let writing = OwnWriting(raisesLimit: false, blocking: ~open, opening: open)
-    defer { writing.finish(hasFailed: capture.session.result.failure == EFBIG) }
+    let faults = capture.installed.signals.faults
+    let writing = OwnWriting(raisesLimit: false, blocking: ~faults)
+    defer { writing.finish() }
+    let mask = writing.previousMask ?? 0
+    capture.session.hasFaultStack = mask & faults == 0
+    let stops = capture.session.request.stopsThreads
+    if stops {
+      capture.session.time.timer = Capture.ofHandler?.makeTimer(for: threadID) ?? -1
+      SignalMask.unblock(capture.tick)
+    }
     // The context is captured before the thread is added to the table. If another thread crashes during this dump, the
     // crash's dump then shows this thread with that context.
     unsafe pm_capture_context(context)
-    unsafe pm_context_set_signal_mask(context, writing.previousMask)
+    unsafe pm_context_set_signal_mask(context, mask)
     enter()
     defer { capture.shared.dumpingThreads.remove(threadID) }
-    let stops = capture.session.request.stopsThreads
     if stops { try becomeCapturing() }
     capture.session.exception.entryTime = pm_monotonic_clock()
     unsafe pm_call_on_stack(

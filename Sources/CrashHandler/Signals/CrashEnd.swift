@@ -151,7 +151,7 @@ extension Capture {
   /// prepare_signal.
   @_noLocks
   func prepareLateEnd(_ context: SignalContext?) {
-    context?.signalMask &= ~SignalMask.bit(installed.signals.watchdog)
+    context?.signalMask &= ~tick
     // One second is long enough for the faulting instruction to run again, even on a loaded machine.
     armTimerOnce(milliseconds: 1000)
   }

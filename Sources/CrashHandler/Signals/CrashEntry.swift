@@ -37,13 +37,18 @@ func pm_handle_crash(
     capture.restoreAndReraise(call.signal)
     return
   }
+  let raised = RaisedSignals(blocked: call.signal.context?.signalMask ?? .max)
   capture.decideOutcome(of: call)
   if capture.needsDump() {
     capture.takeDump()
     // If Swift's backtracer runs, `runBacktracer` rearms the handler later.
     if capture.session.exception.rearmsAtOnce { capture.rearm() }
   }
-  if capture.session.exception.isBacktraced { capture.runBacktracer(call.signal) }
+  raised.takeBack()
+  if capture.session.exception.isBacktraced {
+    capture.runBacktracer(call.signal)
+    raised.takeBack()
+  }
   if capture.session.exception.outcome.isEnd {
     capture.endProcess(by: call)
   } else {

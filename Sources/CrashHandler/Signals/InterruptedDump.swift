@@ -44,6 +44,7 @@ extension Capture {
     shared.dumpingThreads.remove(threadID)
     guard shared.capturingThread.value == UInt32(bitPattern: threadID) else { return }
     stopTimer()
+    shared.stops.isPending = true
     releaseThreads()
     shared.threads.removeAll()
     shared.capturingThread.store(0)
@@ -73,7 +74,7 @@ extension Capture {
     // Another signal can arrive after `endProcess` has begun and before the thread returns to the crashing instruction,
     // for example if a seccomp filter traps rt_sigreturn.
     if isEnding, signal.number != session.exception.signal.number { forceEnd() }
-    SignalMask.unblock(installed.signals.faultsAndWatchdog)
+    SignalMask.unblock(installed.signals.faults | tick)
     if session.recoveryPoints.recover(signal) { return }
     // If no recovery point is armed, a fault occurred before or after `writeDump`, or the crash has occurred again. In
     // both cases, nothing more can be written. A fault with another signal number is only a consequence of the crash,

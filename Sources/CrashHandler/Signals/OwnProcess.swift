@@ -144,5 +144,5 @@ func pm_continue_run(_ isChild: Int32) {
   capture.session.runRecord.isFollowed = capture.installed.encoded.course.count > 0
   if !capture.prepareDumpFile() { capture.session.runRecord.isFollowed = false }
   standard.giveBack()
-  writing.finish(hasFailed: true)
+  writing.finish()
 }

@@ -55,6 +55,7 @@ extension Capture {
     callPreviousHandler(signal)
     forgetBacktracer()
     if session.exception.outcome.isEnd { return }
+    SignalMask.block(~installed.signals.faults)
     let isRemembered = session.exception.outcomeOffset > 0
     // `rearm` is needed only after a dump. Without a dump, no thread was stopped, so the handler is still ready for the
     // next crash.

@@ -45,10 +45,6 @@ struct CrashSummary {
   /// write blocks, the signal of the watchdog's timer ends it.
   @_noLocks
   func write() {
-    // The write may raise SIGPIPE or SIGXFSZ. The handler blocks both signals, so a raised signal would stay pending
-    // and reach the program later. `SignalMask.take` removes it.
-    let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
-    guard let before = SignalMask.pending else { return }
     var rest = memory.bytes(count: size)
     // If a pipe is full, each attempt waits for a reader, but at most 10 ms. A tick of the watchdog, which occurs every
     // 10 ms, also ends an attempt.
@@ -61,7 +57,6 @@ struct CrashSummary {
       if result > 0 {
         rest = rest.dropFirst(result)
       } else if result != -Int(EINTR) && result != -Int(EAGAIN) {
-        if result < 0 { SignalMask.take(raised & ~before) }
         return
       }
     }

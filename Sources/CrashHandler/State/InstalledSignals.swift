@@ -9,8 +9,7 @@ internal import CSignalSafe
 struct InstalledSignals {
   /// The crash signals for which this package has installed its handler.
   let crashes: UInt64
-  /// The signals that stay unblocked in this package's threads, in a first-chance handler, and in a thread that takes a
-  /// dump without a crash.
+  /// The signals that stay unblocked in a first-chance handler.
   ///
   /// The set consists of the signals of faults, the stop signals and the watchdog's signal. The crash handler
   /// begins with only `faults` unblocked.
@@ -23,6 +22,8 @@ struct InstalledSignals {
   let stopAction: pm_signal_action
   /// The action of the crash handler for all signals except SIGSYS.
   var crashAction = pm_signal_action()
+  /// The action of the watchdog's signal.
+  var watchdogAction = pm_signal_action()
   /// The maximum number of stack bytes that the kernel uses to call a signal handler.
   let frameSize: UInt64
 
@@ -38,8 +39,14 @@ struct InstalledSignals {
     }
   }
 
-  /// The signals that must reach the capturing thread: faults and the watchdog's signal.
-  var faultsAndWatchdog: UInt64 { @_noLocks get { faults | SignalMask.bit(watchdog) } }
+  /// True if a signal still has the handler of an action, or if the kernel does not show its handler.
+  ///
+  /// A signal that the program has taken must not be sent to it.
+  @_noLocks
+  func isOurs(_ signal: Int32, _ action: pm_signal_action) -> Bool {
+    guard let present = SignalAction.current(signal) else { return true }
+    return present.handler == action.handler
+  }
 
   /// The action of the crash handler for one signal.
   ///
@@ -64,5 +71,4 @@ struct InstalledSignals {
     var action = stopAction
     return unsafe pm_sigaction(signal, &action, &previous) == 0
   }
-
 }

@@ -129,6 +129,8 @@ struct Shared: ~Copyable {
     let stopped: FutexWord
     /// The number of stopped threads for which the capturing thread waits; set before the capturing thread waits.
     let target: FutexWord
+    /// True if a stop signal may still be pending for a thread that has not stopped.
+    var isPending = false
     /// The value of `parking` for the last stop.
     var number: UInt32 = 0
     /// The previous action of SIGPROF, which is replaced while a dump stops threads with this signal.
@@ -164,18 +166,19 @@ struct Shared: ~Copyable {
       return isTaken
     }
 
-    /// Restores the previous action.
+    /// Restores the previous action, unless the program has set another one meanwhile.
     ///
-    /// The signal may still be pending on a thread that blocks it. If the previous action is the default action, that
-    /// signal would kill the process. So the signal is ignored first, which discards pending signals.
+    /// - Parameter isPending: true if the signal may be pending for a thread that has not stopped. The signal is then
+    ///   ignored for a moment, which discards pending signals: with the default action, it would end the process.
     @inline(never) @_noLocks
-    mutating func giveBack(_ signal: Int32) {
+    mutating func giveBack(_ signal: Int32, _ signals: InstalledSignals, isPending: Bool) {
       guard isTaken else { return }
+      isTaken = false
+      guard signals.isOurs(signal, signals.stopAction) else { return }
       var ignore = pm_signal_action()
       ignore.handler = SIG_IGN
-      SignalAction.set(signal, ignore)
+      if isPending { SignalAction.set(signal, ignore) }
       SignalAction.set(signal, previous)
-      isTaken = false
     }
   }
 

@@ -30,15 +30,14 @@ extension Handler {
           .replaced, signal: signal,
           "\(SignalNames.text(signal)) no longer has this package's handler: \(described(other))"))
     }
-    let watchdog: pm_signal_handler = unsafe pm_handle_watchdog
-    let signals = unsafe [
+    let signals = [
       (
         capture.installed.signals.stop, capture.installed.signals.stopAction.handler,
         "stops threads"
       ),
       (
-        capture.installed.signals.watchdog,
-        UInt64(unsafeBitCast(pm_watchdog_entry(watchdog), to: UInt.self)), "limits the time"
+        capture.installed.signals.watchdog, capture.installed.signals.watchdogAction.handler,
+        "limits the time"
       ),
     ]
     for (signal, handler, purpose) in signals where signal != 0 {

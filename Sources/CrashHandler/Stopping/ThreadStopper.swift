@@ -33,6 +33,7 @@ struct ThreadStopper {
       return
     }
     capture.shared.stops.stopped.store(0)
+    capture.shared.stops.isPending = false
     // `target` is the number of stopped threads at which a stopping thread wakes this thread. Until the number of
     // threads to wait for is known, the target is higher than any count of stopped threads.
     capture.shared.stops.target.store(UInt32.max)
@@ -213,11 +214,15 @@ struct ThreadStopper {
     // A thread that libc has just created may have unblocked its signals meanwhile, so SIGPROF is checked again.
     if canProfile(record) { return SIGPROF }
     guard record.fields.knowsAllSignals else { return 0 }
-    let realTime = capture.installed.signals.stop
-    if realTime != 0, !SignalMask.has(record.fields.blockedSignals, realTime) { return realTime }
+    let signals = capture.installed.signals
+    if signals.stop != 0, !SignalMask.has(record.fields.blockedSignals, signals.stop),
+      signals.isOurs(signals.stop, signals.stopAction)
+    {
+      return signals.stop
+    }
     return capture.session.endsWithoutHandler
       && !SignalMask.has(record.fields.blockedSignals, SIGSETXID)
-      && capture.shared.stops.library.take(SIGSETXID, for: capture.installed.signals)
+      && capture.shared.stops.library.take(SIGSETXID, for: signals)
       ? SIGSETXID : 0
   }
 
@@ -235,7 +240,6 @@ extension Capture {
   func releaseThreads() {
     shared.stops.parking.store(0)
     shared.stops.parking.wakeAll()
-    shared.stops.profile.giveBack(SIGPROF)
-    shared.stops.library.giveBack(SIGSETXID)
+    shared.stops.profile.giveBack(SIGPROF, installed.signals, isPending: shared.stops.isPending)
   }
 }

@@ -15,7 +15,9 @@ extension Capture {
   /// does not overwrite the crash's.
   @_noLocks
   func blockFaultsAndWatchdog() {
-    SignalMask.block(installed.signals.faultsAndWatchdog & ~SignalMask.bit(SIGSYS))
+    SignalMask.block(
+      (installed.signals.faults | SignalMask.bit(installed.signals.watchdog))
+        & ~SignalMask.bit(SIGSYS))
   }
 
   /// Gives later faults a separate stack, and unblocks the signals of faults and the watchdog's signal.
@@ -26,6 +28,6 @@ extension Capture {
   @_noLocks
   func setFaultStack() {
     if mayMake(CallBit.threads) { session.hasFaultStack = installed.faultStack.use() }
-    SignalMask.unblock(installed.signals.faultsAndWatchdog)
+    SignalMask.unblock(installed.signals.faults | tick)
   }
 }

@@ -55,7 +55,9 @@ extension Capture {
     let descriptor = unsafe openPendingFile(shared.survived.name)
     guard descriptor >= 0 else { return }
     var outcome = UInt8(truncatingIfNeeded: outcome)
+    let writing = OwnWriting(raisesLimit: true)
     _ = unsafe pm_pwrite(descriptor, &outcome, 1, offset)
+    writing.finish()
     _ = pm_close(descriptor)
   }
 }

@@ -54,15 +54,30 @@ extension Capture {
     _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
   }
 
-  /// Makes the timer's signal go only to the crashing thread, if another thread may have no room for the signal
-  /// frame.
+  /// The watchdog's signal as a set of signals; empty if there is no timer.
+  var tick: UInt64 {
+    @_noLocks get { session.time.timer < 0 ? 0 : SignalMask.bit(installed.signals.watchdog) }
+  }
+
+  /// Prepares the handler's timer for a crash.
   ///
-  /// In a thread without room, the signal would end the process (`ThreadRoom`).
+  /// If the program has taken the timer's signal, the handler takes it back in a crash that ends the process, and
+  /// otherwise gives up its timer.
   ///
-  /// If the kernel cannot create another timer, the signal still goes to any thread of the process.
+  /// If another thread may have no room for the signal frame, the signal goes only to the crashing thread. In a thread
+  /// without room, the signal would end the process (`ThreadRoom`). If the kernel cannot create another timer, the
+  /// signal still goes to any thread of the process.
   @_noLocks
   func aimTimer() {
-    guard pm_has_small_stacks(), session.time.timer >= 0, mayMake(CallBit.threads) else { return }
+    guard session.time.timer >= 0, mayMake(CallBit.threads) else { return }
+    let signals = installed.signals
+    let isTaken =
+      session.endsWithoutHandler && SignalAction.set(signals.watchdog, signals.watchdogAction)
+    guard isTaken || signals.isOurs(signals.watchdog, signals.watchdogAction) else {
+      session.time.timer = -1
+      return
+    }
+    guard pm_has_small_stacks() else { return }
     let timer = WatchdogTimer.make(
       signal: installed.signals.watchdog, thread: session.exception.threadID)
     guard timer >= 0 else { return }
@@ -70,14 +85,17 @@ extension Capture {
     session.time.timer = timer
   }
 
-  /// Creates a timer for a dump of a process that has not crashed; returns -1 if the handler has no timer, or if the
-  /// kernel refuses another one.
+  /// Creates a timer for a dump of a process that has not crashed; returns -1 if the handler has no timer, if the kernel
+  /// refuses another one, or if the program uses the timer's signal.
   ///
   /// The timer's signal goes only to the thread that takes the dump. The signal arrives every 10 ms, and would
   /// otherwise interrupt system calls in threads that are not stopped.
   @_noLocks
   func makeTimer(for threadID: Int32) -> Int32 {
-    guard session.time.timer >= 0 else { return -1 }
-    return WatchdogTimer.make(signal: installed.signals.watchdog, thread: threadID)
+    let signals = installed.signals
+    guard tick != 0, signals.isOurs(signals.watchdog, signals.watchdogAction),
+      (SignalMask.pending ?? 0) & tick == 0
+    else { return -1 }
+    return WatchdogTimer.make(signal: signals.watchdog, thread: threadID)
   }
 }

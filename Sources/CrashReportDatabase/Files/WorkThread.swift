@@ -1,9 +1,9 @@
+internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 package import PendingDumps
 
-/// Runs work on a new thread, which blocks the signals for events that the program may handle
-/// (`SignalTable.Class.programEvent`).
+/// Runs work on a new thread, which blocks all signals except SIGABRT, those of faults, and the one that stops threads.
 ///
 /// Another thread of the program then gets these signals. The signal mask of the calling thread never changes, so there
 /// is nothing to restore: the new mask ends with the new thread.
@@ -43,7 +43,7 @@ package enum WorkThread {
     let failure = unsafe pthread_create(
       &thread, nil,
       { argument in
-        WorkThread.blockProgramEvents()
+        WorkThread.blockSignals()
         if let argument = unsafe argument {
           unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
         }
@@ -56,10 +56,11 @@ package enum WorkThread {
     return thread
   }
 
-  private static func blockProgramEvents() {
+  private static func blockSignals() {
     var set = sigset_t()
-    unsafe sigemptyset(&set)
-    for signal in SignalTable.numbers(.programEvent) { unsafe sigaddset(&set, signal) }
+    unsafe sigfillset(&set)
+    let open = SignalTable.numbers(.fault) + [SIGABRT, pm_stop_signal()]
+    for signal in open where signal != 0 { unsafe sigdelset(&set, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 }

@@ -1,7 +1,7 @@
 /// The standard signals of Linux (1 to 31), with their numbers, names, codes and classes; each signal has one row.
 ///
 /// These lists come from this table: the signals that the handler captures, the signals of faults, the signals that ask
-/// a process to end, the signals that the package's threads block, and the names of signals in reports.
+/// a process to end, and the names of signals in reports.
 ///
 /// The numbers are not taken from libc, because a dump may come from another machine. The numbers are part of the
 /// kernel's interface, and are the same on x86_64 and arm64. Source: signal(7); sigaction(2), "The si_code field";
@@ -18,37 +18,37 @@ package enum SignalTable {
   package static var text: StaticString {
     @_noLocks get {
       """
-      1 ep SIGHUP
-      2 ep SIGINT
-      3 ckp SIGQUIT
+      1 e SIGHUP
+      2 e SIGINT
+      3 ck SIGQUIT
       4 fc SIGILL ILL_ILLOPC ILL_ILLOPN ILL_ILLADR ILL_ILLTRP ILL_PRVOPC ILL_PRVREG ILL_COPROC ILL_BADSTK
       5 fc SIGTRAP TRAP_BRKPT TRAP_TRACE TRAP_BRANCH TRAP_HWBKPT TRAP_UNK
       6 c SIGABRT
       7 fc SIGBUS BUS_ADRALN BUS_ADRERR BUS_OBJERR BUS_MCEERR_AR BUS_MCEERR_AO
       8 fc SIGFPE FPE_INTDIV FPE_INTOVF FPE_FLTDIV FPE_FLTOVF FPE_FLTUND FPE_FLTRES FPE_FLTINV FPE_FLTSUB
       9 - SIGKILL
-      10 p SIGUSR1
+      10 - SIGUSR1
       11 fc SIGSEGV SEGV_MAPERR SEGV_ACCERR SEGV_BNDERR SEGV_PKUERR SEGV_ACCADI SEGV_ADIDERR SEGV_ADIPERR \
       SEGV_MTEAERR SEGV_MTESERR
-      12 p SIGUSR2
-      13 akep SIGPIPE
-      14 p SIGALRM
-      15 ep SIGTERM
+      12 - SIGUSR2
+      13 ake SIGPIPE
+      14 - SIGALRM
+      15 e SIGTERM
       16 a SIGSTKFLT
-      17 p SIGCHLD
+      17 - SIGCHLD
       18 j SIGCONT
       19 - SIGSTOP
       20 j SIGTSTP
       21 j SIGTTIN
       22 j SIGTTOU
-      23 p SIGURG
+      23 - SIGURG
       24 ck SIGXCPU
       25 ck SIGXFSZ
-      26 p SIGVTALRM
+      26 - SIGVTALRM
       27 - SIGPROF
-      28 p SIGWINCH
-      29 p SIGIO
-      30 p SIGPWR
+      28 - SIGWINCH
+      29 - SIGIO
+      30 - SIGPWR
       31 fc SIGSYS SYS_SECCOMP SYS_USER_DISPATCH
       98 - 0 SI_USER SI_QUEUE SI_TIMER SI_MESGQ SI_ASYNCIO SI_SIGIO SI_TKILL
       99 - 0 EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT \
@@ -75,9 +75,6 @@ extension SignalTable {
     case kernelEvent = 0x6B  // k
     /// A signal that asks a process to end, or SIGPIPE.
     case endRequest = 0x65  // e
-    /// A signal for an event that the program may handle; the package's threads block it, so that a thread of the
-    /// program gets it.
-    case programEvent = 0x70  // p
     /// A signal that stops or continues a process.
     case jobControl = 0x6A  // j
 

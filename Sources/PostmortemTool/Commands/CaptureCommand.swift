@@ -282,8 +282,8 @@ private struct RequestedProcess: ~Copyable {
       "process \(processID) wrote no dump within \(seconds) s: "
         + (waits
           ? "signal \(signal) is still pending for thread \(thread)"
-          : "it may be writing another dump, have no free descriptor, or have its own handler for "
-            + "signal \(signal)"))
+          : "it may be writing another dump, have no free descriptor, a limit on file sizes (RLIMIT_FSIZE), or its "
+            + "own handler for signal \(signal)"))
   }
 
   /// All tasks of the process after its dump; nil if the process has ended or called exec, or for the reasons that

@@ -62,7 +62,7 @@ func hangInSection() throws {
     while true { pause() }
   }
   // As in the handler: this is a worker of libdispatch, which blocks the watchdog's signal.
-  SignalMask.unblock(capture.installed.signals.faultsAndWatchdog)
+  SignalMask.unblock(capture.installed.signals.faults | capture.tick)
   capture.session.hasFaultStack = true
   for _ in 0..<2 {
     capture.session.time.phase = .sections

@@ -60,6 +60,9 @@ import Testing
         guard error.code == .disabled else { exit(65) }
       }
     }
+    crashlab_set_dump { stopsThreads in
+      _ = try? Handler.current?.dumpWithoutCrash(stopsThreads: stopsThreads)
+    }
     crashlab_run_use(words[2])
     """
 }

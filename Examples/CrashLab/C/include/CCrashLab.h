@@ -90,6 +90,8 @@ bool crashlab_has_sequences(void);
 bool crashlab_prepare_use(const char *_Nonnull name);
 void crashlab_run_use(const char *_Nonnull name);
 void crashlab_list_uses(void);
+// Sets the function with which a scene takes a dump of the living process; without one, it takes none.
+void crashlab_set_dump(void (*_Nonnull dump)(bool stops_threads));
 // Prints what the functions do that this package defines in front of libc's ("own"), or libc's ("libc"); see
 // functions/functions.h. Returns false for another word.
 bool crashlab_compare_functions(const char *_Nonnull whose);

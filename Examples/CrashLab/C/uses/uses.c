@@ -17,6 +17,7 @@
 static const struct use *const families[] = {
     uses_of_masks, uses_of_aborts, uses_of_jumps, uses_of_contexts, uses_of_waits, uses_of_requests,
     uses_of_notices, uses_of_timers, uses_of_programs, uses_of_stacks, uses_of_threads, uses_of_limits,
+    uses_of_dumps,
 };
 
 static const struct use *found(const char *name) {

@@ -23,7 +23,7 @@ struct use {
 // The scenes of each family; the last entry has no name.
 extern const struct use uses_of_masks[], uses_of_aborts[], uses_of_jumps[], uses_of_contexts[], uses_of_waits[],
     uses_of_requests[], uses_of_notices[], uses_of_timers[], uses_of_programs[], uses_of_stacks[], uses_of_threads[],
-    uses_of_limits[];
+    uses_of_limits[], uses_of_dumps[];
 
 // Prints without a buffer, which a forked child would print again.
 void use_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -11,32 +11,25 @@ internal import CSignalSafe
 ///
 /// Source: write(2), EFBIG; setrlimit(2), RLIMIT_FSIZE; rt_sigtimedwait(2).
 struct OwnWriting {
-  private static var signal: UInt64 { SignalMask.bit(SIGXFSZ) }
-
   private let limit: FileSizeLimit
-  /// The thread's signal mask before the write.
-  let previousMask: UInt64
-  private let wasPending: Bool
+  /// The thread's signal mask before the write; nil if the kernel refuses to change it.
+  let previousMask: UInt64?
+  private let raised: RaisedSignals
 
   /// - Parameters:
   ///   - raisesLimit: true if the soft limit on file sizes may be raised.
   ///   - signals: the bits of the signals that, in addition to SIGXFSZ, are blocked during the write.
-  ///   - open: the bits of signals that are unblocked during the write, even if the thread had blocked them.
   @_noLocks
-  init(raisesLimit: Bool, blocking signals: UInt64 = 0, opening open: UInt64 = 0) {
-    previousMask = SignalMask.block(signals | OwnWriting.signal) ?? 0
-    if open != 0 { SignalMask.unblock(open) }
-    wasPending = (SignalMask.pending ?? 0) & OwnWriting.signal != 0
+  init(raisesLimit: Bool, blocking signals: UInt64 = 0) {
+    previousMask = SignalMask.block(signals | SignalMask.bit(SIGXFSZ))
+    raised = RaisedSignals(blocked: previousMask ?? .max)
     limit = FileSizeLimit(isRaised: raisesLimit)
   }
 
-  /// - Parameter hasFailed: true if a write may have failed because of the limit on file sizes; the SIGXFSZ that the
-  ///   write raised is then removed.
   @_noLocks
-  func finish(hasFailed: Bool) {
+  func finish() {
     limit.restore()
-    // The kernel sends SIGXFSZ to the writing thread, so this call removes only the signal that this write raised.
-    if hasFailed && !wasPending { SignalMask.take(OwnWriting.signal) }
-    SignalMask.set(previousMask)
+    raised.takeBack()
+    if let previousMask { SignalMask.set(previousMask) }
   }
 }

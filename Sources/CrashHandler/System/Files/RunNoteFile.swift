@@ -82,7 +82,7 @@ extension Capture {
       }
       closeRunDirectory(directory)
     }
-    writing.finish(hasFailed: result == -Int(EFBIG))
+    writing.finish()
     return result == count
   }
 
