@@ -46,7 +46,7 @@ extension Capture {
     stopTimer()
     releaseThreads()
     shared.threads.removeAll()
-    shared.capturingThread.store(0)
+    shared.leaveTurn()
   }
 
   /// True if the calling thread is the capturing thread, which it stays until its crash has been handled.
