@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "pm_install.h"
 #include "pm_control.h"
+#include "pm_entry_stacks.h"
+#include "pm_signal_masks.h"
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
 
@@ -184,6 +186,41 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
+// The action of SIGSYS and the signal mask before pm_begin_start.
+static struct sigaction action_before_start;
+static uint64_t mask_before_start;
+
+static bool has_handler(const struct sigaction *action) {
+  return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+void pm_begin_start(void) {
+  if (sigaction(SIGSYS, NULL, &action_before_start) != 0 || has_handler(&action_before_start)) return;
+  if (pm_install_handler(SIGSYS, pm_answer_trap, SA_SIGINFO | SA_RESTART, UINT64_MAX) != 0) return;
+  pm_entries.starting_thread = pm_thread_pointer();
+  // If a call is trapped in a thread that blocks SIGSYS, the kernel ends the process. A SIGSYS that is pending was sent,
+  // and would arrive at once.
+  uint64_t mask = PM_SET(SIGSYS), pending = 0;
+  mask_before_start = 0;
+  pm_sigprocmask(SIG_BLOCK, NULL, &mask_before_start);
+  if (mask_before_start & mask && pm_sigpending(&pending) == 0 && !(pending & mask))
+    pm_sigprocmask(SIG_UNBLOCK, &mask, NULL);
+}
+
+void pm_end_start(void) {
+  if (pm_entries.starting_thread == 0) return;
+  uint64_t mask = mask_before_start & PM_SET(SIGSYS) & ~pm_kept_open();
+  if (mask) pm_sigprocmask(SIG_BLOCK, &mask, NULL);
+  struct sigaction now;
+  if (sigaction(SIGSYS, NULL, &now) == 0 && (uint64_t)now.sa_sigaction == (uint64_t)pm_answer_trap)
+    sigaction(SIGSYS, &action_before_start, NULL);
+  pm_entries.starting_thread = 0;
+}
+
+uint64_t pm_handler_before_start(uint64_t handler) {
+  return handler == (uint64_t)pm_answer_trap ? (uint64_t)action_before_start.sa_handler : handler;
+}
+
 // This symbol exists if Swift's runtime is linked statically; a shared runtime hides it. The object file that defines
 // this symbol contains only code of the backtracer, about 4 KiB, and begins with this function. Source: swift
 // stdlib/public/runtime/CrashHandlerLinux.cpp.
@@ -302,7 +339,18 @@ void pm_pin_module(const void *address) {
   if (open_module) open_module(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+int64_t pm_thread_id_offset_storage = 0;
+
 void pm_find_thread_base(void) {
+  // libc exports these constants for debuggers: the size of a field in bits, the number of fields, and the offset of
+  // the first one. Source: glibc nptl_db/db_info.c.
+  const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
+  if (field && field[0] == 32) pm_thread_id_offset_storage = field[2];
+#if defined(__aarch64__)
+  // The thread block ends at the thread pointer.
+  const uint32_t *size = dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread");
+  pm_thread_id_offset_storage = field && size ? (int64_t)field[2] - *size : 0;
+#endif
 #if defined(__x86_64__)
   pm_reads_thread_base_storage = getauxval(AT_HWCAP2) >> 1 & 1;  // HWCAP2_FSGSBASE
 #endif

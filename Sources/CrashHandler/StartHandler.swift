@@ -70,19 +70,21 @@ public func startHandler(
   guard !isDisabled() else {
     throw CrashHandlerError(.disabled, "POSTMORTEM_DISABLE is set in the environment")
   }
-  let executable = SystemFile.programPath
-  let identifier = identifier ?? defaultIdentifier(executable)
-  guard PendingDumpName.isValidIdentifier(identifier) else {
-    throw CrashHandlerError(
-      .invalidIdentifier,
-      "'\(identifier)' is not 1 to 128 of A-Z a-z 0-9 . _ -; leave it out for the default"
-    )
-  }
-  guard pm_is_thread_sanitized() == 0 else {
-    throw CrashHandlerError(
-      .notInstalled, "this program is built with ThreadSanitizer, which reports faults itself")
-  }
   return try withStarted { current throws(CrashHandlerError) in
+    pm_begin_start()
+    defer { pm_end_start() }
+    let executable = SystemFile.programPath
+    let identifier = identifier ?? defaultIdentifier(executable)
+    guard PendingDumpName.isValidIdentifier(identifier) else {
+      throw CrashHandlerError(
+        .invalidIdentifier,
+        "'\(identifier)' is not 1 to 128 of A-Z a-z 0-9 . _ -; leave it out for the default"
+      )
+    }
+    guard pm_is_thread_sanitized() == 0 else {
+      throw CrashHandlerError(
+        .notInstalled, "this program is built with ThreadSanitizer, which reports faults itself")
+    }
     if let current {
       guard current.directory == DirectoryIdentity(path: database) else {
         throw CrashHandlerError(

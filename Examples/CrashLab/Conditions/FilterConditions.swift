@@ -39,6 +39,12 @@ extension Condition {
           unsafe body.function(body.context)
         }),
       Condition(
+        name: "calls-filtered-early", summary: "the same, from before the handler's start on",
+        before: { condition_filter_calls() }),
+      Condition(
+        name: "exits-later", summary: "beside a thread that exits with 7 after two seconds",
+        before: { condition_exit_later() }),
+      Condition(
         name: "calls-dispatched", summary: "while each call of its thread raises SIGSYS",
         around: { body in
           condition_dispatch_calls(false)

@@ -27,6 +27,9 @@ struct pm_entry_setup {
   pm_signal_handler _Nullable stop_handler;
   pm_signal_handler _Nullable watchdog_handler;
   pm_signal_handler _Nullable termination_handler;
+  // The thread pointer of the thread whose trapped system calls are all answered, because it starts the handler;
+  // otherwise 0.
+  uint64_t starting_thread;
   // The address range of the handler's code.
   uint64_t code_start;
   uint64_t code_size;
@@ -44,6 +47,11 @@ void pm_run_stop_entry(int signal, void *_Nullable information, void *_Nullable 
 void pm_run_watchdog_entry(int signal, void *_Nullable information, void *_Nullable context)
     __attribute__((visibility("hidden")));
 void pm_run_termination_entry(int signal, void *_Nullable information, void *_Nullable context)
+    __attribute__((visibility("hidden")));
+
+// The handler of SIGSYS while the handler is started (pm_begin_start). If the call of another thread was trapped, the
+// process ends as by the default action.
+void pm_answer_trap(int signal, void *_Nullable information, void *_Nullable context)
     __attribute__((visibility("hidden")));
 
 // Each of these functions returns the function to install as the signal's handler. The installed function gives

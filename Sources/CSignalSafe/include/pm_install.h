@@ -57,6 +57,16 @@ void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
+// While the handler is started, makes each system call of the calling thread that a seccomp filter traps return ENOSYS.
+// Does nothing if SIGSYS has a handler, which then gets these traps. The first call, which is of rt_sigaction, is not
+// covered: if a filter traps it, the kernel ends the process.
+void pm_begin_start(void);
+void pm_end_start(void);
+
+// Returns the handler that SIGSYS had before pm_begin_start if `handler` is the one that it has since, otherwise
+// `handler`.
+uint64_t pm_handler_before_start(uint64_t handler);
+
 // Returns the address of the file name with which the executable was started. This name is the last string at the top
 // of the main thread's stack. Source: getauxval(3), AT_EXECFN.
 uint64_t pm_executable_name(void);

@@ -113,6 +113,18 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 
 #endif
 
+// The offset, from a thread's pointer, of the word in glibc's thread block that holds the thread's ID; 0 if it is not
+// known. When the thread ends, the kernel sets the word to 0, also if a seccomp filter ended the thread. Source:
+// set_tid_address(2); glibc nptl/descr.h.
+extern int64_t pm_thread_id_offset_storage __attribute__((visibility("hidden")));
+
+// Returns the address of the calling thread's word; 0 if it is not known.
+PM_INLINE uint64_t pm_thread_id_place(uint32_t thread) {
+  uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_id_offset_storage;
+  if (!pm_thread_id_offset_storage || !pm_is_readable(place)) return 0;
+  return (uint32_t)pm_load_word(place) == thread ? place : 0;
+}
+
 PM_END_C
 
 #endif

@@ -28,8 +28,9 @@ extension Capture {
     // timer.
     armTimer(milliseconds: session.time.division.sections)
     writeDump()
+    // The calls below may need a thread that was stopped, if that thread serves a seccomp filter's notifications.
+    if session.request.stopsThreads { releaseThreads() }
     closeResidentPages()
     disarmTimer()
-    if session.request.stopsThreads { releaseThreads() }
   }
 }

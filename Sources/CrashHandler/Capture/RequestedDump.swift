@@ -39,7 +39,7 @@ extension Capture {
     blockFaultsAndWatchdog()
     guard installed.takesRequests, let argument = unsafe shared.requestedDump,
       shared.ending.value == 0, liveDump(takenBy: threadID) == nil,
-      shared.capturingThread.exchange(expected: 0, desired: UInt32(bitPattern: threadID)) == 0
+      shared.beginTurn(threadID) == 0
     else { return }
     let dump = unsafe Capture(argument)
     dump.prepareRequestedDump(request, signal, threadID, beside: self)

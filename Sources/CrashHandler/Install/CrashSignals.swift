@@ -64,10 +64,12 @@ struct CrashSignals {
   private static func action(
     of signal: Int32, _ present: SignalDispositions?
   ) -> pm_signal_action? {
-    guard let present, !SignalMask.has(present.caught, signal) else {
-      return SignalAction.current(signal)
-    }
     var action = pm_signal_action()
+    guard let present, !SignalMask.has(present.caught, signal) else {
+      guard let current = SignalAction.current(signal) else { return nil }
+      action.handler = pm_handler_before_start(current.handler)
+      return action.handler == current.handler ? current : action
+    }
     if SignalMask.has(present.ignored, signal) { action.handler = 1 }
     return action
   }

@@ -50,9 +50,7 @@ enum ExitNotes {
     // would treat them as signals during a capture.
     let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
-    let thread = UInt32(bitPattern: pm_gettid())
-    guard capture.shared.ending.value == 0,
-      capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
+    guard capture.shared.ending.value == 0, capture.shared.beginTurn(pm_gettid()) == 0
     else { return }
     let directory = capture.session.files.directory.descriptor
     // If the crash handler may not create files, its locked file, FIFO and run record are kept, because a crash in a

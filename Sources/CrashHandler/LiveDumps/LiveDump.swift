@@ -172,13 +172,12 @@ struct LiveDump: ~Copyable {
 
   /// Waits until neither a crash nor another dump stops threads, then makes the calling thread the capturing thread.
   private func becomeCapturing() throws(CrashHandlerError) {
-    let thread = UInt32(bitPattern: threadID)
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
       let turn = capture.shared.turn.value
       // A thread that waits to capture its crash comes first, so this dump waits as long as there is such a thread.
       if capture.shared.waiting.isEmpty,
-        capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
+        capture.shared.beginTurn(threadID) == 0
       {
         break
       }
@@ -186,6 +185,7 @@ struct LiveDump: ~Copyable {
         throw CrashHandlerError(.dumpFailed, "a crash or another dump is stopping threads")
       }
       capture.shared.turn.wait(while: turn, milliseconds: 100)
+      Capture.ofHandler?.replaceLostThread()
     }
     capture.shared.threads.removeAll()
   }

@@ -151,8 +151,7 @@ extension Capture {
     // would treat them as signals during a capture.
     let mask = SignalMask.block(~SignalMask.bit(SIGSYS))
     defer { if let mask { SignalMask.set(mask) } }
-    let thread = UInt32(bitPattern: pm_gettid())
-    guard shared.capturingThread.exchange(expected: 0, desired: thread) == 0 else { return }
+    guard shared.beginTurn(pm_gettid()) == 0 else { return }
     if shared.survived.count == crash { markWentOn() }
     shared.endTurn()
   }

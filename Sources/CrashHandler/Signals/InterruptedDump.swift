@@ -47,7 +47,7 @@ extension Capture {
     shared.stops.isPending = true
     releaseThreads()
     shared.threads.removeAll()
-    shared.capturingThread.store(0)
+    shared.leaveTurn()
   }
 
   /// True if the calling thread is the capturing thread, which it stays until its crash has been handled.

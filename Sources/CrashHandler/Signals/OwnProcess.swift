@@ -80,7 +80,7 @@ extension Capture {
     pm_forget_entry_stacks()
     shared.dumpingThreads.removeAll()
     leaveHangDumps()
-    shared.capturingThread.store(0)
+    shared.leaveTurn()
     shared.ending.store(0)
     shared.survived.count = 0
     shared.knownFaults.removeAll()

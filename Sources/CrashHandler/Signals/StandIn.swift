@@ -65,10 +65,13 @@ extension Capture {
       let result = unsafe pm_wait_signal(&set, &information, 100)
       if result == Int(SIGPROF) {
         unsafe callBacktracersHandler(&information, context)
-      } else if result != -Int(EAGAIN) && result != -Int(EINTR) {
-        // If a seccomp filter forbids the call, the backtracer continues without this thread.
+        continue
+      }
+      // If a seccomp filter forbids the call, the backtracer continues without this thread.
+      if result != -Int(EAGAIN) && result != -Int(EINTR) {
         word.wait(while: value, milliseconds: 100)
       }
+      replaceLostThread()
     }
     if let mask { SignalMask.set(mask) }
   }

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// The handler of the stop signals: publishes this thread's registers, then waits.
 ///
-/// The thread waits on a futex and never polls, because a thousand polling threads would take all CPU time from the
-/// capturing thread. Most threads are stopped with SIGPROF. While threads are being stopped, a SIGPROF from any sender
+/// The thread waits on a futex. It looks only once a second whether the capturing thread still exists, because a
+/// thousand polling threads would take all CPU time from the capturing thread. Most threads are stopped with SIGPROF. While threads are being stopped, a SIGPROF from any sender
 /// stops a thread that is in the table of threads, because the kernel drops this package's SIGPROF if another one is
 /// already pending. At any other time, a stop signal offers the thread an alternate stack, or requests a dump for
 /// `postmortem capture`.
@@ -50,13 +50,21 @@ func pm_handle_stop(
   record.fields.context = place
   record.setStatus(.stopped)
   capture.shared.stops.noteStop()
+  var bound = WaitingBound(capture)
   while true {
     let parking = capture.shared.stops.parking.value
     guard parking & ~1 == generation else { return }
     if parking & 1 == 1 {
       capture.standIn(context, while: capture.shared.stops.parking, is: parking)
     } else {
-      capture.shared.stops.parking.wait(while: parking, milliseconds: -1)
+      capture.shared.stops.parking.wait(
+        while: parking, milliseconds: 10 &* WaitingBound.milliseconds)
+      bound.add(10)
+      guard bound.isOver else { continue }
+      if capture.endsByCrash(of: Int32(bitPattern: capture.shared.capturingThread.value)) {
+        capture.forceEnd()
+      }
+      return
     }
   }
 }

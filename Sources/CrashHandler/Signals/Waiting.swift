@@ -18,8 +18,7 @@ extension Capture {
     var bound = WaitingBound(self)
     while true {
       let turn = shared.turn.value
-      let other = shared.capturingThread.exchange(
-        expected: 0, desired: UInt32(bitPattern: threadID))
+      let other = shared.beginTurn(threadID)
       if other == 0 {
         if bound.isBegun { waiting.remove(threadID) }
         return true

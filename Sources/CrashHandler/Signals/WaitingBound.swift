@@ -48,14 +48,17 @@ struct WaitingBound {
     start = capture.clock
   }
 
-  /// Counts one wait; starts again from zero if `shared.ending` or `shared.ticksLeft` has changed.
+  /// Counts the waits since the last call; starts again from zero if `shared.ending` or `shared.ticksLeft` has changed.
   ///
-  /// If the process has begun to end, and still exists after the maximum time, this function ends it.
+  /// Otherwise, this function replaces the capturing thread if that thread no longer exists. If the process has begun to
+  /// end, and still exists after the maximum time, this function ends it.
   @_noLocks
-  mutating func add() {
-    count &+= 1
+  mutating func add(_ waits: Int = 1) {
+    guard isBegun else { return begin() }
+    count &+= waits
     let isChanged = capture.shared.ticksLeft.value != lastTicksLeft
     if isChanged || capture.shared.ending.value != lastEnding { return begin() }
+    capture.replaceLostThread()
     if lastEnding == Shared.Ending.now, isLate { capture.forceEnd() }
   }
 

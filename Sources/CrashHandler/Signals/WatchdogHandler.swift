@@ -5,9 +5,13 @@ internal import CSignalSafe
 ///
 /// A timer sends a signal every 10 ms. Each of these signals that reaches the capturing thread is a tick (see
 /// `WatchdogTime`). The same signal from any other sender does not count. Stopped threads block the signal. A thread
-/// that could not be stopped, and gets the signal, passes it on to the capturing thread. After the time limit, the
-/// current section ends as if it had faulted, and later sections are left out. The dump's end mark has a separate
-/// time limit, and is still written. A system call that the kernel does not interrupt (state D) cannot be ended.
+/// that could not be stopped, and gets the signal, passes it on to the capturing thread, or replaces it if it no longer
+/// exists. After the time limit, the current section ends as if it had faulted, and later sections are left out. The
+/// dump's end mark has a separate time limit, and is still written. A system call that the kernel does not interrupt
+/// (state D) cannot be ended.
+///
+/// A call may also wait for a stopped thread of the process, which serves a seccomp filter's notifications. So once all
+/// time is over, the stopped threads resume.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks
@@ -37,9 +41,11 @@ func pm_handle_watchdog(
     guard information.timer == capture.session.time.timer,
       capture.session.time.remaining.hasPassed(capture.clock)
     else { return }
+    capture.shared.stops.resume()
     return capture.forceEnd()
   }
   guard thread == pm_gettid() else {
+    capture.replaceLostThread()
     _ = information.queue(signal, for: thread, of: capture.shared.process.id)
     return
   }
@@ -56,6 +62,6 @@ func pm_handle_watchdog(
     subject.session.recoveryPoints.breakOffSection(tick)
   case .cut, .finish, .over:
     subject.session.time.phase = .over
-    subject.session.recoveryPoints.breakOffDump(tick)
+    if !subject.session.recoveryPoints.breakOffDump(tick) { capture.shared.stops.resume() }
   }
 }

@@ -13,6 +13,8 @@ struct Shared: ~Copyable {
   /// The ID of the capturing thread, or of a thread that must exclude captures, for example while it stops other
   /// threads; 0 if there is none.
   let capturingThread: FutexWord
+  /// The address of the word that the kernel sets to 0 when the capturing thread ends; 0 if it is not known.
+  var capturingThreadPlace: UInt64 = 0
   /// A number that changes when a thread's turn to capture ends or Swift's backtracer starts.
   ///
   /// Threads that wait for their turn to capture wait until this number changes.
@@ -88,11 +90,37 @@ struct Shared: ~Copyable {
     return signal.code == SI_TKILL && signal.sender == process.id
   }
 
+  /// Makes the calling thread the capturing thread, if there is none; returns the previous capturing thread or 0.
+  @inline(never) @_noLocks
+  mutating func beginTurn(_ threadID: Int32) -> UInt32 {
+    let thread = UInt32(bitPattern: threadID)
+    let other = capturingThread.exchange(expected: 0, desired: thread)
+    if other == 0 { capturingThreadPlace = pm_thread_id_place(thread) }
+    return other
+  }
+
+  /// True if the capturing thread no longer exists, because a seccomp filter has ended it.
+  var hasLostThread: Bool {
+    @_noLocks get {
+      let (thread, place) = (capturingThread.value, capturingThreadPlace)
+      return thread != 0 && place != 0
+        && (!pm_is_readable(place)
+          || UInt32(truncatingIfNeeded: pm_load_word(place)) != thread)
+        && capturingThread.value == thread
+    }
+  }
+
   /// Ends the capturing thread's turn, and wakes the threads that wait for their turn.
   @_noLocks
-  func endTurn() {
-    capturingThread.store(0)
+  mutating func endTurn() {
+    leaveTurn()
     wakeWaiting()
+  }
+
+  @_noLocks
+  mutating func leaveTurn() {
+    capturingThreadPlace = 0
+    capturingThread.store(0)
   }
 
   /// Wakes the threads that wait until the capturing thread is done.
@@ -146,6 +174,12 @@ struct Shared: ~Copyable {
     @_noLocks
     func noteStop() {
       if stopped.add(1) >= target.value { stopped.wakeAll() }
+    }
+
+    @_noLocks
+    func resume() {
+      parking.store(0)
+      parking.wakeAll()
     }
   }
 

@@ -238,8 +238,7 @@ extension Capture {
   /// In a forked child, which has none of these threads, this function only resets the state of stopping.
   @_noLocks
   func releaseThreads() {
-    shared.stops.parking.store(0)
-    shared.stops.parking.wakeAll()
+    shared.stops.resume()
     shared.stops.profile.giveBack(SIGPROF, installed.signals, isPending: shared.stops.isPending)
   }
 }

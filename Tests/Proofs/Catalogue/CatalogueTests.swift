@@ -33,8 +33,9 @@ import Testing
   /// Conditions of crash-lab with suites of their own: `ClosedProcTests`, `CrampedThreadTests`, `ImageTests`,
   /// `TrappedCallTests`.
   private static let elsewhere: Set = [
-    "calls-dispatched", "calls-dispatched-but-libc", "calls-filtered", "cramped-threads",
-    "cramped-threads-before", "guarded-stack", "in-module", "moved-module", "opens-refused",
+    "calls-dispatched", "calls-dispatched-but-libc", "calls-filtered", "calls-filtered-early",
+    "cramped-threads", "cramped-threads-before", "exits-later", "guarded-stack", "in-module",
+    "moved-module", "opens-refused",
     "proc-closed",
   ]
 

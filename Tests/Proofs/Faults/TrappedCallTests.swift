@@ -8,7 +8,7 @@ import Testing
 /// from making any system call.
 @Suite struct TrappedCallTests {
   /// The system calls in the table of Docs/Internals/SystemCalls.md.
-  private static let calls: [(name: String, number: Int)] = {
+  static let calls: [(name: String, number: Int)] = {
     let path = BuiltProducts.packageRoot + "/Docs/Internals/SystemCalls.md"
     let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
     let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }

@@ -5,12 +5,15 @@
 #include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -102,19 +105,39 @@ static const struct {
   const char *name;
   unsigned action;
 } answers[] = {
-    {"error", SECCOMP_RET_ERRNO | EPERM},
-    {"trap", SECCOMP_RET_TRAP},
-    {"kill", SECCOMP_RET_KILL_PROCESS},
-    {"log", SECCOMP_RET_LOG},
+    {"error", SECCOMP_RET_ERRNO | EPERM},      {"trap", SECCOMP_RET_TRAP},
+    {"kill", SECCOMP_RET_KILL_PROCESS},        {"kill-thread", SECCOMP_RET_KILL_THREAD},
+    {"notification", SECCOMP_RET_USER_NOTIF}, {"log", SECCOMP_RET_LOG},
 };
+
+static atomic_int listener = -1;
+static atomic_bool serves = false;
+
+// Lets each call of which the filter notifies continue. A Linux before 5.5 cannot do that.
+static void *serve_notifications(void *argument) {
+  serves = true;
+  while (listener < 0) usleep(100);
+  for (;;) {
+    struct seccomp_notif call = {0};
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) continue;
+    struct seccomp_notif_resp answer = {.id = call.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+  }
+  return argument;
+}
 
 void condition_filter_calls(void) {
   const char *wanted = getenv("CRASHLAB_FILTER");
   const char *colon = wanted ? strchr(wanted, ':') : NULL;
   unsigned action = 0;
-  for (size_t i = 0; colon && i < sizeof answers / sizeof *answers; i++)
-    if (strncmp(wanted, answers[i].name, (size_t)(colon - wanted)) == 0) action = answers[i].action;
-  if (action == 0) {
+  bool is_known = false;
+  for (size_t i = 0; colon && i < sizeof answers / sizeof *answers; i++) {
+    size_t length = strlen(answers[i].name);
+    if ((size_t)(colon - wanted) != length || memcmp(wanted, answers[i].name, length) != 0) continue;
+    action = answers[i].action;
+    is_known = true;
+  }
+  if (!is_known) {
     errno = EINVAL;
     check(-1, "CRASHLAB_FILTER");
   }
@@ -127,7 +150,43 @@ void condition_filter_calls(void) {
     program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
   }
   program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-  install_program(program, length);
+  if (action != SECCOMP_RET_USER_NOTIF) {
+    install_program(program, length);
+    return;
+  }
+  pthread_t server;
+  if (pthread_create(&server, NULL, serve_notifications, NULL) != 0) check(-1, "pthread_create");
+  while (!serves) usleep(100);
+  struct sock_fprog whole = {(unsigned short)length, program};
+  check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl");
+  long file = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                      SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                      &whole);
+  check(file, "seccomp");
+  listener = (int)file;
+}
+
+static void wait_for(unsigned seconds) {
+  // A signal of the handler, which gives the thread an alternate stack, interrupts the sleep.
+  while (seconds > 0) seconds = sleep(seconds);
+}
+
+static void *exit_later(void *argument) {
+  wait_for(2);
+  exit(7);
+  return argument;
+}
+
+static void *exit_at_last(void *argument) {
+  wait_for(8);
+  syscall(SYS_exit_group, 8);
+  return argument;
+}
+
+void condition_exit_later(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, exit_later, NULL) != 0) check(-1, "pthread_create");
+  if (pthread_create(&thread, NULL, exit_at_last, NULL) != 0) check(-1, "pthread_create");
 }
 
 static int find_libc(struct dl_phdr_info *info, size_t size, void *argument) {

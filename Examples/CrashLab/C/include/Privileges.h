@@ -25,8 +25,11 @@ void condition_close_proc(void);
 // From now on, no signal action can be set, on any thread.
 void condition_fail_signal_actions(void);
 // From now on, the system calls in the environment variable CRASHLAB_FILTER get its answer, on
-// every thread, such as "trap:39,186"; other answers are "error", "kill" and "log".
+// every thread, such as "trap:39,186"; other answers are "error", "kill", "kill-thread",
+// "notification" and "log". A thread of the process itself serves the notifications.
 void condition_filter_calls(void);
+// Starts a thread that calls exit(7) after two seconds, and one that makes the system call exit_group(8) after eight.
+void condition_exit_later(void);
 // Syscall user dispatch: from now on, each system call of this thread raises SIGSYS, except those
 // that libc makes if `but_libc` is true.
 void condition_dispatch_calls(bool but_libc);
