@@ -53,7 +53,8 @@ import Testing
     let handled = try await Made(limit, kibibytes, handled: true)
     #expect(alone.threads > 5)
     #expect(Double(handled.threads) >= 0.9 * Double(alone.threads) - 1, "\(handled) \(alone)")
-    if kibibytes == 1024 { #expect(handled.without == 0) }
+    // The last thread that can be made may leave no memory for an alternate stack.
+    if kibibytes == 1024 { #expect(handled.without <= 1) }
     if limit != "locked-memory", kibibytes <= 256 { #expect(handled.without > 0) }
   }
 }

@@ -91,11 +91,15 @@ static void take_in_order(void) {
 // -- signalfd ---------------------------------------------------------------------------------------------------------
 
 static void read_from(int file, int signal, pid_t sender) {
-  struct pollfd entry = {file, POLLIN, 0};
-  while (poll(&entry, 1, 20000) == -1 && errno == EINTR) {
-  }
   struct signalfd_siginfo information = {0};
-  ssize_t size = read(file, &information, sizeof information);
+  ssize_t size;
+  // A descriptor that was ready may have nothing to read: another thread can take a signal first. Source: select(2), BUGS.
+  do {
+    struct pollfd entry = {file, POLLIN, 0};
+    while (poll(&entry, 1, 20000) == -1 && errno == EINTR) {
+    }
+    size = read(file, &information, sizeof information);
+  } while (size == -1 && errno == EAGAIN);
   use_say("signalfd: %d code %d%s%s\n", (int)information.ssi_signo, information.ssi_code,
           size != sizeof information ? " incomplete" : "",
           (int)information.ssi_signo == signal && information.ssi_pid == (uint32_t)sender ? " of the sender" : "");
