@@ -18,11 +18,9 @@ extension Capture {
   fileprivate func captureLiveDump() {
     // A `LiveDump` is taken on a separate stack, so a fault can be handled on the thread's alternate stack or, without
     // one, on the dump's stack.
-    if session.request.isFromTool {
-      // The thread is inside a signal handler, and the signal's frame may be on the alternate stack. So faults during
-      // the dump are handled on another stack.
-      setFaultStack()
-    }
+    // A thread that takes a requested dump is inside a signal handler, and the signal's frame may be on the alternate
+    // stack. So faults during the dump are handled on another stack.
+    if session.request.isFromTool { setFaultStack() }
     session.time.division = CaptureTime(limit: installed.timeLimit)
     // As in a crash, the timer limits the time for which threads are stopped. A `LiveDump` that stops no threads has no
     // timer.

@@ -49,7 +49,7 @@ extension Capture {
       dump.session.time.timer = makeTimer(for: threadID)
       unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_dump, argument)
       blockFaultsAndWatchdog()
-      dump.deleteTimer()
+      _ = pm_timer_delete(dump.session.time.timer)
       raised.takeBack()
       shared.dumpingThreads.remove(threadID)
       dump.closeRequestedDump(beside: self)
@@ -80,12 +80,6 @@ extension Capture {
     session.time = CaptureClock()
     session.begin()
     session.reset()
-  }
-
-  private func deleteTimer() {
-    guard session.time.timer >= 0 else { return }
-    _ = pm_timer_delete(session.time.timer)
-    session.time.timer = -1
   }
 
   /// Closes the files that the dump has opened, and removes the files of an incomplete dump.

@@ -102,7 +102,10 @@ enum HandlerInstaller {
           database: memory.text(files.databasePath),
           directory: memory.text(files.databasePath + "/" + PendingDumpName.directory)),
         signals: InstalledSignals(
-          crashes: signals.mask, open: signals.open, stop: signals.stopSignal,
+          crashes: signals.mask, open: signals.open, faults: CrashSignals.faults,
+          faultsAndWatchdog: CrashSignals.faults & ~SignalMask.bit(SIGSYS)
+            | SignalMask.bit(signals.watchdogSignal),
+          stop: signals.stopSignal,
           watchdog: signals.watchdogSignal, stopAction: signals.stopAction(),
           frameSize: UInt64(SignalFrame.size)),
         recordsThrows: options.recordsThrowSites,

@@ -115,13 +115,12 @@ extension Capture {
   func takeBackSignals(_ ours: UInt64, after signal: Int32) {
     guard let pending = SignalMask.pending, !SignalMask.has(pending, signal) else { return }
     let changed = ours & crashSignals(withHandler: SIG_DFL)
-    var number: Int32 = 1
-    while number < 32 {
+    for index in Indices(32) {
+      let number = Int32(truncatingIfNeeded: index)
       if SignalMask.has(changed, number) {
         shared.previousActions[number] = pm_signal_action()
         SignalAction.set(number, installed.signals.crashAction(of: number))
       }
-      number &+= 1
     }
   }
 
@@ -133,14 +132,13 @@ extension Capture {
 
   private func crashSignals(withHandler handler: UInt64) -> UInt64 {
     var result: UInt64 = 0
-    var number: Int32 = 1
-    while number < 32 {
+    for index in Indices(32) {
+      let number = Int32(truncatingIfNeeded: index)
       if SignalMask.has(installed.signals.crashes, number),
         let action = SignalAction.current(number), action.handler == handler
       {
         result |= SignalMask.bit(number)
       }
-      number &+= 1
     }
     return result
   }

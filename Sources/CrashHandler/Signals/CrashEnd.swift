@@ -91,11 +91,9 @@ extension Capture {
     let signal = session.exception.signal.number
     SignalAction.set(signal, pm_signal_action())
     SignalMask.unblock(SignalMask.bit(signal))
-    if mayMake(CallBit.threads) {
-      _ = pm_tgkill(shared.process.id, pm_gettid(), signal)
-    } else {
-      _ = pm_kill(shared.process.id, signal)
-    }
+    let process = shared.process.id
+    let isSent = mayMake(CallBit.threads) && pm_tgkill(process, pm_gettid(), signal) == 0
+    if !isSent { _ = pm_kill(process, signal) }
     // This line is reached in the first process of a PID namespace, where the kernel discards the signal, and in a
     // process whose seccomp filter refuses one of the calls above.
     _ = pm_exit_group(128 &+ signal)

@@ -45,10 +45,8 @@ func pm_handle_crash(
     if capture.session.exception.rearmsAtOnce { capture.rearm() }
   }
   raised.takeBack()
-  if capture.session.exception.isBacktraced {
-    capture.runBacktracer(call.signal)
-    raised.takeBack()
-  }
+  if capture.session.exception.isBacktraced { capture.runBacktracer(call.signal) }
+  raised.takeBack()
   if capture.session.exception.outcome.isEnd {
     capture.endProcess(by: call)
   } else {

@@ -43,7 +43,7 @@ extension Capture {
     let threadID = pm_gettid()
     shared.dumpingThreads.remove(threadID)
     guard shared.capturingThread.value == UInt32(bitPattern: threadID) else { return }
-    stopTimer()
+    disarmTimer()
     shared.stops.isPending = true
     releaseThreads()
     shared.threads.removeAll()

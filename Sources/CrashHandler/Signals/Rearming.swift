@@ -21,13 +21,11 @@ extension Capture {
     session.runRecord.isFollowed = false
     closeDumpFile()
     session.reset()
-    guard mayMake(CallBit.files) else {
-      session.files.isMissing = true
-      return
-    }
+    session.files.isMissing = true
+    guard mayMake(CallBit.files) else { return }
     takeSpareDescriptors()
     let limit = FileSizeLimit(isRaised: true)
-    if !makeNewDumpFile() { session.files.isMissing = true }
+    _ = makeNewDumpFile()
     limit.restore()
   }
 

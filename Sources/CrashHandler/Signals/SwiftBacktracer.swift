@@ -81,12 +81,11 @@ extension Capture {
   /// Removes the backtracer from the previous handlers, because it runs only once in a process.
   @_noLocks
   func forgetBacktracer() {
-    var number: Int32 = 1
-    while number < 32 {
+    for index in Indices(32) {
+      let number = Int32(truncatingIfNeeded: index)
       if SignalMask.has(shared.backtracer.signals, number) {
         shared.previousActions[number] = pm_signal_action()
       }
-      number &+= 1
     }
     shared.backtracer.signals = 0
   }

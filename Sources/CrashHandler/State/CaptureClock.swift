@@ -29,17 +29,8 @@ struct CaptureClock {
   @_noLocks
   init() {}
 
-  var isCut: Bool {
-    @_noLocks get {
-      if case .cut = phase { true } else { false }
-    }
-  }
-
-  var isOver: Bool {
-    @_noLocks get {
-      if case .over = phase { true } else { false }
-    }
-  }
+  var isCut: Bool { @_noLocks get { if case .cut = phase { true } else { false } } }
+  var isOver: Bool { @_noLocks get { if case .over = phase { true } else { false } } }
 }
 
 /// How a dump's time limit is divided: three quarters for the sections, and one quarter for the end of the dump.

@@ -54,11 +54,8 @@ struct CrashSummary {
       // The pipe or socket has no reader, or descriptor 2 is closed, so nothing more can be written.
       if events & Int(POLLERR | POLLHUP | POLLNVAL) != 0 { return }
       let result = unsafe pm_write(STDERR_FILENO, rest.address, rest.count)
-      if result > 0 {
-        rest = rest.dropFirst(result)
-      } else if result != -Int(EINTR) && result != -Int(EAGAIN) {
-        return
-      }
+      if result > 0 { rest = rest.dropFirst(result) }
+      if result < 0 && result != -Int(EINTR) && result != -Int(EAGAIN) { return }
     }
   }
 }

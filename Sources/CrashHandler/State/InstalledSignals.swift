@@ -14,6 +14,13 @@ struct InstalledSignals {
   /// The set consists of the signals of faults, the stop signals and the watchdog's signal. The crash handler
   /// begins with only `faults` unblocked.
   let open: UInt64
+  /// The signals of faults, which must reach a crashed thread even while it waits or ends the process.
+  ///
+  /// Stop signals are not included, because a small alternate stack, on which the crash handler runs, may have no room
+  /// for the frame of another signal.
+  let faults: UInt64
+  /// The signals of faults except SIGSYS, and the watchdog's signal.
+  let faultsAndWatchdog: UInt64
   /// The real-time signal that stops threads; 0 if every candidate was in use (`CrashSignals.stopSignal`).
   let stop: Int32
   /// The watchdog's signal, which a timer sends every 10 ms during a dump; 0 if there is none.
@@ -26,18 +33,6 @@ struct InstalledSignals {
   var watchdogAction = pm_signal_action()
   /// The maximum number of stack bytes that the kernel uses to call a signal handler.
   let frameSize: UInt64
-
-  /// The signals of faults, which must reach a crashed thread even while it waits or ends the process.
-  ///
-  /// Stop signals are not included, because a small alternate stack, on which the crash handler runs, may have no room
-  /// for the frame of another signal.
-  var faults: UInt64 {
-    @_noLocks get {
-      open
-        & ~(SignalMask.bit(SIGPROF) | SignalMask.bit(SIGSETXID) | SignalMask.bit(stop)
-        | SignalMask.bit(watchdog))
-    }
-  }
 
   /// True if a signal still has the handler of an action, or if the kernel does not show its handler.
   ///
@@ -63,12 +58,5 @@ struct InstalledSignals {
       action.mask = .max
     }
     return action
-  }
-
-  /// Installs the stop handler for a signal; returns false if the kernel refuses.
-  @_noLocks
-  func installStopHandler(_ signal: Int32, previous: inout pm_signal_action) -> Bool {
-    var action = stopAction
-    return unsafe pm_sigaction(signal, &action, &previous) == 0
   }
 }

@@ -196,7 +196,8 @@ struct Shared: ~Copyable {
       // If the program used every candidate for the stop signal, there is no stop handler, and the default action of
       // SIGPROF or SIGSETXID would end the process.
       guard signals.stop != 0 else { return false }
-      isTaken = signals.installStopHandler(signal, previous: &previous)
+      var action = signals.stopAction
+      isTaken = unsafe pm_sigaction(signal, &action, &previous) == 0
       return isTaken
     }
 

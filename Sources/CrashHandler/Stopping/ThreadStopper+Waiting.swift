@@ -77,7 +77,7 @@ extension ThreadStopper {
       if threadID != 0, let record = capture.session.threads.find(threadID),
         !record.has(.alsoCrashed), let crash = waiting.value(of: threadID)
       {
-        notePending(record)
+        if record.has(.signalled) { capture.shared.stops.isPending = true }
         record.setCrash(crash)
       }
     }
@@ -100,15 +100,10 @@ extension ThreadStopper {
   private func giveUp() {
     for index in Indices(capture.session.threads.count) {
       let record = capture.session.threads[index]
-      notePending(record)
+      if record.has(.signalled) { capture.shared.stops.isPending = true }
       record.setStatus(.unresponsive, insteadOf: .signalled)
       record.setStatus(.running, insteadOf: .closed)
     }
-  }
-
-  /// Notes that a stop signal may still be pending for a thread, which has not stopped.
-  private func notePending(_ record: ThreadRecord) {
-    if record.has(.signalled) { capture.shared.stops.isPending = true }
   }
 
   private func stillExists(_ record: ThreadRecord) -> Bool {

@@ -15,9 +15,7 @@ extension Capture {
   /// does not overwrite the crash's.
   @_noLocks
   func blockFaultsAndWatchdog() {
-    SignalMask.block(
-      (installed.signals.faults | SignalMask.bit(installed.signals.watchdog))
-        & ~SignalMask.bit(SIGSYS))
+    SignalMask.block(installed.signals.faultsAndWatchdog)
   }
 
   /// Gives later faults a separate stack, and unblocks the signals of faults and the watchdog's signal.

@@ -7,10 +7,6 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: write(2), EFBIG and EPIPE; rt_sigtimedwait(2).
 struct RaisedSignals {
-  private static var all: UInt64 {
-    @_noLocks get { SignalMask.bit(SIGXFSZ) | SignalMask.bit(SIGPIPE) }
-  }
-
   /// The signals that were pending before, which the program may still wait for.
   private let pending: UInt64
 
@@ -18,7 +14,8 @@ struct RaisedSignals {
   ///   pending.
   @_noLocks
   init(blocked: UInt64) {
-    pending = blocked & RaisedSignals.all == 0 ? 0 : SignalMask.pending ?? RaisedSignals.all
+    let all = SignalMask.bit(SIGXFSZ) | SignalMask.bit(SIGPIPE)
+    pending = blocked & all == 0 ? 0 : SignalMask.pending ?? all
   }
 
   /// Removes the signals that the writes since `init` have made pending; makes no system call if no write has failed.

@@ -42,9 +42,6 @@ extension Capture {
   @_noLocks
   func disarmTimer() { armTimerOnce(milliseconds: 0) }
 
-  @_noLocks
-  func stopTimer() { _ = WatchdogTimer.set(session.time.timer, milliseconds: 0, interval: 0) }
-
   /// Makes the watchdog's timer send its signal once, after the given time; a time of 0 disarms the timer.
   @_noLocks
   func armTimerOnce(milliseconds: Int) {
@@ -71,13 +68,10 @@ extension Capture {
   func aimTimer() {
     guard session.time.timer >= 0, mayMake(CallBit.threads) else { return }
     let signals = installed.signals
-    let isTaken =
-      session.endsWithoutHandler && SignalAction.set(signals.watchdog, signals.watchdogAction)
-    guard isTaken || signals.isOurs(signals.watchdog, signals.watchdogAction) else {
-      session.time.timer = -1
-      return
-    }
-    guard pm_has_small_stacks() else { return }
+    let (tick, action) = (signals.watchdog, signals.watchdogAction)
+    let isTaken = session.endsWithoutHandler && SignalAction.set(tick, action)
+    if !isTaken, !signals.isOurs(tick, action) { session.time.timer = -1 }
+    guard pm_has_small_stacks(), session.time.timer >= 0 else { return }
     let timer = WatchdogTimer.make(
       signal: installed.signals.watchdog, thread: session.exception.threadID)
     guard timer >= 0 else { return }

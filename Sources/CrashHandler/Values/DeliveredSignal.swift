@@ -90,12 +90,7 @@ struct DeliveredSignal {
     case likely
     case none
 
-    var isCertain: Bool {
-      @_noLocks get { if case .certain = self { true } else { false } }
-    }
-
-    var isLikely: Bool {
-      @_noLocks get { if case .none = self { false } else { true } }
-    }
+    var isCertain: Bool { @_noLocks get { if case .certain = self { true } else { false } } }
+    var isLikely: Bool { @_noLocks get { if case .none = self { false } else { true } } }
   }
 }

@@ -10,9 +10,7 @@ internal import PendingDumps
 /// RUNS-DURING-CRASH: signal handlers and `_exit` write notes, and `_exit` may be called in a child of vfork.
 extension Capture {
   /// True if the calling process records in its own run record how it ends.
-  var followsRun: Bool {
-    @_noLocks get { session.runRecord.isFollowed && shared.isOwnProcess }
-  }
+  var followsRun: Bool { @_noLocks get { session.runRecord.isFollowed && shared.isOwnProcess } }
 
   /// Notes that the process exits.
   ///
