@@ -339,7 +339,8 @@ extension Proof {
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
       suites: [
-        "CallListTests", "FilterAnswerTests", "ForgoneCallTests", "SummaryCallTests", "SectionFaultTests",
+        "CallListTests", "FilterAnswerTests", "ForgoneCallTests", "SummaryCallTests",
+        "SectionFaultTests",
         "SlowCaptureTests", "StopTests", "SystemCallFailureTests", "TakenFileTests",
         "TornCaptureTests", "TrappedCallTests",
       ],
@@ -365,7 +366,7 @@ extension Proof {
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
         "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
-        "VolumeGroupTests", "FullVolumeTests",
+        "VolumeGroupTests", "ChangingInodeTests", "FullVolumeTests",
         "PlainVolumeTests", "ServedMemoryTests", "MemoryLimitTests", "GoneBinaryTests",
       ],
       covers: [
