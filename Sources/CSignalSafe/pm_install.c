@@ -25,18 +25,21 @@ const char *const *pm_fatal_message_buffer(void) {
   return swift_getFatalErrorMessageBuffer ? (const char *const *)swift_getFatalErrorMessageBuffer() : NULL;
 }
 
+// New threads call this function. Without libc, a trapped call is answered (pm_answer_own_call).
+static void unlock(const void *memory, size_t size) { PM_SYSCALL(SYS_munlock, memory, size, 0, 0, 0, 0); }
+
 void *pm_map_unlocked(size_t size) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   void *memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory != MAP_FAILED) {
-    munlock(memory, size);
+    unlock(memory, size);
     return memory;
   }
   // Under mlockall(MCL_FUTURE), the whole size of a new mapping counts toward RLIMIT_MEMLOCK. But a one-page mapping
   // can be unlocked and then enlarged, and the added pages do not count.
   memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return NULL;
-  munlock(memory, page);
+  unlock(memory, page);
   void *grown = mremap(memory, page, size, MREMAP_MAYMOVE);
   if (grown != MAP_FAILED) return grown;
   int reason = errno;

@@ -366,7 +366,7 @@ extension Proof {
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
         "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
-        "VolumeGroupTests", "FullVolumeTests",
+        "VolumeGroupTests", "ChangingInodeTests", "FullVolumeTests",
         "PlainVolumeTests", "ServedMemoryTests", "MemoryLimitTests", "GoneBinaryTests",
       ],
       covers: [

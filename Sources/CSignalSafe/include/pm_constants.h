@@ -77,6 +77,7 @@
 #define AT_FDCWD -100
 #define AT_SYMLINK_NOFOLLOW 0x100
 #define AT_EMPTY_PATH 0x1000
+#define AT_STATX_FORCE_SYNC 0x2000
 #define SEEK_CUR 1
 #define STDERR_FILENO 2
 #define F_GETFL 3
@@ -152,6 +153,9 @@ enum {
   PM_SIGEV_THREAD_ID = 4,
   PM_RUSAGE_SELF = 0,
   PM_RLIMIT_FSIZE = 1,
+  // Newer than some systems' headers: linux/fcntl.h (F_LINUX_SPECIFIC_BASE + 3), linux/kcmp.h.
+  PM_F_DUPFD_QUERY = 1027,
+  PM_KCMP_FILE = 0,
   PM_S_IFIFO = 0010000,
 };
 

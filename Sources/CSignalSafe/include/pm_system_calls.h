@@ -184,13 +184,22 @@ PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
 }
 
 // Returns the status of a file by its name, to check that the name in the pending directory still refers to the dump;
-// a converter may have renamed the dump.
-PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status *status) {
+// a converter may have renamed the dump. `flags` may be AT_STATX_FORCE_SYNC, with which a network file system asks its
+// server.
+PM_INLINE long pm_stat_at(int directory, const char *path, int flags, struct pm_file_status *status) {
   uint64_t raw[18];
-  long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, AT_SYMLINK_NOFOLLOW, 0, 0);
+  long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, AT_SYMLINK_NOFOLLOW | flags, 0, 0);
   if (result < 0) return result;
   pm_read_status(raw, status);
   return 0;
+}
+
+// Returns whether two descriptors belong to the same open file (struct file of the kernel). F_DUPFD_QUERY exists since
+// Linux 6.10; many seccomp filters refuse kcmp.
+PM_INLINE bool pm_is_same_open_file(int fd, int other) {
+  if (PM_SYSCALL(SYS_fcntl, fd, PM_F_DUPFD_QUERY, other, 0, 0, 0) == 1) return 1;
+  long process = PM_SYSCALL(SYS_getpid, 0, 0, 0, 0, 0, 0);
+  return PM_SYSCALL(SYS_kcmp, process, process, PM_KCMP_FILE, fd, other, 0) == 0;
 }
 
 // A resource limit. In a crash, the handler raises the soft limit on file sizes while it writes the dump, because with

@@ -130,7 +130,7 @@ enum HandlerInstaller {
           database: memory.ownBytes(plainPath(files.databasePath)),
           memory: Scratch(memory.pages(CrashSummary.byteCount), size: CrashSummary.byteCount)),
         filesOwner: (files.owner?.user ?? 0, files.owner?.group ?? 0),
-        mapsRecords: files.recordMapping.isMapped))
+        mapsRecords: files.recordMapping.isMapped, changesInodes: files.changesInodes))
     return unsafe installed
   }
 
@@ -188,7 +188,8 @@ enum HandlerInstaller {
       installed, shared,
       names: memory.names(of: files.lockedName),
       files: SessionFiles(
-        dump: files.heldDump, directory: files.heldDirectory, fifo: files.heldFIFO,
+        dump: files.paired(files.heldDump), directory: files.paired(files.heldDirectory),
+        fifo: files.paired(files.heldFIFO),
         proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
@@ -202,7 +203,7 @@ enum HandlerInstaller {
       capture.session.time.timer = WatchdogTimer.make(signal: signals.watchdogSignal)
     }
     capture.session.runRecord.isFollowed = files.followsRun
-    capture.session.runRecord.file = files.heldRecord
+    capture.session.runRecord.file = files.paired(files.heldRecord)
     capture.session.runRecord.mapping = files.recordMapping
     return capture
   }

@@ -21,6 +21,9 @@ struct PendingDumpFiles: ~Copyable {
   /// could not detect the mapping.
   private(set) var recordMapping = RecordMapping()
 
+  /// True if the file system has changed the inode number of the dump since its creation, as some FUSE servers do.
+  private(set) var changesInodes = false
+
   /// The database's directory, which stays open to reserve a slot in the descriptor table for a crash.
   private var database: Directory
   /// The open pending directory, which contains the files.
@@ -72,6 +75,8 @@ struct PendingDumpFiles: ~Copyable {
       // The file's blocks are preallocated now, so that the dump can be written even if the disk is full by then. On
       // a file system that cannot preallocate (EOPNOTSUPP), a dump needs free space at the time of the crash.
       _ = pm_preallocate(files.heldDump.descriptor, DumpFile.preallocated)
+      files.changesInodes = unsafe files.heldDump.identity.isGone(
+        from: name.description, in: files.directory.descriptor, flags: AT_STATX_FORCE_SYNC)
       return files
     } catch {
       throw CrashHandlerError(.unusableDatabase, error.context, errno: error.errno)
@@ -121,6 +126,15 @@ struct PendingDumpFiles: ~Copyable {
   var heldFIFO: HeldFile { Self.held(fifo) }
   var heldRecord: HeldFile { Self.held(record) }
   var heldDump: HeldFile { Self.held(dump) }
+
+  /// Returns the file with a duplicate of its descriptor, if the file system changes inode numbers.
+  func paired(_ file: HeldFile) -> HeldFile {
+    guard changesInodes, file.descriptor >= 0 else { return file }
+    var file = file
+    file.twin = pm_duplicate(file.descriptor)
+    return file
+  }
+
   /// The user to whom the files are given if this process is root and the database belongs to another user.
   var owner: DirectoryOwner? { directory.owner }
   /// The permission bits of the files: 0600, or 0660 if a group shares the database.

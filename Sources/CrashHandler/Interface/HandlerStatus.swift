@@ -32,6 +32,11 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       ///
       /// A stack overflow on such a thread kills the process, and no handler runs.
       public static let noAlternateStack = Code(description: "no alternate stack")
+      /// The database's file system changes the numbers of its inodes, as some FUSE servers do, and the kernel refuses to
+      /// compare descriptors (kcmp).
+      ///
+      /// The handler then cannot recognize its own files, and writes no dump rather than into a file of the program.
+      public static let filesNotRecognized = Code(description: "files not recognized")
       /// The process's uploader sends nothing, for example because libcurl would call functions of the program instead
       /// of its own libraries' functions.
       ///

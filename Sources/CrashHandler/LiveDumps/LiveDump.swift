@@ -95,7 +95,7 @@ struct LiveDump: ~Copyable {
     capture.closeDumpFile()
     capture.session.runRecord.mapping.remove()
     let files = capture.session.files
-    if files.fifo.isThere() { close(files.fifo.descriptor) }
+    capture.close(files.fifo)
     // If the program had closed or reused the handler's descriptors, the dump opened these directories itself, and
     // closes them here.
     let (directory, proc) = (files.directory.descriptor, files.proc.descriptor)
@@ -108,7 +108,7 @@ struct LiveDump: ~Copyable {
     capture.chooseReportID()
     capture.session.files.isMissing = false
     capture.session.request.isRenamed = false
-    capture.session.files.dump = HeldFile(descriptor)
+    capture.session.files.dump = capture.hold(descriptor)
     capture.writer.redirect(to: descriptor)
   }
 

@@ -8,10 +8,9 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH, on any thread, with the handler's own `Capture`. Source: seccomp(2).
 extension Capture {
-  /// Ends the process with the signal of the crash or, if the process continues after the capture, resumes the stopped
-  /// threads.
+  /// Ends the process with the signal of the crash, if the capturing thread no longer exists.
   ///
-  /// Does nothing if the capturing thread exists.
+  /// If the process would have continued after the capture, the stopped threads resume instead.
   @inline(never) @_noLocks
   func replaceLostThread() {
     let lost = shared.capturingThread.value

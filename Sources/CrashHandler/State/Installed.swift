@@ -47,6 +47,8 @@ struct Installed: ~Copyable {
   let filesOwner: (UInt32, UInt32)
   /// Whether the handler maps the run records that it creates after launch; see `RecordMapping`.
   let mapsRecords: Bool
+  /// True if the database's file system was seen to change the number of an inode; see `HeldFile.twin`.
+  let changesInodes: Bool
 
   /// The absolute paths of the database and of its directory for pending dumps, NUL-terminated.
   @safe

@@ -64,6 +64,14 @@ extension Handler {
           "/proc cannot be read (\(systemErrorText(error))): a crash would have no mappings, other threads "
             + "or open files"))
     }
+    let dump = capture.session.files.dump
+    if capture.installed.changesInodes, dump.twin >= 0, !dump.hasTwin {
+      findings.append(
+        HandlerStatus.Finding(
+          .filesNotRecognized,
+          "the database's file system changes inode numbers, and the kernel refuses kcmp: the handler does not "
+            + "recognize its files, and a dump may be lost"))
+    }
     let refused = ThreadStack.refused.load(ordering: .relaxed)
     if refused > 0 {
       findings.append(
@@ -128,6 +136,14 @@ extension HandlerStatus {
 }
 
 extension HandlerStatus.Finding {
+  /// True if a file has another inode number when the kernel is asked again.
+  package static func changesInode(_ path: String) -> Bool {
+    var (first, second) = (pm_file_status(), pm_file_status())
+    return unsafe pm_stat_at(AT_FDCWD, path, AT_STATX_FORCE_SYNC, &first) == 0
+      && pm_stat_at(AT_FDCWD, path, AT_STATX_FORCE_SYNC, &second) == 0
+      && first.device == second.device && first.inode != second.inode
+  }
+
   /// Finds each thread that blocks signals of faults.
   ///
   /// A thread that also blocks signal 32 is left out. A program cannot block signal 32 through libc, so libc itself has

@@ -40,14 +40,18 @@ extension Capture {
   /// There is no identity if `forgoing` excludes checking files.
   @_noLocks
   func hold(_ descriptor: Int32) -> HeldFile {
-    HeldFile(
+    var file = HeldFile(
       descriptor, identity: FileIdentity(of: mayMake(CallBit.files) ? descriptor : -1))
+    if installed.changesInodes { file.twin = pm_duplicate(descriptor) }
+    return file
   }
 
   /// Closes a file, unless the program has reused its descriptor for another file.
   @_noLocks
   func close(_ file: HeldFile) {
-    if isSame(file) { _ = pm_close(file.descriptor) }
+    guard isSame(file) else { return }
+    if file.hasTwin { _ = pm_close(file.twin) }
+    _ = pm_close(file.descriptor)
   }
 
   /// Opens the file that shows which pages are in memory, if `HandlerOptions.forgoing` allows that.

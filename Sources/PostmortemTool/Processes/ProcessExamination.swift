@@ -47,6 +47,13 @@ struct ProcessExamination {
         find("the process does not hold the FIFO \(fifo): \(waits)")
       }
     }
+    if let directory = found.directory,
+      HandlerStatus.Finding.changesInode("\(directory)/\(file.path.lastComponent)")
+    {
+      notes.append(
+        "the file system changes inode numbers: if a seccomp filter also refuses kcmp, dumps may be lost "
+          + "(Handler.status shows this)")
+    }
     examineSignals(found)
     if let record { tellOfKill(record) }
     if let database = found.database { tellOfUploads(database) }

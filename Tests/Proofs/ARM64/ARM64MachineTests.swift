@@ -150,7 +150,6 @@
       let core = try CoreComparison.snapshot(ofCore: path, directories: [programs.tree])
       #expect(core.exception?.signal == gdb.signal && core.exception?.code == gdb.signalCode)
       #expect(core.exception?.threadID == snapshot.exception?.threadID)
-      #expect(core.annotations == snapshot.annotations && core.process.product == "CrashLab")
       #expect(Set(core.threads.map(\.id)) == Set(gdb.threads))
       let thread = try #require(snapshot.crashedThread)
       guard case .arm64(let context)? = thread.context else {

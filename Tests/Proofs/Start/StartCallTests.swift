@@ -11,7 +11,7 @@ import Testing
   /// A pids cgroup has two files to open and query, instead of one that is missing; with version 2 of cgroups,
   /// every process outside the root group has one. With a memory limit, six ranges of the handler's memory are
   /// populated, and seven calls read the memory usage.
-  private static let limit = 92 + (hasTaskCgroup ? 3 : 0) + (hasMemoryLimit ? 13 : 0)
+  private static let limit = 93 + (hasTaskCgroup ? 3 : 0) + (hasMemoryLimit ? 13 : 0)
 
   private static let hasTaskCgroup = cgroupFile("pids.current", "pids/", "pids.current") != nil
 

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "CCrashLab.h"
@@ -167,8 +168,11 @@ void condition_filter_calls(void) {
 }
 
 static void wait_for(unsigned seconds) {
-  // A signal of the handler, which gives the thread an alternate stack, interrupts the sleep.
-  while (seconds > 0) seconds = sleep(seconds);
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_sec += seconds;
+  // The handler's signals interrupt the sleep.
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) continue;
 }
 
 static void *exit_later(void *argument) {

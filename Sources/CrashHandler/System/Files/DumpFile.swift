@@ -62,7 +62,8 @@ extension Capture {
   private func isDumpTaken() -> Bool {
     guard mayMake(CallBit.files) else { return false }
     return unsafe session.files.dump.identity.isGone(
-      from: session.names.locked, in: session.files.directory.descriptor)
+      from: session.names.locked, in: session.files.directory.descriptor,
+      anyInode: installed.changesInodes)
   }
 
   /// Creates a locked file with a new report ID.
@@ -132,14 +133,10 @@ extension Capture {
   /// removing it.
   private func copyDumpToNew() -> Bool {
     guard mayMake(CallBit.files | CallBit.proc) else { return false }
-    let old = session.files.dump.descriptor
-    let identity = session.files.dump.identity
-    guard identity.isOf(old, linked: false), !identity.isOf(old, linked: true), makeNewDumpFile()
-    else {
-      return false
-    }
-    let isWhole = copyDump(from: old)
-    _ = pm_close(old)
+    let old = session.files.dump
+    guard old.isThere(), !old.isThere(linked: true), makeNewDumpFile() else { return false }
+    let isWhole = copyDump(from: old.descriptor)
+    close(old)
     return isWhole
   }
 
