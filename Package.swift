@@ -270,7 +270,7 @@ let package = Package(
         "ARM64/init.sh", "ARM64/Packages.txt", "ARM64/prepare.sh", "ARM64/unpack.py",
         "Deaths/Java",
         "Export/Queries.py", "OtherGlibc/OldKernel.py", "OtherGlibc/Packages.txt",
-        "OtherGlibc/old_auxv.c", "Platforms/ARM64",
+        "OtherGlibc/old_auxv.c", "Platforms/ARM64", "Root/container.sh",
         "Safety/AllowedCalls.txt", "Safety/Poison",
         "Sentry/normalize.py", "Sentry/receiver.py", "Servers/SystemServiceFilter.py",
         "Uploads/http2.py",
