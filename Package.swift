@@ -271,7 +271,7 @@ let package = Package(
         "Deaths/Java",
         "Export/Queries.py", "OtherGlibc/OldKernel.py", "OtherGlibc/Packages.txt",
         "OtherGlibc/old_auxv.c", "Platforms/ARM64",
-        "Root/ChangingInodes.py", "Safety/AllowedCalls.txt", "Safety/Poison",
+        "Root/ChangingInodes.py", "Root/container.sh", "Safety/AllowedCalls.txt", "Safety/Poison",
         "Sentry/normalize.py", "Sentry/receiver.py", "Servers/SystemServiceFilter.py",
         "Uploads/http2.py",
       ]),

@@ -72,16 +72,20 @@ struct Crash {
     plantsSecrets = options["--plant"] != nil
     plantsObjects = options["--among-objects"] != nil
     recordsThrows = options["--throws"] != nil
-    switch options["--privacy"] {
-    case nil: privacy = .full
-    case "sanitized": privacy = .sanitized
-    case "no-memory": privacy = .noMemory
-    default: throw UsageError("--privacy is sanitized or no-memory")
-    }
+    privacy = try Self.privacy(options)
     stackSize = try Self.count(options, "--stack", 16_384...1 << 40)
     database = options["--database"]
     guard (database ?? "").isEmpty == (options["--no-handler"] != nil) else {
       throw UsageError("either --database DIR or --no-handler")
+    }
+  }
+
+  static func privacy(_ options: [String: String]) throws(UsageError) -> ReportPrivacy {
+    switch options["--privacy"] {
+    case nil: .full
+    case "sanitized": .sanitized
+    case "no-memory": .noMemory
+    default: throw UsageError("--privacy is sanitized or no-memory")
     }
   }
 

@@ -21,6 +21,7 @@ extension Command {
            crash-lab locks SCENE waits|watched|dumps --database DIR
            crash-lab near-memory-limit KIBIBYTES THREADS crash|live (--database DIR | --no-handler)
            crash-lab objects SCENE DIR FIRST
+           crash-lab secrets MANNER [--privacy sanitized|no-memory] --database DIR
            crash-lab sequence SCENE (--database DIR | --no-handler)
            crash-lab served-memory SERVER PLACE --database DIR
            crash-lab storm SEED --database DIR
@@ -55,6 +56,8 @@ extension Command {
                       left; takes root
       objects         prints its objects and crashes among them, or uses one after its end, with its reports in
                       DIR or "none"; Subcommands/ObjectScene.swift says what each SCENE is
+      secrets         has secrets wherever a program may have one, like --plant, and crashes, dumps, hangs or
+                      waits; Subcommands/SecretScene.swift says what each MANNER is
       sequence        crashes inside or after a restartable sequence (rseq), or takes a dump beside threads
                       that may have some; Subcommands/SequenceScene.swift says what each SCENE is
       served-memory   crashes, or takes a dump, beside memory that a thread of its own serves; takes

@@ -24,17 +24,23 @@ struct ServerOptions {
       default: operands.append(word)
       }
     }
-    guard (1...2).contains(operands.count), !operands.contains(where: { $0.hasPrefix("-") }) else {
+    guard operands.count <= 2, !operands.contains(where: { $0.hasPrefix("-") }) else {
       Self.fail()
     }
-    database = operands[0]
+    if let operand = operands.first {
+      database = operand
+    } else if let variable = unsafe getenv("POSTMORTEM_DATABASE") {
+      database = unsafe String(cString: variable)
+    } else {
+      Self.fail()
+    }
     guard operands.count == 2 else { return }
     guard let port = UInt16(operands[1]) else { Self.fail() }
     self.port = port
   }
 
   private static func fail() -> Never {
-    note("usage: Server DATABASE [PORT] [--threads N] [--no-handler]")
+    note("usage: Server [DATABASE [PORT]] [--threads N] [--no-handler]")
     exit(EX_USAGE)
   }
 }

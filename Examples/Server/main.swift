@@ -1,8 +1,9 @@
 // An HTTP server with a crash handler. Reports contain a context for each request. A hang monitor watches each
 // event loop. After SIGTERM, the server answers the running requests and exits. `/crash/...` crashes it.
 //
-//   Server DATABASE [PORT] [--threads N] [--no-handler]
+//   Server [DATABASE [PORT]] [--threads N] [--no-handler]
 //
+// Without DATABASE, the variable POSTMORTEM_DATABASE names the directory, as in Examples/Deployment.
 // `load.sh` in this directory loads the server, crashes it, starts it again and shows the report.
 import Glibc
 import Postmortem

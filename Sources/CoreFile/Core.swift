@@ -5,6 +5,7 @@ internal import ProcessSnapshot
 struct Core {
   let image: CoreImage
   let process: CoreProcess
+  /// The memory in the core file, without the arguments, the environment and the auxiliary vector on the stack.
   let memory: MemorySnapshot
   private let modules: [CoreModule]
   private let mappings: CoreMappings
@@ -26,7 +27,10 @@ struct Core {
   private static let maximumPieces = 256
 
   init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot) {
-    (self.image, self.process, self.memory) = (image, process, memory)
+    let initialStack = InitialStack(of: process, image, in: memory)
+    (self.image, self.process) = (image, process)
+    self.memory = initialStack.range.map(memory.excluding) ?? memory
+    commandLine = initialStack.arguments
     var modules = CoreModule.all(process, in: memory)
     let program = modules.first { $0.source == .program }
     linkMap = program.flatMap { LinkMap(of: $0, in: memory) }
@@ -41,7 +45,6 @@ struct Core {
     // A file that the process mapped only to read or write it is no module.
     let code = Set(mappings.all.filter { $0.protection.contains(.execute) }.map(\.path))
     self.modules = modules.filter { $0.source != nil || code.contains($0.path) }
-    commandLine = CommandLineFinder(process: process, memory: memory).bytes
   }
 
   /// The crashed thread, whose notes the kernel and gdb write before those of the other threads.

@@ -14,7 +14,11 @@ extension LinkMap {
     else { return nil }
     self.init()
     dynamicSection = section.start
-    dynamicData = Array(dynamic.prefix(4096))
+    // The section ends with the entry DT_NULL, whatever size the program header states.
+    let end = stride(from: 0, to: dynamic.count, by: 16).first {
+      dynamic.littleEndian(at: $0, width: 8) == 0
+    }
+    dynamicData = Array(dynamic.prefix(min(end.map { $0 + 16 } ?? dynamic.count, 4096)))
     // DT_DEBUG.
     let debug = stride(from: 0, to: dynamic.count, by: 16).first {
       dynamic.littleEndian(at: $0, width: 8) == 21

@@ -32,12 +32,11 @@ package enum CoreReader {
     guard !process.threads.isEmpty else {
       throw CoreError(.noThreads, image.damage ?? "no NT_PRSTATUS note")
     }
-    let memory = MemorySnapshot(joining: image.memory)
-    let core = Core(image: image, process: process, memory: memory)
+    let core = Core(image: image, process: process, memory: MemorySnapshot(joining: image.memory))
     guard let dump = core.dump, let document = try? IntermediateDumpDocument(parsing: dump) else {
       throw CoreError(.noThreads, "its notes come to more than 256 MiB")
     }
-    var snapshot = ProcessSnapshot(reading: document, memory: memory)
+    var snapshot = ProcessSnapshot(reading: document, memory: core.memory)
     if readsFiles {
       ModuleMemory(of: snapshot, symbolDirectories: symbolDirectories).add(to: &snapshot)
     }

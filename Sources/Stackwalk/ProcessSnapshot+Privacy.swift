@@ -17,7 +17,8 @@ extension ProcessSnapshot {
     let privacy = max(privacy, process.privacy ?? .full)
     guard privacy > .full else { return self }
     var snapshot = self
-    snapshot.sanitize(keeping: framesWithoutCode(), keepsObjects: privacy == .sanitized)
+    snapshot.sanitize(
+      keeping: framesWithoutCode(), tables: capturedTables, keepsObjects: privacy == .sanitized)
     if privacy > .sanitized { snapshot.leaveOutMemory(symbols) }
     snapshot.process.privacy = privacy
     return snapshot

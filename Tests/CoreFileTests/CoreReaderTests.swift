@@ -62,6 +62,39 @@ import Testing
     #expect(context.vectorRegisters.count == 512 && context.vectorRegisters.first == 0x7F)
   }
 
+  @Test func argumentsAndEnvironmentAreNoMemoryOfTheReport() throws {
+    var core = SyntheticCore()
+    let start = core.addInitialStack(
+      arguments: ["victim", "--token", "argument-secret"], environment: ["TOKEN=environment-secret"]
+    )
+    // The kernel maps the vDSO anywhere, even directly after the stack.
+    let end = SyntheticCore.stack + UInt64(core.segments[2].bytes.count)
+    core.segments.append(.init(address: end, bytes: [UInt8](repeating: 0x33, count: 0x1000)))
+    let snapshot = try snapshot(core)
+    #expect(snapshot.process.arguments == ["victim", "--token", "argument-secret"])
+    #expect(
+      snapshot.memory.regions.filter { $0.address >= Address(SyntheticCore.stack) }.map(\.range)
+        == [
+          AddressRange(from: Address(SyntheticCore.stack), to: Address(start)),
+          AddressRange(start: Address(end), byteCount: 0x1000),
+        ])
+    let stack = try #require(snapshot.threads[0].stack.first)
+    #expect(stack.end == Address(start) && snapshot.threads[0].stack.count == 1)
+    #expect(snapshot.threads[0].stackRange?.clampedEnd == Address(end))
+  }
+
+  @Test func theStringsAreFoundWithoutTheArgumentCount() throws {
+    var core = SyntheticCore()
+    let start = core.addInitialStack(
+      arguments: ["victim", "argument-secret"], environment: ["TOKEN=environment-secret"])
+    // The program has overwritten the argument count.
+    core.segments[2].bytes[Int(start - SyntheticCore.stack)] = 9
+    let random = core.auxiliaryVector[core.auxiliaryVector.count - 3]
+    let snapshot = try snapshot(core)
+    #expect(snapshot.process.commandLine == nil)
+    #expect(snapshot.threads[0].stack.last?.end == Address(random))
+  }
+
   @Test func mappingsAndModulesComeFromSegmentsNtFileAndTheHeadersInMemory() throws {
     let snapshot = try snapshot(SyntheticCore())
     #expect(snapshot.mappings.map(\.path) == ["/opt/victim", "/opt/victim", ""])

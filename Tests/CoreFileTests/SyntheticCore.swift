@@ -43,6 +43,8 @@ struct SyntheticCore {
   /// A siginfo_t of SIGSEGV, SEGV_MAPERR at 0xDEAD000; nil for none.
   var signalInformation: [UInt8]? = SyntheticCore.segmentationFault
   var processID: UInt32 = 4001
+  /// The auxiliary vector: types and values.
+  var auxiliaryVector: [UInt64] = [3, SyntheticCore.executable + 64, 6, 4096, 9, 0x40_1000, 0, 0]
   /// True to write the notes in the order of debuggers.
   var isFromDebugger = false
 
@@ -67,6 +69,35 @@ struct SyntheticCore {
     bytes += [UInt8](repeating: 0, count: 0x200 - bytes.count)
     bytes += note("GNU", 3, buildID)
     return bytes + [UInt8](repeating: 0, count: 0x1000 - bytes.count)
+  }
+
+  /// Puts arguments and an environment at the top of the stack, as the kernel does for a new program.
+  ///
+  /// Source: Linux fs/binfmt_elf.c, create_elf_tables().
+  ///
+  /// - Returns: the address of the argument count.
+  mutating func addInitialStack(arguments: [String], environment: [String]) -> UInt64 {
+    let end = Self.stack + UInt64(segments[2].bytes.count)
+    var strings: [UInt8] = []
+    var offsets: [UInt64] = []
+    for text in arguments + environment + ["/opt/victim"] {
+      offsets.append(UInt64(strings.count))
+      strings += Array(text.utf8) + [0]
+    }
+    let first = (end - 8 - UInt64(strings.count)) & ~15
+    let random = first - 16
+    auxiliaryVector.insert(contentsOf: [25, random], at: auxiliaryVector.count - 2)
+    let places = offsets.dropLast().map { first + $0 }
+    let words =
+      [UInt64(arguments.count)] + places.prefix(arguments.count) + [0]
+      + places.dropFirst(arguments.count) + [0] + auxiliaryVector
+    let start = random - UInt64(words.count * 8)
+    var bytes: [UInt8] = []
+    for word in words { bytes.append(littleEndian: word) }
+    bytes += [UInt8](repeating: 0xA7, count: 16) + strings
+    bytes += [UInt8](repeating: 0, count: Int(end - start) - bytes.count)
+    segments[2].bytes.replaceSubrange(Int(start - Self.stack)..., with: bytes)
+    return start
   }
 
   static func header(type: UInt16, machine: UInt16, headers: UInt64, count: Int) -> [UInt8] {
@@ -159,9 +190,7 @@ struct SyntheticCore {
     }
     process.replaceSubrange(40..<46, with: "victim".utf8)
     var vector: [UInt8] = []
-    for word: UInt64 in [3, Self.executable + 64, 6, 4096, 9, 0x40_1000, 0, 0] {
-      vector.append(littleEndian: word)
-    }
+    for word in auxiliaryVector { vector.append(littleEndian: word) }
     var list: [UInt8] = []
     list.append(littleEndian: UInt64(files.count))
     list.append(littleEndian: UInt64(4096))

@@ -26,6 +26,8 @@ public struct LinkedModule: Sendable {
     ///
     /// As mold writes them, the entry of the empty one is last.
     case emptyEntryLast
+    /// The program headers are at the end of the file, in a segment that a tool such as BOLT or patchelf has added.
+    case movedHeaders
   }
 
   public let path: String
@@ -35,7 +37,7 @@ public struct LinkedModule: Sendable {
     let sources = BuiltProducts.packageRoot + "/Examples/CrashLab/Module"
     let linker =
       switch layout {
-      case .lld, .swiftOfLLD, .emptyEntryLast: ["-fuse-ld=lld"]
+      case .lld, .swiftOfLLD, .emptyEntryLast, .movedHeaders: ["-fuse-ld=lld"]
       case .lldSeparate: ["-fuse-ld=lld", "-Wl,-z,separate-code"]
       case .lldWithoutReadOnly: ["-fuse-ld=lld", "-Wl,--no-rosegment"]
       case .gold: ["-fuse-ld=gold"]
@@ -55,6 +57,47 @@ public struct LinkedModule: Sendable {
       throw OutsideToolError("\(command[0]): \(child.end)\n\(child.standardError)")
     }
     if layout == .emptyEntryLast { try putEmptyEntryLast() }
+    if layout == .movedHeaders { try Self.moveHeaders(of: path) }
+  }
+
+  /// Appends a copy of an image's program headers, and a segment that loads it at the same distance from the start as in the
+  /// file.
+  ///
+  /// Source: elf(5), Elf64_Ehdr (e_phoff at 32, e_phnum at 56) and Elf64_Phdr (p_vaddr at 16, p_memsz at 40).
+  public static func moveHeaders(of path: String) throws {
+    var file = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    func word(_ place: Int) -> Int { Int(file.littleEndian(at: place, as: UInt64.self) ?? 0) }
+    let entries = stride(from: word(32), to: word(32) + (word(56) & 0xFFFF) * 56, by: 56).map {
+      Array(file[$0..<$0 + 56])
+    }
+    func field(_ entry: [UInt8], _ offset: Int) -> UInt64 {
+      entry.littleEndian(at: offset, as: UInt64.self) ?? 0
+    }
+    let loads = entries.filter { field($0, 0) & 0xFFFF_FFFF == 1 }
+    let end = loads.map { field($0, 16) + field($0, 40) }.max() ?? 0
+    let place = (max(end, UInt64(file.count)) + 4095) & ~4095
+    let size = UInt64((entries.count + 1) * 56)
+    var added: [UInt8] = []
+    for value: UInt64 in [4 << 32 | 1, place, place, place, size, size, 4096] {
+      added.append(littleEndian: value)
+    }
+    // The loaded segments must be in the order of their addresses.
+    let index = entries.lastIndex { field($0, 0) & 0xFFFF_FFFF == 1 } ?? 0
+    file += [UInt8](repeating: 0, count: Int(place) - file.count)
+    let kept = entries.map { entry in
+      // PT_PHDR, from which the dynamic linker computes where a program is.
+      guard field(entry, 0) & 0xFFFF_FFFF == 6 else { return entry }
+      var own: [UInt8] = []
+      for value: UInt64 in [4 << 32 | 6, place, place, place, size, size, 8] {
+        own.append(littleEndian: value)
+      }
+      return own
+    }
+    file += kept[...index].joined() + added + kept[(index + 1)...].joined()
+    for (offset, value) in [(32, place), (56, UInt64(word(56)) + 1)] {
+      for byte in 0..<8 { file[offset + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte)) }
+    }
+    try Data(file).write(to: URL(fileURLWithPath: path))
   }
 
   /// Overwrites the first two entries of the table with two entries for the empty function's address.

@@ -80,7 +80,7 @@ import Testing
       "symbols": ["-o symbols \(victim)"],
       "symbolicate": ["log", "log --json"],
       "inspect": [pending + dump, pending + dump + " --json"],
-      "doctor": [pid, pid + " --json", "", "--json"],
+      "doctor": [pid, pid + " --json", "", "--json", "-d ./db", "-d ./db --json"],
       "demo": ["", "--json"],
       "completion": ["bash", "zsh", "fish"],
       "manual": ["", "show"],

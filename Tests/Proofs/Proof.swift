@@ -204,10 +204,12 @@ extension Proof {
         "Docs", ".ci/articles",
       ]),
     Proof(
-      name: "privacy", summary: "no form of a private report holds a planted secret; frames stay",
-      suites: ["PlantedSecretsTests"],
+      name: "privacy",
+      summary: "no form of a private report holds a planted secret; frames stay",
+      suites: ["PlantedSecretsTests", "LostTableTests"],
       covers: [
-        "Sources/ProcessSnapshot", "Sources/CrashHandler/Capture", "Sources/CrashReport",
+        "Sources/ProcessSnapshot", "Sources/CrashHandler/Capture", "Sources/CoreFile",
+        "Sources/CrashConverter", "Sources/PostmortemTool", "Sources/CrashReport",
         "Sources/Minidump", "Sources/Stackwalk",
         "Sources/CrashReportUpload/Body", "Sources/CrashReportUpload/Sentry",
       ]),
@@ -366,12 +368,14 @@ extension Proof {
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
         "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
-        "VolumeGroupTests", "ChangingInodeTests", "FullVolumeTests",
+        "VolumeGroupTests", "ChangingInodeTests", "DeploymentFilesTests",
+        "DirectoryDoctorRootTests", "FullVolumeTests",
         "PlainVolumeTests", "ServedMemoryTests", "MemoryLimitTests", "GoneBinaryTests",
       ],
       covers: [
         "Sources/PendingDumps", "Sources/CrashReportDatabase", "Sources/CrashConverter",
         "Sources/CrashHandler/Install", "Sources/CrashHandler/Signals", "Sources/PostmortemTool",
+        "Examples/Deployment", "Examples/Server",
       ]),
     Proof(
       name: "ends", summary: "what is said of runs that ended without a dump is true",

@@ -26,6 +26,7 @@ extension Command {
     "objects": ObjectScene.self,
     "process": Processing.self,
     "process-itself": ProcessingItself.self,
+    "secrets": SecretScene.self,
     "sequence": SequenceScene.self,
     "served-memory": ServedMemory.self,
     "start-again": Probe.self,

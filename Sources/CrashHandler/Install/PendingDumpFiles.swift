@@ -46,10 +46,13 @@ struct PendingDumpFiles: ~Copyable {
   ///   - identifier: the identifier, which becomes a part of the files' names.
   ///   - record: the run record of this process; its `course` is nil if reports on how processes end are turned off.
   ///   - host: the identity of this process and of the host on which it runs.
+  ///   - isTrial: true to create no directories and to delete no dumps, for `DatabaseTrial`. If the pending directory is
+  ///     missing, the files are created in the database's directory.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do; `invalidIdentifier` if
   ///   the identifier is not valid.
   static func make(
-    database path: String, identifier: String, record: RunRecord, host: HostIdentity
+    database path: String, identifier: String, record: RunRecord, host: HostIdentity,
+    isTrial: Bool = false
   ) throws(CrashHandlerError) -> PendingDumpFiles {
     // Until `finish` is called, a write beyond the limit on file sizes fails instead of ending the process.
     let writing = FileSizeLimit.isSet ? OwnWriting(raisesLimit: false) : nil
@@ -63,12 +66,14 @@ struct PendingDumpFiles: ~Copyable {
       // `DatabaseDirectory` resolves the path by the rules that converters use too. Here, it also creates missing
       // directories.
       let given = try DatabaseDirectory.absolute(path)
-      let database = try DatabaseDirectory.openPlace(given, creating: true)
-      let directory = try database.subdirectory(PendingDumpName.directory, create: true)
+      let database = try DatabaseDirectory.openPlace(given, creating: !isTrial)
+      let directory = try pendingDirectory(of: database, isTrial: isTrial)
       var files = PendingDumpFiles(
         database: database, given: given, directory: directory, lockedName: name, record: record)
-      PendingDumpBound(directory: files.directory, identifier: identifier, host: host)
-        .apply(wholly: PendingDumpBound.isDue(for: reportID))
+      if !isTrial {
+        PendingDumpBound(directory: files.directory, identifier: identifier, host: host)
+          .apply(wholly: PendingDumpBound.isDue(for: reportID))
+      }
       files.fifo = files.directory.createFIFO(name.with(role: .fifo).description)
       try files.makeRunRecord()
       files.dump = try files.create(name)
@@ -80,6 +85,17 @@ struct PendingDumpFiles: ~Copyable {
       return files
     } catch {
       throw CrashHandlerError(.unusableDatabase, error.context, errno: error.errno)
+    }
+  }
+
+  private static func pendingDirectory(
+    of database: borrowing Directory, isTrial: Bool
+  ) throws(CrashReportDatabaseError) -> Directory {
+    do throws(CrashReportDatabaseError) {
+      return try database.subdirectory(PendingDumpName.directory, create: !isTrial)
+    } catch {
+      guard isTrial, error.errno == ENOENT else { throw error }
+      return try DatabaseDirectory.open(database.path, creating: false)
     }
   }
 

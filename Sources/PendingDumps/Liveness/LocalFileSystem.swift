@@ -15,7 +15,7 @@ package enum LocalFileSystem {
   }
 
   /// Returns the type of an open file's file system, as mount(8) names it; nil if `/proc` does not show the type.
-  static func type(of descriptor: Int32) -> String? {
+  package static func type(of descriptor: Int32) -> String? {
     guard let information = SystemFile.bytes("/proc/thread-self/fdinfo/\(descriptor)"),
       let mounts = SystemFile.bytes("/proc/thread-self/mountinfo", limit: 4 << 20)
     else { return nil }

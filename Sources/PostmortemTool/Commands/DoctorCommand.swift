@@ -1,4 +1,4 @@
-/// The subcommand `postmortem doctor PID|PROGRAM`.
+/// The subcommands `postmortem doctor PID|PROGRAM` and `postmortem doctor -d DIR`.
 enum DoctorCommand: Subcommand {
   static let name = "doctor"
   static let aliases = ["status"]
@@ -9,7 +9,13 @@ enum DoctorCommand: Subcommand {
     notes.
 
     PROGRAM selects the only process of that name. Without an argument, the command lists the processes with a crash \
-    handler that this user can examine; with -d, only those of one database.
+    handler that this user can examine.
+
+    With -d, checks whether a program of this user can start its crash handler with the directory DIR, even if no \
+    process uses DIR. The command creates the files of a start and removes them again, so it finds what a start would \
+    find: owner, mode, group, a read-only or full file system. If DIR does not exist, the command checks whether a start \
+    can create it. Notes show what does not prevent a start, such as a parent directory that other users can write to. \
+    Then the command lists the processes of this database.
 
     Examines the process from outside, in /proc: whether it holds the locked file, FIFO and directory of a crash \
     handler, whether it catches the signals that its run record names, and whether a thread blocks the signals that \
@@ -21,16 +27,17 @@ enum DoctorCommand: Subcommand {
   static let options: [CommandOption] = [
     CommandOption(
       "-d, --database", value: "DIR", completing: .directory,
-      "list the processes of this database"),
+      "check this directory, and list its processes"),
     .color,
     .json(
       "print a JSON object with pid, healthy, and the lines of text: findings (all of them), problems and notes; "
-        + "without PID, an array of objects with pid, name and database"),
+        + "without PID, an array of objects with pid, name and database; with -d, an object with database, healthy, "
+        + "problems, notes and processes (such an array)"),
   ]
   static let operands = Operands(0...1, "PID", completing: .processID)
   static let closing = """
     Exit status: 0 if there is no problem; 1 if there is one, the process cannot be examined (with --json, standard \
-    output is empty then), or no process was found; 64 for a usage error.
+    output is empty then), or, without -d, no process was found; 64 for a usage error.
     """
 
   /// The result of the examination as JSON.
@@ -42,15 +49,26 @@ enum DoctorCommand: Subcommand {
     let notes: [String]
   }
 
+  /// The result of the examination of a directory as JSON.
+  struct DirectoryAnswer: Codable {
+    let database: String
+    let healthy: Bool
+    let problems: [String]
+    let notes: [String]
+    let processes: [HandlerSearch.Found]
+  }
+
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    guard let word = arguments.operands.first else { return try list(arguments) }
+    guard let word = arguments.operands.first else {
+      if let path = arguments["--database"] { return try examine(path, arguments) }
+      return try list(arguments)
+    }
     let examination = try ProcessExamination(try processID(word, arguments))
     if arguments.has("--json") {
       try StandardOutput.print(JSON.text(of: examination.answer))
     } else {
-      let usesColor = try arguments.usesColor()
-      for line in examination.text(usesColor: usesColor) { try StandardOutput.print(line + "\n") }
+      try print(examination.lines, isHealthy: examination.isHealthy, arguments)
     }
     if !examination.isHealthy { throw ToolError.printed }
   }
@@ -73,19 +91,41 @@ enum DoctorCommand: Subcommand {
     return first
   }
 
-  /// Lists the processes that have a handler; with `--database`, only those of that database.
+  /// Examines the directory of a database, and lists the processes that use it.
+  private static func examine(_ path: String, _ arguments: Arguments) throws {
+    let examination = try DirectoryExamination(path)
+    let found = HandlerSearch.handled(in: examination.path)
+    if arguments.has("--json") {
+      try StandardOutput.print(JSON.text(of: examination.answer(found)))
+    } else {
+      try print(examination.lines, isHealthy: examination.isHealthy, arguments)
+      for process in found { try StandardOutput.print(process.text + "\n") }
+    }
+    if !examination.isHealthy { throw ToolError.printed }
+  }
+
+  /// Lists the processes that have a handler.
   private static func list(_ arguments: Arguments) throws {
-    let database = try arguments["--database"].map { try ReportDatabase.place($0) }
-    let found = HandlerSearch.handled(in: database)
+    let found = HandlerSearch.handled(in: nil)
     if arguments.has("--json") {
       try StandardOutput.print(JSON.text(of: found))
     } else {
       for process in found { try StandardOutput.print(process.text + "\n") }
     }
     guard found.isEmpty else { return }
-    throw ToolError(
-      "no process with a crash handler"
-        + (database.map { " and the database \($0.escapedForMessage)" } ?? "")
-        + " that this user can examine")
+    throw ToolError("no process with a crash handler that this user can examine")
+  }
+
+  /// Prints findings, with colors on a terminal.
+  private static func print(_ lines: [String], isHealthy: Bool, _ arguments: Arguments) throws {
+    let usesColor = try arguments.usesColor()
+    for line in lines.map(\.escapedForMessage) {
+      guard usesColor, let end = line.firstIndex(of: ":") else {
+        try StandardOutput.print(line + "\n")
+        continue
+      }
+      let code = line.hasPrefix("note") ? "2" : isHealthy ? "32" : "31"
+      try StandardOutput.print("\u{1B}[\(code)m\(line[..<end])\u{1B}[0m\(line[end...])\n")
+    }
   }
 }

@@ -65,7 +65,7 @@ struct ProcessExamination {
   }
 
   /// The lines of the command's output: the first has the answer, the others the further problems and the notes.
-  private var lines: [String] {
+  var lines: [String] {
     isHealthy
       ? ["OK: \(title): \(headline)"] + notes.map { "note: \($0)" }
       : ["PROBLEM: \(title): \(problems[0])"] + problems.dropFirst().map { "problem: \($0)" }
@@ -77,16 +77,6 @@ struct ProcessExamination {
       pid: processID, healthy: isHealthy,
       findings: (isHealthy ? ["\(title): \(headline)"] : problems) + notes, problems: problems,
       notes: notes)
-  }
-
-  /// The lines of the command's output, with colors if `usesColor` is true.
-  func text(usesColor: Bool) -> [String] {
-    lines.map { line in
-      let line = line.escapedForMessage
-      guard usesColor, let end = line.firstIndex(of: ":") else { return line }
-      let code = line.hasPrefix("note") ? "2" : isHealthy ? "32" : "31"
-      return "\u{1B}[\(code)m\(line[..<end])\u{1B}[0m\(line[end...])"
-    }
   }
 
   /// Examines a process without a locked file, which may be a forked process.

@@ -79,6 +79,15 @@ public struct MemorySnapshot: Sendable, Equatable {
     }
   }
 
+  /// A copy without the bytes in a range.
+  package func excluding(_ range: AddressRange) -> MemorySnapshot {
+    let excluded = RangeSet([range])
+    return MemorySnapshot(
+      joining: regions.flatMap { region in
+        excluded.gaps(in: region.range).compactMap(region.part(within:))
+      })
+  }
+
   /// The region that contains an address; nil if the address was not captured.
   public func region(containing address: Address) -> MemoryRegion? {
     regions.element(containing: address, by: \.range)

@@ -10,15 +10,18 @@ extension ProcessSnapshot {
   ///
   /// - Parameters:
   ///   - words: words that are kept, no matter where they point.
+  ///   - tables: memory that holds unwind tables, which are kept, and the headers that lead to them.
   ///   - keepsObjects: true to keep the addresses, the reference counts and the metadata of the objects to which the
   ///     crashed thread's registers and the top of its stack point.
-  package mutating func sanitize(keeping words: [Address] = [], keepsObjects: Bool = true) {
+  package mutating func sanitize(
+    keeping words: [Address] = [], tables: [AddressRange] = [], keepsObjects: Bool = true
+  ) {
     // The filter below replaces words of the stack that `lastThrow` searches, so `lastThrow` is used first.
     recordedThrows = lastThrow.map { [$0] } ?? []
     let stacks = stackMemory
     let tasks = taskMemory(outside: stacks)
     let code = crashedCode(outside: stacks)
-    let tables = keptTables(outside: stacks)
+    let tables = tables.flatMap(stacks.gaps)
     let anyway = RangeSet(stacks.ranges + tasks + code + tables)
     let objects = keepsObjects ? KeptObjects(in: self, outside: anyway) : nil
     let metadata = RangeSet(objects?.metadata ?? []).ranges.flatMap(anyway.gaps)
@@ -86,53 +89,6 @@ extension ProcessSnapshot {
     let window = AddressRange(
       from: place.clampedSubtracting(256), to: place.clampedAdding(256))
     return mapping.range.intersection(window).map(stacks.gaps) ?? []
-  }
-
-  /// The captured unwind tables of modules, together with the ELF headers that refer to them.
-  ///
-  /// The handler captures such tables for modules that have no file (but not for the vDSO), or whose files were deleted
-  /// or replaced. The tables are read-only contents of a file and not data of the process, and stack walks need them to
-  /// find the same frames.
-  private func keptTables(outside stacks: RangeSet) -> [AddressRange] {
-    modules.flatMap { module -> [AddressRange] in
-      guard let headers = memory.unwindHeaders(of: module.address),
-        let mapping = mapping(containing: headers.tables),
-        !mapping.protection.contains(.write),
-        let tables = memory.regions.first(where: { $0.range.contains(headers.tables) })
-      else { return [] }
-      return [headers.range, tables.range].flatMap { stacks.gaps(in: $0) }
-    }
-  }
-}
-
-extension MemorySnapshot {
-  /// The range of a module's ELF and program headers, and the address of its `.eh_frame_hdr`; nil if they were not
-  /// captured.
-  ///
-  /// Source: elf(5), Elf64_Ehdr and Elf64_Phdr; PT_GNU_EH_FRAME.
-  fileprivate func unwindHeaders(of module: Address) -> (range: AddressRange, tables: Address)? {
-    guard let magic = word(at: module), magic & 0xFFFF_FFFF == 0x464C_457F,
-      let offset = word(at: module &+ 32), let counts = word(at: module &+ 56)
-    else { return nil }
-    // The number of program headers is at offset 56, and each program header takes 56 bytes. Linkers write about a
-    // dozen program headers, so at most 64 are read.
-    let count = min(counts & 0xFFFF, 64)
-    var lowest: UInt64?
-    var tables: UInt64?
-    for index in 0..<count {
-      let entry = module &+ offset &+ index &* 56
-      guard let type = word(at: entry), let address = word(at: entry &+ 16) else { return nil }
-      switch type & 0xFFFF_FFFF {
-      case 1: lowest = min(lowest ?? .max, address)
-      case 0x6474_E550: tables = address
-      default: continue
-      }
-    }
-    guard let lowest, let tables else { return nil }
-    return (
-      AddressRange(start: module, byteCount: offset.clampedAdding(count &* 56)),
-      module &+ (tables &- (lowest & ~4095))
-    )
   }
 }
 

@@ -16,8 +16,8 @@ final class CFITable {
     ///
     /// This range is searched for functions that the table in `.eh_frame_hdr` lacks.
     var ehFrame: AddressRange?
-    /// The end of the segment, or of the captured memory, that contains `.eh_frame_hdr`; if `.eh_frame` comes after the
-    /// header, it is read up to this address.
+    /// The end of the segment that contains `.eh_frame_hdr`; if `.eh_frame` comes after the header, it is read up to this
+    /// address.
     var headerSegmentEnd: Address?
     /// All of `.debug_frame`, as offsets in this section; nil if the module's files have no such section.
     ///
@@ -183,11 +183,28 @@ extension CFITable {
 
   /// Finds `.eh_frame_hdr` through the image's program headers in memory; nil unless everything that is needed was
   /// captured.
-  ///
-  /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`).
   convenience init?(
     capturedAt address: Address, in memory: MemorySnapshot, _ limit: WorkLimit = WorkLimit()
   ) {
+    guard let headers = CapturedHeaders(at: address, in: memory) else { return nil }
+    self.init(
+      // `.eh_frame` ends at its terminator, or where the captured memory ends.
+      Places(header: headers.tables, headerSegmentEnd: .highest),
+      from: CapturedCFI(memory: memory), limit)
+    guard !self.header.entries.isEmpty else { return nil }
+  }
+}
+
+/// The headers of an image in the dump's memory.
+///
+/// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`).
+private struct CapturedHeaders {
+  /// The address ranges of the ELF header and of the program headers.
+  let ranges: [AddressRange]
+  /// The range of `.eh_frame_hdr`, from its program header.
+  let tables: AddressRange
+
+  init?(at address: Address, in memory: MemorySnapshot) {
     guard let start = memory.bytes(at: address, count: 64),
       start.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2, 1]),
       let offset = start.littleEndian(at: 32, as: UInt64.self),
@@ -205,11 +222,51 @@ extension CFITable {
       if type == ELFFile.exceptionFrameHeader { header = (place, size) }
     }
     guard let first, let header else { return nil }
-    let place = address &+ header.address &- first
-    let range = AddressRange(start: place, byteCount: header.size)
-    self.init(
-      Places(header: range, headerSegmentEnd: memory.region(containing: place)?.range.end),
-      from: CapturedCFI(memory: memory), limit)
-    guard !self.header.entries.isEmpty else { return nil }
+    ranges = [
+      AddressRange(start: address, byteCount: 64),
+      AddressRange(start: address &+ offset, byteCount: UInt64(table.count)),
+    ]
+    tables = AddressRange(start: address &+ header.address &- first, byteCount: header.size)
+  }
+}
+
+extension ProcessSnapshot {
+  /// The captured unwind tables of modules, together with the headers that lead to them.
+  ///
+  /// The handler captures such tables for modules that have no file (but not for the vDSO), or whose files were deleted
+  /// or replaced. The tables are read-only contents of a file and not data of the process, and stack walks need them to
+  /// find the same frames. Memory next to the tables, such as constants, is not part of the result.
+  var capturedTables: [AddressRange] {
+    modules.flatMap { module -> [AddressRange] in
+      guard let headers = CapturedHeaders(at: module.address, in: memory),
+        let mapping = mapping(containing: headers.tables.start),
+        !mapping.protection.contains(.write),
+        let table = CFITable(capturedAt: module.address, in: memory),
+        let entries = table.header.frames.map(table.entries), !entries.isEmpty
+      else { return [] }
+      let header = AddressRange(
+        start: headers.tables.start, byteCount: table.header.byteCount)
+      return headers.ranges + [header, entries]
+    }
+  }
+}
+
+extension CFITable {
+  /// The consecutive entries of `.eh_frame` from an address on, up to a terminator or the first bytes that are neither a
+  /// CIE nor an FDE of one of these CIEs.
+  fileprivate func entries(from start: Address) -> AddressRange {
+    var known: Set<UInt64> = []
+    var place = start.value
+    while limit.spend(8), let entry = CFIEntry(of: .ehFrame, at: place, from: source) {
+      switch entry.kind {
+      case .cie:
+        guard CIE(entry) != nil else { return AddressRange(from: start, to: Address(place)) }
+        known.insert(place)
+      case .fde(let cie):
+        guard known.contains(cie) else { return AddressRange(from: start, to: Address(place)) }
+      }
+      place = entry.next
+    }
+    return AddressRange(from: start, to: Address(place))
   }
 }

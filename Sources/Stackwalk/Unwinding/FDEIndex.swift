@@ -19,6 +19,8 @@ struct EHFrameHeader {
   private(set) var entries: [Entry] = []
   /// The start of `.eh_frame`; nil if the header does not have it.
   private(set) var frames: Address?
+  /// The number of bytes of the header with its entries; 0 for a header without a table.
+  private(set) var byteCount: UInt64 = 0
 
   /// Makes an empty table, for an image without `.eh_frame_hdr`.
   init() {}
@@ -57,6 +59,7 @@ struct EHFrameHeader {
         count: Int(clamping: count) * 2 * width)
     else { return }
     let section = address &+ UInt64(cursor.position)
+    byteCount = UInt64(cursor.position) &+ UInt64(table.count)
     cursor = DWARFCursor(table)
     entries.reserveCapacity(Int(clamping: count))
     var isSorted = true

@@ -3,14 +3,29 @@ struct PlantedSecrets {
   /// The text has no words that reports contain anyway, such as "work" in paths.
   static let path = "rN7-path-Gw3Hv"
   static let argument = "rV8-Aw6qJs-Bx4Tn9"
+  /// The value of an environment variable.
+  static let environment = "eV6-env-Lq7Wc3Tz"
+  /// The secrets in the files of crash-lab and of the module that it loads: constants, variables and code, to which
+  /// neither registers nor stacks point.
+  static let inFiles = [
+    "iC4-const-Hz6Bn8Vd", "iD7-data-Kw5Rm2Xp", "iT9-text-Gc4Jf6Qs", "jR2-cns-Wd6Km9Tz",
+    "nD4-vrb-Qx3Vt8Lk", "tX7-text-Bz5Hp2Lk", "sE9-sct-Gf4Nw6Rp",
+  ]
+  static let attached = "fT5-file-Rz8Kb4Wn"
+  /// The context and the breadcrumb of another request than the one that crashes.
+  static let otherWork = ["oW8-other-Jm3Ks7Vq", "oC2-work-Pn6Xt4Rb"]
+  /// The secrets that the program passes to `dumpWithoutCrash` and to the monitor.
+  private static let inRequests = [
+    "eR3-error-Vk8Tz5Nd", "rS6-reason-Wp4Hc9", "aN8-note-Jd5Qs3Xm", "hM4-loop-Gx7Rb2",
+  ]
   private static let texts =
     [
       "zQ9-fatal-Xw4Kp7", "yT3-crumb-Vb8Hn2", "kJ5-simple-Mz6Rd1", "hG7-typed-Lc9Wf3",
       "pS2-name-Tk5Bq", "eN8-heap-Yr4Jm6-battery-staple", "dA6-15byte-Qv3X", "uB4-regs",
       "fC9-local-Zs7Gx5", "sk_live_wE5-stack-Nd2Lk8", "4111222233334444", "xM3-vector-Hp6Cj",
       "bQ7-cT8xt-Tw2Jr5", "vF8-wK5cR9mb-Kp3Xd", path,
-      argument,
-    ] + inObjects
+      argument, environment, attached,
+    ] + inObjects + inFiles + otherWork + inRequests
   /// The secrets in Swift objects: in fields, strings, arrays, bytes, dictionaries and captures.
   static let inObjects = [
     "oB6-fd-Rj4Wn8Cv", "iF3-Hx5-Lw9Qz", "aR4-ay-Kx7PdMb", "bY5-bt-Hn3Vt6Ks",

@@ -6,7 +6,8 @@ internal import CSignalSafe
 ///
 /// Some code, for example in many builds of libc, has no frame pointers. The callers of such code can be found reliably
 /// only with unwind tables. If the image's file is gone, these tables cannot be read after the crash. The ELF header is
-/// written too, because readers find the tables through it.
+/// written too, because readers find the tables through it. Nothing else of the image is written (`UnwindTables`), because
+/// the tables are written even if the dump leaves out secrets.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 extension Capture {
@@ -44,30 +45,22 @@ extension Capture {
     return false
   }
 
-  /// Writes the unwind tables of an image if they have at most `limit` bytes.
+  /// Writes the unwind tables of an image, of `.eh_frame` at most the entries that fit into `limit` bytes.
   ///
   /// - Returns: the size of the tables in bytes, without the ELF header and the program headers; 0 if no tables are
   ///   written.
   private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
-    // Byte 0 of .eh_frame_hdr is the version, bytes 1 to 3 are encodings, and the pointer to .eh_frame follows. Linkers
-    // usually encode the pointer as pcrel|sdata4; tables with another encoding are not written.
-    var tables = image.segments(PT_GNU_EH_FRAME)
-    guard let header = tables.next(),
-      let segment = image.loaded(around: header.address),
-      let first = memory.instruction(at: header.address, size: 4), first & 0xFFFF == 0x1B01,
-      let offset = memory.instruction(at: header.address &+ 4, size: 4)
+    // A reader finds the tables through the ELF header and the program headers. A tool may have moved the program
+    // headers, so what is between the two is not written.
+    guard let magic = memory.instruction(at: image.start, size: 4), magic == 0x464C_457F,
+      let tables = UnwindTables(of: image, in: memory), tables.header.count <= limit
     else { return 0 }
-    let place = header.address &+ 4
-    let frames = place &+ UInt64(bitPattern: Int64(Int32(bitPattern: offset)))
-    // The program headers do not contain the size of .eh_frame. If .eh_frame precedes .eh_frame_hdr, both are written;
-    // otherwise, everything from .eh_frame_hdr to the end of the segment is written.
-    let start = frames < header.address ? frames : header.address
-    let end = frames < header.address ? header.address &+ header.fileSize : segment.end
-    let size = Int(truncatingIfNeeded: end &- start)
-    guard start >= image.start, size > 0, size <= limit else { return 0 }
-    let headers = image.headersAddress &+ UInt64(truncatingIfNeeded: image.programHeaders.count)
-    plainRegions.write(image.start, count: Int(truncatingIfNeeded: headers &- image.start))
-    plainRegions.write(start, count: size)
-    return size
+    let entries = tables.entries(limit: limit &- tables.header.count)
+    guard entries.count > 0 else { return 0 }
+    plainRegions.write(image.start, count: 64)
+    plainRegions.write(image.headersAddress, count: image.programHeaders.count)
+    plainRegions.write(tables.header.start, count: tables.header.count)
+    plainRegions.write(entries.start, count: entries.count)
+    return tables.header.count &+ entries.count
   }
 }

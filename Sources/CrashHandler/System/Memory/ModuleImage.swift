@@ -70,7 +70,8 @@ struct ModuleImage {
   @_noLocks
   init?(at start: UInt64, memory: SafeMemory, scratch: UnsafeMutableRawPointer) {
     // An Elf64_Ehdr has 64 bytes; its fields have these offsets: magic 0, class 4, e_phoff 32, e_phentsize 54,
-    // e_phnum 56. Linkers put the program headers directly after this header, so one read gets both.
+    // e_phnum 56. Linkers put the program headers directly after this header, so one read gets both. Tools that change a
+    // linked file, such as BOLT, put them at its end.
     let readable = unsafe memory.copy(start, to: scratch, count: 4096)
     guard readable >= 64,
       unsafe scratch.loadUnaligned(fromByteOffset: 0, as: UInt32.self) == 0x464C_457F,
@@ -83,8 +84,13 @@ struct ModuleImage {
     let size =
       unsafe Int(scratch.loadUnaligned(fromByteOffset: 56, as: UInt16.self))
       &* ModuleImage.headerSize
-    guard offset >= 64, offset <= readable, size <= readable &- offset else { return nil }
-    let headers = unsafe Bytes(scratch + offset, count: size)
+    guard offset >= 64, size <= 4096 else { return nil }
+    var headers = unsafe Bytes(scratch, count: size)
+    if offset <= readable, size <= readable &- offset {
+      headers = unsafe Bytes(scratch + offset, count: size)
+    } else if unsafe memory.copy(start &+ place, to: scratch, count: size) < size {
+      return nil
+    }
     // `start` is the address of the file's first byte, so the bias does not depend on the page size.
     var loaded = Segments(headers, PT_LOAD, bias: 0)
     guard let first = loaded.next() else { return nil }
