@@ -3,6 +3,7 @@ import CrashReport
 import CrashTestSupport
 import Foundation
 import PendingDumps
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 
