@@ -15,11 +15,9 @@ extension ReportContents {
     let bytes = DumpBytes(
       descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size))
     guard let bytes, let snapshot = try? MinidumpReader.snapshot(of: bytes) else { return [:] }
+    // Without a stored verdict, the files of the modules are read, as for all other forms of the report.
     let verdict = Verdict(
-      of: snapshot,
-      symbols: SymbolSource(
-        directories: [], stored: nil, readsFiles: snapshot.storedVerdict == nil, store: nil,
-        prefersStored: true))
+      of: snapshot, symbols: SymbolSource(readsFiles: snapshot.storedVerdict == nil))
     var fields: [String: String] = [:]
     fields["report_cause"] = verdict.kind
     fields["report_place"] = verdict.place

@@ -2,8 +2,8 @@ import CrashCatalogue
 import CrashReport
 import CrashTestSupport
 import Foundation
-import PendingDumps
 import IntermediateDump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
