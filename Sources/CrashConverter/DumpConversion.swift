@@ -64,6 +64,8 @@ struct DumpConversion: ~Copyable {
       captured.capture.noteMemoryKill(isCertain: end.certainty == .certain)
     }
     captured.dumpDigest = dump.identity.digest
+    // Only this conversion may decide the verdict, whatever the dump contains.
+    captured.storedVerdict = nil
     try dump.checkReads()
     var found = try target(of: claim.name.reportID, dump.identity)
     var summary: ProcessedDump.Summary?
@@ -83,6 +85,7 @@ struct DumpConversion: ~Copyable {
         snapshot.removeDeadlocks(
           ofThreadsThatRanSince: contextSwitches, symbols: symbols?.source ?? SymbolSource())
       }
+      let verdict = claim.isHarmless ? analyze(&snapshot, symbols?.source) : nil
       // If a file of a module could not be read for a temporary reason, this attempt fails unless it is the last one,
       // so that the next attempt can find the names. The failure counts toward the dump's attempts, because the cause
       // can also be a damaged symbol file.
@@ -101,11 +104,7 @@ struct DumpConversion: ~Copyable {
           isLastAttempt: claim.attempt >= PendingDirectory.maximumAttempts)
         do throws(Failure) {
           let status = try store(&snapshot, of: dump, as: found.id)
-          // The summary is made after the report is stored, so that the report is kept even if this process ends
-          // here.
-          summary = summarize(
-            snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: claim.isHarmless,
-            source: symbols?.source)
+          summary = summarize(snapshot, ReportIndex.Key(found.id, status: status), verdict)
           break
         } catch  where error.isReportThere {
           // Another converter treated this converter as dead, and finished the report first.
@@ -195,10 +194,10 @@ struct DumpConversion: ~Copyable {
     snapshot.reportID = name.reportID
     snapshot.addedAnnotations = annotations
     snapshot = snapshot.keeping(privacy, symbols: nil)
+    let verdict = analyze(&snapshot, nil)
     do throws(Failure) {
       let status = try store(&snapshot, of: nil, as: name.reportID)
-      return summarize(
-        snapshot, ReportIndex.Key(name.reportID, status: status), isAnalysed: true, source: nil)
+      return summarize(snapshot, ReportIndex.Key(name.reportID, status: status), verdict)
     } catch  where error.isReportThere {
       guard let isCrash = try isReportOfCrash(name.reportID) else { throw error }
       return isCrash ? nil : summary(of: snapshot)
@@ -246,22 +245,28 @@ struct DumpConversion: ~Copyable {
     }
   }
 
-  /// Summarizes a stored report; if `isAnalysed` is true, also analyzes it and adds it to the index.
+  /// Analyzes a snapshot, and stores the verdict in it if no name was missing.
   ///
-  /// - Parameters:
-  ///   - source: the symbol files from which the names in the report came. The stack walk for the summary uses the
-  ///     unwind tables in these files too, without which it would find fewer frames.
-  func summarize(
-    _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, source: SymbolSource?
-  ) -> ProcessedDump.Summary {
-    var crash: CrashFacts?
-    if isAnalysed {
-      crash = source.map { CrashFacts(of: snapshot, symbols: $0) } ?? CrashFacts(of: snapshot)
-    }
-    // A report about a run that left no dump has no stack. So no name is missing, and the report counts as named.
+  /// Otherwise, readers that have the files of the modules make the verdict, because a signature without names would
+  /// keep the report apart from others with the same cause.
+  ///
+  /// - Parameter source: the symbol files from which the names in the report came; nil if no names were searched for.
+  ///   The stack walk uses the unwind tables in these files too, without which it would find fewer frames.
+  func analyze(_ snapshot: inout ProcessSnapshot, _ source: SymbolSource?) -> Verdict {
+    let verdict =
+      source.map { Verdict(of: snapshot, symbols: $0) } ?? Verdict(of: snapshot)
+    // A report about a run that left no dump has no stack, so no name is missing.
     let isNamed = snapshot.end != nil || source.map { !$0.isTimeOver } ?? false
-    let facts = ReportFacts(of: snapshot, crash, isNamed: isNamed)
-    if isAnalysed, let directory = try? database.open() {
+    snapshot.storedVerdict = isNamed ? verdict.stored : nil
+    return verdict
+  }
+
+  /// Summarizes a stored report and, if it was analyzed, adds it to the index.
+  func summarize(
+    _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, _ verdict: Verdict?
+  ) -> ProcessedDump.Summary {
+    let facts = ReportFacts(of: snapshot, verdict, isNamed: snapshot.storedVerdict != nil)
+    if verdict != nil, let directory = try? database.open() {
       ReportIndex.append([(key, facts)], in: directory)
     }
     return ProcessedDump.Summary(of: snapshot, facts)
@@ -270,7 +275,7 @@ struct DumpConversion: ~Copyable {
   /// The summary of a run that left no dump, if the run's report already existed.
   private func summary(of snapshot: ProcessSnapshot) -> ProcessedDump.Summary {
     ProcessedDump.Summary(
-      of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
+      of: snapshot, ReportFacts(of: snapshot, Verdict(of: snapshot), isNamed: true))
   }
 
   /// A dump that was read: its contents, its identity and the status of its file.

@@ -53,10 +53,10 @@ extension DumpConversion {
     var snapshot = captured.keeping(privacy, symbols: SymbolSource())
     snapshot.reportID = id
     if let symbols { snapshot.storedSymbols = symbols.gather(for: snapshot) }
+    let verdict = analyze(&snapshot, symbols?.source)
     do throws(Failure) {
       let status = try store(&snapshot, of: nil, as: id)
-      return summarize(
-        snapshot, ReportIndex.Key(id, status: status), isAnalysed: true, source: symbols?.source)
+      return summarize(snapshot, ReportIndex.Key(id, status: status), verdict)
     } catch  where error.isReportThere {
       return nil
     }

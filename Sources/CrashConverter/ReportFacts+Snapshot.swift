@@ -5,24 +5,24 @@ internal import IntermediateDump
 package import ProcessSnapshot
 
 extension ReportFacts {
-  /// Creates a report's facts from its snapshot and from the results of the stack walk.
+  /// Creates a report's facts from its snapshot and its verdict.
   ///
-  /// - Parameter facts: the results of the stack walk; nil to leave out the facts that depend on it.
-  package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {
+  /// - Parameter verdict: nil to leave out the facts that need an analysis.
+  package init(of snapshot: ProcessSnapshot, _ verdict: Verdict?, isNamed: Bool) {
     self.init()
     let process = snapshot.process
     program =
       process.product ?? process.executablePath?.split(separator: "/").last.map { String($0) }
     version = process.version
-    signal = facts?.signal
-    cause = facts?.cause
-    message = facts?.message
-    signature = facts?.signature
-    place = facts?.place
-    end = snapshot.end.map { _ in facts?.cause ?? "unknown" }
+    signal = verdict?.signal
+    cause = verdict?.kind
+    message = verdict?.message
+    signature = verdict?.signature
+    place = verdict?.place
+    end = snapshot.end.map { _ in verdict?.kind ?? "unknown" }
     time = process.crashTime.map(Timestamp.init(nanoseconds:))
     self.isNamed = isNamed
-    var details = ReportDetails(of: snapshot, facts)
+    var details = ReportDetails(of: snapshot, verdict)
     details.isCut = isTooLong
     self.details = details
   }
@@ -44,8 +44,8 @@ extension ProcessedDump.Summary {
 extension ReportDetails {
   /// Reads the details of a snapshot.
   ///
-  /// - Parameter facts: the results of the stack walk; nil to leave `ownFrames` and `stack` empty.
-  init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?) {
+  /// - Parameter verdict: the result of the analysis; nil to leave `ownFrames` and `stack` empty.
+  init(of snapshot: ProcessSnapshot, _ verdict: Verdict?) {
     self.init()
     let process = snapshot.process
     for (key, _) in ListedFact.all {
@@ -86,8 +86,8 @@ extension ReportDetails {
       if oldest?.values.contains(where: \.isCut) == true { isCut = true }
     }
     isComplete = snapshot.capture.isComplete
-    ownFrames = facts?.ownFrames ?? []
-    stack = facts?.stack ?? []
+    ownFrames = verdict?.ownFrames ?? []
+    stack = verdict?.stack ?? []
     tags = snapshot.annotations.sorted { $0.key < $1.key }.map {
       Tag(name: $0.key, value: $0.value)
     }

@@ -736,6 +736,12 @@ extension IntermediateDumpKey {
       1 if the debug information has no line for the code; `sourceLine` is then the last line before \
       it.
       """)
+    case .verdict: .map("The main results of the analysis at conversion. Missing if the conversion did not find all names.")
+    case .verdictCause: .text("The word for the cause. Missing if no cause was found.")
+    case .verdictCertainty: .code(FindingCertainty.self, "How certain the cause is")
+    case .verdictMessage: .text("The message, as reports show it.")
+    case .verdictSignature: .text("The signature.")
+    case .verdictPlace: .text("The place, with the names and lines that the conversion found.")
     }
   }
 }

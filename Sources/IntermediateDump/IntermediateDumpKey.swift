@@ -289,6 +289,12 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case sourceLine = 1619
   case sourceColumn = 1620
   case isLineApproximate = 1621
+  case verdict = 1630
+  case verdictCause = 1631
+  case verdictCertainty = 1632
+  case verdictMessage = 1633
+  case verdictSignature = 1634
+  case verdictPlace = 1635
 
   /// The number that stands for the key in files.
   ///

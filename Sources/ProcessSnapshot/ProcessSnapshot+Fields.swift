@@ -16,6 +16,7 @@ extension ProcessSnapshot {
     .map(.survival, \.survival, Survival.mapFields),
     .map(.dumpRequest, \.request, DumpRequest.mapFields),
     .map(.runEnd, \.end, RunEnd.mapFields),
+    .map(.verdict, \.storedVerdict, StoredVerdict.mapFields),
   ]
 
   /// The maps that are written after the exception, the threads and the modules.

@@ -43,6 +43,9 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var capture = CaptureQuality()
   /// Function names and source lines that were stored with the report; nil if none were.
   public var storedSymbols: StoredSymbols?
+  /// The main results of the analysis at conversion; nil in a snapshot that was not converted to a report, or if the
+  /// conversion did not finish its search for names.
+  package var storedVerdict: StoredVerdict?
   /// What happened after the dump, and the crashes that the process had survived before; nil if this crash was the
   /// first and ended the process.
   public var survival: Survival?

@@ -22,7 +22,7 @@ import Testing
     #expect(snapshot.capture.isComplete)
     #expect(snapshot.mappings.count == count + 3)
     #expect(snapshot.memory.word(at: Address(0x10_0000_0000 + UInt64(count - 1) * 0x2000)) != nil)
-    #expect(CrashFacts(of: snapshot).cause == "unmapped-memory")
+    #expect(Verdict(of: snapshot).kind == "unmapped-memory")
   }
 
   @Test func aCoreOf4000ThreadsOnOneStackIsRead() throws {
@@ -30,7 +30,7 @@ import Testing
     core.threads = (0..<4000).map { SyntheticCore.Thread(id: 5000 + UInt32($0)) }
     let snapshot = try snapshot(core.bytes)
     #expect(snapshot.threads.count == 4000 && snapshot.capture.threadsFound == 4000)
-    #expect(CrashFacts(of: snapshot).signal == "SIGSEGV")
+    #expect(Verdict(of: snapshot).signal == "SIGSEGV")
   }
 
   @Test func segmentsThatOverlapEndBehindTheAddressSpaceOrPromiseMoreThanThereIs() throws {

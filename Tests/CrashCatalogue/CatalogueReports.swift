@@ -143,7 +143,7 @@ struct CatalogueReports: Sendable {
       }
     var failures = isSaid ? [] : ["message with names: \(report.message ?? "none")"]
     guard let cause = report.cause else { return failures + ["no cause"] }
-    if cause.kind != expected.kind || cause.certainty.rawValue != expected.certainty {
+    if cause.kind != expected.kind || cause.certainty.word != expected.certainty {
       failures.append("cause: \(cause.certainty) \(cause.kind)")
     }
     if !cause.evidence.contains(where: { $0.text.contains(expected.evidence) }) {

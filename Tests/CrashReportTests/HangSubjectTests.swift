@@ -147,7 +147,7 @@ import Testing
     #expect(report.signature == "hang | loop 3" && report.place == nil)
     #expect(!report.threads.contains { $0.crashed })
     #expect(report.explanation?.hasSuffix("is in the program's own code.") == true)
-    let facts = CrashFacts(of: snapshot)
+    let facts = Verdict(of: snapshot)
     #expect(facts.signature == report.signature && facts.place == nil)
   }
 }

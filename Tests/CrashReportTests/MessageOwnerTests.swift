@@ -1,3 +1,4 @@
+import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
 import Testing

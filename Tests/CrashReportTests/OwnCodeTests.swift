@@ -60,7 +60,7 @@ import Testing
   /// Lists have a place if the report has one: for a stripped program it is its file and the offset.
   @Test func aProgramWithoutNamesHasAPlace() {
     let snapshot = SampleReport.report(word: "/srv/shop").snapshot
-    #expect(CrashFacts(of: snapshot).place == "shop+0x10")
+    #expect(Verdict(of: snapshot).place == "shop+0x10")
     let report = CrashReport(snapshot: snapshot, symbolicating: false)
     #expect(report.place == "shop+0x10")
     let lines = TextReport.text(of: report).split(separator: "\n")

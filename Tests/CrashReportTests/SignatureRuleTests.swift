@@ -103,14 +103,32 @@ import Testing
   @Test func withoutNamesOfItsOwn() {
     #expect(
       text([frame("abort", isSystem: true), frame(nil), frame("main")])
-        == "SIGABRT | abort | main")
-    #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | abort | app")
+        == "SIGABRT | abort | app+0x1000")
+    #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | abort | app+0x1000")
+    #expect(
+      text([frame("abort", isSystem: true), frame(nil, trust: .scan)]) == "SIGABRT | abort | app")
     // The crash is after main has returned.
     let exiting = [frame("_dl_fini", isSystem: true), frame("exit", isSystem: true)]
     #expect(
       text(exiting + [frame("_start")]) == "SIGABRT | _dl_fini | exit | _start")
     #expect(text([frame("abort", isSystem: true)]) == "SIGABRT | abort")
     #expect(text([]) == "SIGABRT | abort")
+  }
+
+  /// Two crashes of a stripped program differ, and one crash is the same in every run.
+  @Test func offsetsDistinguishTheCrashesOfAStrippedProgram() {
+    func trap(at offset: UInt64) -> String? {
+      text([offset, 0x900, 0x900, 0x500].map { StackFrame(nil, address: Address($0)) })
+    }
+    #expect(trap(at: 0x420) == "SIGABRT | abort | app+0x420 | app+0x900 | app+0x500")
+    #expect(trap(at: 0x430) == "SIGABRT | abort | app+0x430 | app+0x900 | app+0x500")
+  }
+
+  /// It is chance at which offset the innermost call of a recursion overflows the stack.
+  @Test func anOverflowWithoutNamesHasNoOffsets() {
+    #expect(
+      text([frame(nil), frame(nil)], recursion: .init(period: 1, first: 0, count: 9))
+        == "SIGABRT | stack-overflow | app")
   }
 
   /// It is chance which function of a recursion overflows the stack.

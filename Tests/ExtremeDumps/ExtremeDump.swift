@@ -36,6 +36,7 @@ struct ExtremeDump {
     if numbers.chance(10) { map(.survival, 1201...1204, to: &writer) }
     if numbers.chance(20) { map(.dumpRequest, 1301...1307, to: &writer) }
     if numbers.chance(20) { map(.runEnd, 1465...1467, to: &writer) }
+    if numbers.chance(20) { map(.verdict, 1631...1635, to: &writer) }
     if numbers.chance(30) { writeLinkMap(to: &writer) }
     if numbers.chance(30) { writeConversion(to: &writer) }
   }
@@ -81,7 +82,7 @@ struct ExtremeDump {
     switch key {
     case .survivalOutcome, .requestKind, .hangTarget, .hangThreadEvidence, .runEndKind,
       .runEndCertainty, .annotationType, .annotationState, .captureMethod, .taskLayoutVersion,
-      .trapErrorCode:
+      .trapErrorCode, .verdictCertainty:
       true
     default: false
     }

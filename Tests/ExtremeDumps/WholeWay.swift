@@ -58,7 +58,7 @@ struct WholeWay {
     size += HTMLReport.text(of: report).utf8.count
     size += report.json(isIndented: true).utf8.count
     size += TextReport.text(of: report, width: 40).utf8.count
-    size += CrashFacts(of: snapshot, symbols: SymbolSource()).signature?.utf8.count ?? 0
+    size += Verdict(of: snapshot, symbols: SymbolSource()).signature?.utf8.count ?? 0
   }
 }
 

@@ -169,7 +169,7 @@ extension Proof {
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
         "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests", "RealNameTests",
-        "VerdictTests",
+        "VerdictTests", "ReaderTests",
       ],
       covers: [
         "Sources/CrashReport", "Sources/Stackwalk", "Sources/ProcessSnapshot",

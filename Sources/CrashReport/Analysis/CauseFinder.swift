@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 

@@ -1,18 +1,11 @@
+package import IntermediateDump
 package import ProcessSnapshot
 
 /// The cause of a crash, its certainty and its evidence, as values.
 ///
 /// `Text/CauseText.swift` and `Text/EvidenceText.swift` turn these values into sentences.
 package struct Finding: Sendable, Equatable {
-  /// How certain a cause is.
-  package enum Certainty: String, Sendable {
-    /// The processor, the kernel or the program's own runtime reported the cause.
-    case certain
-    /// The cause is the best explanation of the evidence, but another cause can leave the same evidence.
-    case likely
-    /// The cause was derived from names in debug information or symbol tables.
-    case inferred
-  }
+  package typealias Certainty = FindingCertainty
 
   package var cause: Cause
   package var certainty = Certainty.certain
@@ -88,6 +81,9 @@ package enum Cause: Sendable, Equatable {
   // Without a signal
   case deadlock(Deadlock)
   case taskDeadlock(TaskDeadlock)
+
+  /// The cause with this word, which only the conversion found, with names that this reader lacks.
+  case recorded(String)
 
   package struct Register: Sendable, Equatable {
     package var name: String
@@ -255,6 +251,7 @@ extension Finding {
     case .ownSignal, .sentSignal: "sent-signal"
     case .watchdog: "watchdog"
     case .deadlock, .taskDeadlock: "deadlock"
+    case .recorded(let word): word
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 

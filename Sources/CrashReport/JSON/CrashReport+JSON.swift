@@ -15,15 +15,15 @@ extension CrashReport {
   /// The report as JSON with a line feed at the end, either in one line or indented.
   package func json(isIndented: Bool = false) -> String {
     let mappings = snapshot.listedMappings
-    let ownCode = ownCode
+    let ownCode = verdict.ownCode
     let derived: JSONObject = [
       "schemaVersion": Self.schemaVersion,
-      "message": message,
-      "otherMessages": otherMessages,
+      "message": verdict.message,
+      "otherMessages": verdict.otherMessages,
       "explanation": explanation,
-      "cause": cause?.json,
-      "signature": signature,
-      "place": place,
+      "cause": verdict.cause?.json,
+      "signature": verdict.signature,
+      "place": verdict.place,
       "symbolHint": threads.first { $0.crashed }.flatMap(symbolHint),
       "complete": snapshot.capture.isComplete,
       "exception": snapshot.exception?.json,
@@ -59,7 +59,7 @@ extension CrashReport {
   }
 
   private func thrownJSON(_ ownCode: OwnCode) -> JSONObject? {
-    thrown.map { thrown in
+    verdict.thrown.map { thrown in
       [
         "threadID": thrown.record.threadID,
         "age": age(of: thrown),
@@ -194,7 +194,7 @@ extension CrashReport {
 
 extension Finding {
   fileprivate var json: JSONObject {
-    ["kind": kind, "certainty": certainty.rawValue, "evidence": evidence.map(\.text)]
+    ["kind": kind, "certainty": certainty.word, "evidence": evidence.map(\.text)]
   }
 }
 

@@ -7,6 +7,7 @@ package import Stackwalk
 /// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. Most
 /// other properties contain the results of the stack walk and the analysis; `log` contains facts from a crash summary,
 /// and `excerpts` lines of source code.
+@dynamicMemberLookup
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
   /// The threads, the crashing thread first.
@@ -14,39 +15,14 @@ package struct CrashReport: Sendable {
   /// For each of the snapshot's modules, the reason why names of its frames are missing or uncertain; nil if there is
   /// no such reason.
   package var symbolNotes: [String?]
-  /// The message with which the process ended or, for a dump without a crash, the program's reason or its error.
-  ///
-  /// After a crash, the message comes from the Swift runtime or the C library. If there is no such message, `message`
-  /// is the type and the text of an uncaught C++ exception.
-  package var message: String?
-  /// Messages of the runtimes that the crashing thread may have written earlier, or that other threads may have
-  /// written.
-  package var otherMessages: [String]
-  /// The cause of the crash or, in a dump without a crash, the deadlock; nil if the dump shows neither.
-  package var cause: Finding?
-  /// A line of text that is meant to be the same for all crashes with the same cause; the rules are in
-  /// `Docs/Reference/Signatures.md`.
-  package var signature: String?
-  /// The innermost call of the program's own code on the crashing or hanging thread, with file and line if they are
-  /// known.
-  ///
-  /// For an uncaught error, the call may be the one that threw the error.
-  ///
-  /// For a deadlock in a requested dump, `place` is where the first thread or task of the deadlock waits.
-  ///
-  /// If no call is in the program's own code, `place` is the innermost call without a name, as file and offset, or else
-  /// the innermost call of a dependency.
-  package var place: String?
-  /// The hung thread, as far as it is known; nil for a report that is not about a hang.
-  package var hang: HangSubject?
+  /// What the report is about, and what the analysis found.
+  package var verdict: Verdict
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits
   /// The tasks of Swift concurrency, whether or not a thread ran them; nil if the memory was not searched for tasks.
   package var allTasks: TaskOverview?
   /// The cycles of tasks that wait for each other.
   package var taskDeadlocks: [TaskDeadlock]
-  /// The throw of the uncaught Swift error; nil if the crash has another cause, or throws were not recorded.
-  package var thrown: Thrown?
   /// The words in the crashed thread's registers and stack that point to objects or have a known pattern.
   package var words: [NotedWord] = []
   /// Sentences about objects that are evidence for the cause: an object to which a register of the crashed thread
@@ -57,37 +33,6 @@ package struct CrashReport: Sendable {
 
   /// The facts about the dump from the log; nil if the report was made from a dump instead of a log.
   package var log: LoggedDump?
-
-  /// The throw of an error, with the call stack at that time.
-  package struct Thrown: Sendable, Equatable {
-    package var record: ThrowSnapshot
-    /// The frames of the throwing thread, innermost first.
-    package var frames: [StackFrame]
-
-    package init(record: ThrowSnapshot, frames: [StackFrame]) {
-      (self.record, self.frames) = (record, frames)
-    }
-
-    /// The runtime's functions that end a process because of an error.
-    ///
-    /// A sanitized dump contains no message, so only these functions on the stack show that an error ended the process.
-    private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
-
-    /// - Parameter trace: the stack of the crashing thread.
-    /// - Returns: nil if no Swift error ended the process, or if the snapshot contains no throw.
-    init?(
-      in snapshot: ProcessSnapshot, _ finding: Finding?, trace: StackTrace, walker: Stackwalker
-    ) {
-      guard let record = snapshot.lastThrow,
-        finding?.kind == SwiftFailure.uncaughtError.rawValue
-          || trace.frames.prefix(8).contains(where: { frame in
-            frame.symbol.map { Self.endings.contains($0.linkageName) } ?? false
-          })
-      else { return nil }
-      self.record = record
-      frames = walker.frames(of: record)
-    }
-  }
 
   /// The facts about the dump and about a termination request in a crash summary.
   package struct LoggedDump: Sendable {
@@ -105,8 +50,14 @@ package struct CrashReport: Sendable {
     }
   }
 
-  /// The maximum numbers of innermost frames (`head`) and outermost frames (`tail`) that are kept of a deep stack.
-  static let keptFrames = (head: 200, tail: 56)
+  package subscript<Value>(dynamicMember path: WritableKeyPath<Verdict, Value>) -> Value {
+    get { verdict[keyPath: path] }
+    set { verdict[keyPath: path] = newValue }
+  }
+
+  package subscript<Value>(dynamicMember path: KeyPath<Verdict, Value>) -> Value {
+    verdict[keyPath: path]
+  }
 
   /// Makes a report from a snapshot of a process.
   ///
@@ -129,20 +80,7 @@ package struct CrashReport: Sendable {
       store: symbolStore, prefersStored: prefersStored)
     defer { symbols.saveCache() }
     let snapshot = privacy == .full ? snapshot : snapshot.keeping(privacy, symbols: symbols)
-    let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
-    let tasks = Dictionary(
-      snapshot.tasks.map { ($0.threadID, $0) }, uniquingKeysWith: { first, _ in first })
-    let contexts = snapshot.client.contextsByThread
-    let threads = snapshot.threads.map { thread in
-      let task = tasks[thread.id]
-      let trace = walker.trace(
-        of: thread, head: Self.keptFrames.head, tail: Self.keptFrames.tail, runsTask: task != nil)
-      return Thread(
-        snapshot: thread, crashed: thread.id == snapshot.exception?.threadID, trace: trace,
-        task: task.map { Task($0, trace.asyncCalls, in: snapshot) },
-        contexts: contexts[thread.id] ?? [])
-    }
-    self.init(snapshot: snapshot, threads: threads, symbols: symbols, walker: walker)
+    self.init(of: ProcessStacks(of: snapshot, symbols: symbols), symbols)
   }
 
   /// Makes a report from the summary of a crash in a log.
@@ -155,64 +93,40 @@ package struct CrashReport: Sendable {
   package init(
     snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump
   ) {
-    self.init(
-      snapshot: snapshot,
-      threads: snapshot.threads.map {
-        Thread(
-          snapshot: $0, crashed: true, trace: trace,
-          contexts: snapshot.client.contextsByThread[$0.id] ?? [])
-      },
-      symbols: symbols, walker: Stackwalker(snapshot: snapshot, symbols: symbols))
+    let known = Dictionary(
+      snapshot.threads.map { ($0.id, trace) }, uniquingKeysWith: { first, _ in first })
+    self.init(of: ProcessStacks(of: snapshot, symbols: symbols, known: known), symbols)
     self.log = log
   }
 
-  init(
-    snapshot: ProcessSnapshot, threads: [Thread], symbols: SymbolSource, walker: Stackwalker
-  ) {
-    self.threads = threads
+  init(of stacks: ProcessStacks, _ symbols: SymbolSource) {
+    let snapshot = stacks.snapshot
+    let tasks = Dictionary(
+      snapshot.tasks.map { ($0.threadID, $0) }, uniquingKeysWith: { first, _ in first })
+    let contexts = snapshot.client.contextsByThread
+    // The stacks are walked before the verdict, which uses parts of them.
+    let traces = snapshot.threads.map(stacks.trace)
+    let verdict = Verdict(of: stacks)
+    threads = zip(snapshot.threads, traces).map { thread, trace in
+      Thread(
+        snapshot: thread, crashed: thread.id == verdict.threadID, trace: trace,
+        task: tasks[thread.id].map { Task($0, trace.asyncCalls, in: snapshot) },
+        contexts: contexts[thread.id] ?? [])
+    }
+    if let index = threads.firstIndex(where: \.crashed), index > 0 {
+      threads.insert(threads.remove(at: index), at: 0)
+    }
     self.snapshot = snapshot
-    let works = snapshot.allTasks == nil ? nil : snapshot.client.openContexts?.works
-    let tasks = snapshot.allTasks.map { TaskOverview($0, walker, works: works ?? []) }
-    let code = OwnCode(
-      of: snapshot, frames: threads.flatMap(\.frames) + (tasks?.frames ?? []))
-    allTasks = tasks
-    let waits = Waits(in: snapshot, threads.map { ($0.snapshot, $0.frames) }, code)
-    self.waits = waits
-    let hang = HangSubject(
-      of: snapshot,
-      threads.map { HangSubject.Candidate(id: $0.id, name: $0.name, frames: $0.frames) },
-      code, waits)
-    self.hang = hang
-    if let hang {
-      for index in threads.indices {
-        self.threads[index].crashed = threads[index].id == hang.threadID
-      }
-    }
-    if let index = self.threads.firstIndex(where: \.crashed), index > 0 {
-      self.threads.insert(self.threads.remove(at: index), at: 0)
-    }
+    self.verdict = verdict
     symbolNotes = snapshot.modules.map { symbols.note(on: $0) }
-    let finder = CauseFinder(of: snapshot, trace: self.threads.first { $0.crashed }?.trace)
-    message = snapshot.request?.headline ?? finder.message
-    otherMessages = snapshot.request == nil ? finder.otherMessages : []
-    let finding = finder.finding
-    let deadlocks = tasks?.deadlocks(code) ?? []
-    taskDeadlocks = deadlocks
-    let deadlock = deadlocks.cause(of: snapshot, hang, waits)
-    cause =
-      snapshot.request != nil
-      ? waits.deadlock(of: snapshot, hang)?.finding ?? deadlock?.finding
-      : snapshot.end == nil ? finding : nil
-    thrown = Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)
+    allTasks = stacks.tasks
+    if snapshot.request == nil {
+      waits = Waits(in: snapshot, threads.map { ($0.snapshot, $0.frames) }, verdict.ownCode)
+      taskDeadlocks = stacks.tasks?.deadlocks(verdict.ownCode) ?? []
+    } else {
+      (waits, taskDeadlocks) = (verdict.waits, verdict.taskDeadlocks)
+    }
     noteWords(symbols)
-    let frames = thrown?.frames ?? []
-    let ownCode = ownCode
-    signature = Signature.text(
-      of: snapshot, trace: finder.trace, finding, thrown: frames, hang: hang, tasks: deadlock,
-      ownCode: ownCode)
-    place = ReportPlace(of: snapshot, hang, cause, deadlock).text(
-      own: ownCode.crashPlace(in: finder.trace.frames, thrown: frames), ownCode
-    ) { id in threads.first { $0.id == id }?.frames ?? [] }
   }
 }
 

@@ -57,7 +57,7 @@ extension CrashReport {
 
   /// The source locations of the calls of the program's own code on the crashing thread, innermost first.
   package var ownPlaces: [SourceLocation] {
-    let ownCode = ownCode
+    let ownCode = verdict.ownCode
     var places: [SourceLocation] = []
     for frame in threads.first(where: \.crashed)?.frames ?? [] where ownCode.standsOut(frame) {
       guard let place = frame.sourceLocation, place.line != nil, !places.contains(place) else {

@@ -13,7 +13,7 @@ extension CrashReport {
       let context = snapshot.exception?.context ?? threads.first(where: \.crashed)?.snapshot.context
     else { return }
     words = NotedWord.all(in: snapshot, context, symbols: symbols)
-    guard snapshot.request == nil, snapshot.end == nil, let cause else { return }
+    guard snapshot.request == nil, snapshot.end == nil, let cause = verdict.cause else { return }
     let objects = ObjectReader(of: snapshot, symbols: symbols)
     if cause.kind == SwiftFailure.unownedAfterFree.rawValue {
       objectSentences = unownedSentence(objects).map { [$0] } ?? []
@@ -27,7 +27,7 @@ extension CrashReport {
   ///
   /// The object's header stays in memory as long as there are unowned references, so its type can still be found.
   private func unownedSentence(_ objects: ObjectReader) -> String? {
-    guard let text = message,
+    guard let text = verdict.message,
       let digits = text.firstRange(of: "object 0x").map({ text[$0.upperBound...] }),
       let value = UInt64(digits.prefix(while: \.isHexDigit), radix: 16),
       let object = objects.object(at: Address(value)), let type = object.type,

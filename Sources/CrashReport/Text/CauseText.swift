@@ -17,7 +17,7 @@ extension CrashReport {
   var explanationSentences: [String] {
     if let request = snapshot.request {
       let place =
-        hang?.hasPlace == false && place == nil
+        verdict.hang?.hasPlace == false && verdict.place == nil
         ? ["The place is not known: no thread that may have hung is in the program's own code."]
         : []
       return request.sentences(at: snapshot.process.crashTime) + place
@@ -26,7 +26,7 @@ extension CrashReport {
     if let foreign = snapshot.exception?.foreign {
       return [foreign.sentence(at: snapshot.exception?.address)]
     }
-    return (cause?.sentences ?? []) + objectSentences + snapshot.shortages.map(\.text)
+    return (verdict.cause?.sentences ?? []) + objectSentences + snapshot.shortages.map(\.text)
   }
 }
 
@@ -164,6 +164,11 @@ extension Finding {
         "This is inferred from the functions on the stack; libdispatch leaves no message.",
       ]
     case .taskDeadlock(let deadlock): return deadlock.sentences
+    case .recorded(let word):
+      return [
+        "The conversion of the dump found the cause \(word), with names or unwind tables that were not"
+          + " found now."
+      ]
     default: return [plainSentence]
     }
   }

@@ -31,9 +31,9 @@ extension CrashReport {
   ///
   /// - Parameter isFull: true to include facts that the text format shows only with `--full`.
   func head(isFull: Bool) -> Head {
-    let told = message != nil && cause?.isToldByMessage == true
+    let told = verdict.message != nil && verdict.cause?.isToldByMessage == true
     let sentences = told ? objectSentences + snapshot.shortages.map(\.text) : explanationSentences
-    let details = message == nil ? Array(sentences.dropFirst()) : sentences
+    let details = verdict.message == nil ? Array(sentences.dropFirst()) : sentences
     let sentence = headline ?? sentences.first
     return Head(
       sentence: sentence ?? "The \(log == nil ? "dump" : "log") does not show the cause.",
@@ -47,14 +47,17 @@ extension CrashReport {
   ///
   /// The file and line do not help if they belong to Swift's library, or if `place` already shows them.
   private var headline: String? {
-    guard let message, let end = message.firstIndex(of: " "), message[..<end].hasSuffix(":") else {
-      return message
+    guard let message = verdict.message, let end = message.firstIndex(of: " "),
+      message[..<end].hasSuffix(":")
+    else {
+      return verdict.message
     }
     let position = message[..<end].dropLast()
     guard position.contains(".swift:") else { return message }
     let file = position.split(separator: "/").last ?? position
     let isTold =
-      RuntimeCode.isModule(position.prefix { $0 != "/" }) || place?.hasSuffix(" at \(file)") == true
+      RuntimeCode.isModule(position.prefix { $0 != "/" })
+      || verdict.place?.hasSuffix(" at \(file)") == true
     return isTold ? String(message[message.index(after: end)...]) : message
   }
 
@@ -75,7 +78,7 @@ extension CrashReport {
         "The process could not read /proc: what is missing here is unknown, not absent "
           + "(\(snapshot.capture.unknownText)).")
     }
-    for message in otherMessages {
+    for message in verdict.otherMessages {
       paragraphs.append("Also written, by another thread or earlier: \(message)")
     }
     if let privacy = snapshot.process.privacy { paragraphs.append(privacy.sentence) }
@@ -94,7 +97,8 @@ extension CrashReport {
       (snapshot.exception?.foreign == nil ? "Signal" : "Exception", signalText),
       ("Address", isFull || !isAddressOfTrap ? snapshot.exception?.address?.description : nil),
       ("Error", errorText), ("Access", snapshot.exception.flatMap { MemoryAccess($0)?.rawValue }),
-      ("Cause", cause.map { "\($0.kind), \($0.certainty.rawValue)" }), ("Sent by", senderText),
+      ("Cause", verdict.cause.map { "\($0.kind), \($0.certainty.word)" }),
+      ("Sent by", senderText),
       ("Outcome", survival?.outcomeText(handlerIn: previousHandlerModule)),
       ("Before it", survival?.earlierText),
       ("Shutdown", log?.termination.map { "\($0) had asked the process to end" }),
@@ -109,7 +113,7 @@ extension CrashReport {
       ("System", systemText), ("Processor", processorText),
       ("Compiler", isFull ? snapshot.system.swiftVersion.map { "Swift \($0)" } : nil),
       ("Host", hostText), ("User", userText), ("Directory", snapshot.process.workingDirectory),
-      ("Arguments", argumentsText), ("Signature", signature),
+      ("Arguments", argumentsText), ("Signature", verdict.signature),
       ("Report", snapshot.reportID?.description),
       ("Made from", snapshot.capture.isCoreFile ? "a core file" : nil),
     ])
@@ -129,10 +133,12 @@ extension CrashReport {
   private var headPlace: String? {
     if snapshot.end != nil { return Self.list([productText ?? programName, sinceStartText]) }
     let frames = placeFrames
-    let ownCode = ownCode
+    let ownCode = verdict.ownCode
     let nameless = ownCode.nameless(in: frames).map(ownCode.line)
-    if let nameless, place == nil || place == nameless { return "in \(nameless) (no symbols)" }
-    if let place { return "in \(place)" }
+    if let nameless, verdict.place == nil || verdict.place == nameless {
+      return "in \(nameless) (no symbols)"
+    }
+    if let place = verdict.place { return "in \(place)" }
     let named = frames.filter { $0.moduleIndex != nil && $0.function != nil }
     guard let frame = named.first(where: ownCode.isOfDependency) ?? named.first else { return nil }
     let module = snapshot.modules.module(of: frame).map { " (\($0.name))" } ?? ""
@@ -141,9 +147,10 @@ extension CrashReport {
 
   /// The stack from which the report's `place` is taken; empty if `place` is not taken from a stack.
   private var placeFrames: [StackFrame] {
-    switch ReportPlace(of: snapshot, hang, cause, shownTaskDeadlock) {
+    switch verdict.placeSource {
     case .ownStack: threads.first(where: \.crashed)?.frames ?? []
-    case .wait(let wait): threads.first { $0.id == wait.threadID }?.frames ?? []
+    case .wait, .mainThread:
+      threads.first { $0.id == verdict.placeSource.threadID }?.frames ?? []
     case .task, .unknown: []
     }
   }

@@ -67,7 +67,7 @@ extension CrashReport {
   }
 
   private func evidenceSection(isFull: Bool) -> ReportSection? {
-    let facts = (cause?.evidence ?? []).filter { isFull || !$0.isInHead }
+    let facts = (verdict.cause?.evidence ?? []).filter { isFull || !$0.isInHead }
     let evidence = snapshot.end?.evidence ?? facts.map(\.text)
     return ReportSection("Evidence", rows: evidence.map { .text($0) })
   }

@@ -32,10 +32,10 @@ extension CrashReport {
 
   /// The deadlock of tasks that the report is about; nil if there is none.
   var shownTaskDeadlock: TaskDeadlock? {
-    if case .taskDeadlock(let deadlock) = cause?.cause { return deadlock }
+    if case .taskDeadlock(let deadlock) = verdict.cause?.cause { return deadlock }
     // A hung process is often ended with a signal, for example by a supervisor or a watchdog. So the first deadlock is
     // taken as the explanation for such a signal.
-    switch cause?.cause {
+    switch verdict.cause?.cause {
     case .sentSignal, .watchdog, .ownSignal: return taskDeadlocks.first
     default: return nil
     }
@@ -60,7 +60,7 @@ extension CrashReport {
 
   /// Makes the lines of the task section; tasks in the same state whose lines would name the same calls share one line.
   private func taskLines(of tasks: TaskOverview) -> [TaskLine] {
-    let ownCode = ownCode
+    let ownCode = verdict.ownCode
     var lines: [TaskLine] = []
     for group in tasks.groups {
       let places = ownCode.taskPlaces(in: group.frames)

@@ -66,8 +66,10 @@ extension CrashReport {
       default: "requested the dump"
       }
     }
-    if hang?.waiter != nil { return "holds what the hung thread waits for" }
-    if let hang, hang.hasPlace, request.threadEvidence != .known { return "is blocked" }
+    if verdict.hang?.waiter != nil { return "holds what the hung thread waits for" }
+    if let hang = verdict.hang, hang.hasPlace, request.threadEvidence != .known {
+      return "is blocked"
+    }
     return switch request.threadEvidence {
     case .known: "hung"
     case .lastSeen: "answered last"
@@ -96,7 +98,7 @@ extension CrashReport {
   func symbolHint(on thread: Thread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
     // Prefer a module of the program, because users usually have the files of these modules.
-    let ownCode = ownCode
+    let ownCode = verdict.ownCode
     guard let module = files.first(where: ownCode.contains) ?? files.first else { return nil }
     let id = module.buildID.hexadecimal
     let link =

@@ -21,16 +21,16 @@ extension CrashReport {
 
   private var shownWaits: [Wait] {
     if let deadlock = shownDeadlock { return deadlock.waits }
-    guard let hung = hang?.waiter ?? hang?.threadID else { return [] }
+    guard let hung = verdict.hang?.waiter ?? verdict.hang?.threadID else { return [] }
     return Array(waits.chain(from: hung).compactMap { waits.wait(of: $0) }.prefix(4))
   }
 
   /// The cycle of waiting threads that the report is about; nil if there is none.
   private var shownDeadlock: Deadlock? {
-    if snapshot.request != nil { return waits.deadlock(of: snapshot, hang) }
+    if snapshot.request != nil { return waits.deadlock(of: snapshot, verdict.hang) }
     // Another process often ends a hung process with a signal, so the first deadlock in the dump is taken as the
     // explanation for such a signal.
-    switch cause?.cause {
+    switch verdict.cause?.cause {
     case .sentSignal, .watchdog, .ownSignal: return waits.deadlocks.first
     default: break
     }

@@ -47,20 +47,9 @@ struct WaitDecoder {
   ///
   /// If all calls of the program's own code are methods of locks, the innermost one is used.
   func place(in frames: [StackFrame]) -> String? {
-    let rest = frames.drop { !ownCode.contains($0) || Self.isLock($0) }
+    let rest = frames.drop { !ownCode.contains($0) || LockMethod.contains($0) }
     return ownCode.place(in: Array(rest)) ?? ownCode.place(in: frames)
   }
-
-  private static func isLock(_ frame: StackFrame) -> Bool {
-    guard let function = frame.function else { return false }
-    let name = SignatureName(function).text.prefix { $0 != "(" }
-    return wrappers.contains(String(name.split { $0 == "." || $0 == ":" }.last ?? ""))
-  }
-
-  private static let wrappers: Set = [
-    "withLock", "withLockVoid", "withLockUnchecked", "withReadLock", "withWriteLock",
-    "withReaderLock", "withWriterLock", "lock", "acquire", "sync", "synchronized", "wait", "join",
-  ]
 
   private func wait(
     of id: UInt32, _ words: LockWords, _ call: FutexCall, _ subject: Wait.Subject,

@@ -21,9 +21,10 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   /// The time of the crash or of a dump without a crash or, for a run without a dump, of the last heartbeat; nil if it
   /// is not known.
   package var time: Timestamp?
-  /// True if no names were needed, or if the search for names did not run out of time, so that signature and place
-  /// are final.
-  package var isNamed = false
+  /// True if the verdict is stored in the report, or was made by a reader without a time limit.
+  ///
+  /// False if the conversion did not search for names, or ran out of time. Lists then read the report again.
+  package var isNamed = true
   /// The encoded `ReportDetails`; nil if the facts were read without details, as for a list.
   package private(set) var detailBytes: [UInt8]?
 

@@ -15,8 +15,8 @@ package import IntermediateDump
 package final class ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
-  /// The magic number "PMI3", which changes if the rules of signatures change, because records contain signatures.
-  private static let magic: UInt32 = 0x3349_4D50
+  /// The magic number "PMI4", which changes if the rules of signatures change, because records contain signatures.
+  private static let magic: UInt32 = 0x3449_4D50
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10

@@ -3,6 +3,7 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
+internal import Stackwalk
 
 extension ReportContents {
   /// Fields with facts that are otherwise only in the minidump: cause, place and signature of the crash, and the
@@ -14,11 +15,13 @@ extension ReportContents {
     let bytes = DumpBytes(
       descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size))
     guard let bytes, let snapshot = try? MinidumpReader.snapshot(of: bytes) else { return [:] }
-    let facts = CrashFacts(of: snapshot)
+    // Without a stored verdict, the files of the modules are read, as for all other forms of the report.
+    let verdict = Verdict(
+      of: snapshot, symbols: SymbolSource(readsFiles: snapshot.storedVerdict == nil))
     var fields: [String: String] = [:]
-    fields["report_cause"] = facts.cause
-    fields["report_place"] = facts.place
-    fields["report_signature"] = facts.signature
+    fields["report_cause"] = verdict.kind
+    fields["report_place"] = verdict.place
+    fields["report_signature"] = verdict.signature
     if let id = snapshot.exception?.threadID {
       for context in snapshot.client.contextsByThread[id] ?? [] {
         fields["context.\(context.name)"] = context.value

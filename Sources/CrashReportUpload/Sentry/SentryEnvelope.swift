@@ -2,6 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
+internal import ProcessSnapshot
 
 /// A report as an envelope of Sentry's protocol: a line of JSON, then items, each of which has a line of JSON and
 /// bytes.
@@ -60,9 +61,9 @@ struct SentryEnvelope: UploadContent {
   ) throws(CrashReportDatabaseError) -> CrashReport {
     let bytes = try contents.minidump.file.dumpBytes(limit: ReportContents.largestRewritten)
     do throws(MinidumpError) {
+      let snapshot = try MinidumpReader.snapshot(of: bytes)
       return CrashReport(
-        snapshot: try MinidumpReader.snapshot(of: bytes), symbolicating: true,
-        prefersStored: true)
+        snapshot: snapshot, symbolicating: true, prefersStored: snapshot.storedVerdict != nil)
     } catch {
       throw CrashReportDatabaseError(
         .fileSystemError, "\(contents.reportID) cannot be converted to an event: \(error)")

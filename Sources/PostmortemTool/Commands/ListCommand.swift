@@ -78,7 +78,7 @@ enum ListCommand: Subcommand {
     // the reports are read, the list shows the report's new state.
     let uploading = reportBeingSent(in: database, &unreadable)
     var (reports, failures, refused) = try ListedReport.all(
-      in: database, needsNames: isGrouped, symbolDirectories: symbolDirectories,
+      in: database, symbolDirectories: symbolDirectories,
       needsProcesses: arguments.has("--json") || filter.needsProcesses)
     refused.forEach { unreadable.add($0) }
     let total = reports.count

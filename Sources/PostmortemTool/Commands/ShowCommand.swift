@@ -1,6 +1,7 @@
 internal import CrashReport
 internal import CrashReportDatabase
 internal import Glibc
+internal import IntermediateDump
 
 /// The subcommand `postmortem show [ID|PID|PROGRAM|FILE]`.
 enum ShowCommand: Subcommand {
@@ -63,7 +64,7 @@ enum ShowCommand: Subcommand {
       throw arguments.usage("only one of --html, --json and --text can be given")
     }
     let color = try arguments.usesColor()
-    let file = try file(arguments)
+    let (file, found) = try file(arguments)
     let directories = arguments.values(of: "--symbols")
     let sources = arguments.values(of: "--source")
     for directory in directories + sources { try InputFile.requireDirectory(directory) }
@@ -78,6 +79,7 @@ enum ShowCommand: Subcommand {
     {
       report = makeReport(directories + [servers.directory])
     }
+    if arguments.privacy == .full, !arguments.has("--no-symbols") { found?.keepFacts(of: report) }
     SourceFinder(directories: sources).add(to: &report)
     let output = try text(of: report, arguments, color: color)
     try file.checkReads()
@@ -101,10 +103,14 @@ enum ShowCommand: Subcommand {
       isForTerminal: !isFile && Terminal.isOutput)
   }
 
-  private static func file(_ arguments: Arguments) throws -> CrashFile {
+  private static func file(
+    _ arguments: Arguments
+  ) throws -> (file: CrashFile, found: ShownFile?) {
     if arguments.operands == ["-"], arguments["--database"] == nil {
       let core = arguments.coreSource
-      return try CrashFile(InputFile.standardInput(core), named: "standard input", core)
+      return (
+        try CrashFile(InputFile.standardInput(core), named: "standard input", core), nil
+      )
     }
     return try ShownFile.read(arguments)
   }

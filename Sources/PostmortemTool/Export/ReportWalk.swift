@@ -68,7 +68,7 @@ struct ReportWalk {
       let key = ReportIndex.Key(file.id, status: file.status)
       var facts = index.facts(of: key)
       var reason: String?
-      if facts == nil {
+      if facts?.isNamed != true {
         do throws(ToolError) {
           let found = try reader.facts(of: file.path)
           facts = found
@@ -77,7 +77,7 @@ struct ReportWalk {
           // A report whose file no longer exists was removed or moved after the walk began; if it was moved, it is
           // found in the next directory.
           guard InputFile.exists(file.path) else { return true }
-          reason = error.description
+          if facts == nil { reason = error.description }
         }
       }
       let report = ExportedReport(

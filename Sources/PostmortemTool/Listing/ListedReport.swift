@@ -67,17 +67,15 @@ struct ListedReport {
 
   /// All reports of a database with their facts, oldest crash first.
   ///
-  /// If the index lacks a report, the report is read in a separate process and, if `isStoring` is true, added to the
-  /// index.
+  /// If the index lacks a report, or the names for it, the report is read in a separate process and, if `isStoring` is
+  /// true, added to the index.
   ///
   /// - Parameters:
-  ///   - needsNames: true to read a report again if the index has its facts from a search for function names that ran
-  ///     out of time.
   ///   - symbolDirectories: as for `show`; with a directory, the index is neither used nor changed.
   ///   - needsProcesses: true to also read process IDs and executables from the index.
   ///   - isStoring: false to leave the index as it is.
   static func all(
-    in database: CrashReportDatabase, needsNames: Bool = false, symbolDirectories: [String] = [],
+    in database: CrashReportDatabase, symbolDirectories: [String] = [],
     needsProcesses: Bool = false, isStoring: Bool = true
   ) throws -> Listing {
     let directory = try database.open()
@@ -97,7 +95,7 @@ struct ListedReport {
       let report = reports[position]
       // A report in the state `new` is still being written, so it is not read.
       guard report.stored.state != .new else { return false }
-      return report.facts.map { needsNames && !$0.isNamed } ?? true
+      return report.facts?.isNamed != true
     }
     var unreadable = listing.sortedFailures
     let failures = read(missing, of: &reports, symbolDirectories, in: database, &unreadable) {

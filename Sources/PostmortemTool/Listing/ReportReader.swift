@@ -138,9 +138,9 @@ final class ReportReader {
     private static func answer(for path: String, _ symbols: SymbolSource) -> Answer {
       do throws(ToolError) {
         let file = try CrashFile(at: path)
-        let facts = CrashFacts(of: file.snapshot, symbols: symbols)
+        let verdict = Verdict(of: file.snapshot, symbols: symbols)
         try file.checkReads()
-        return Answer(facts: ReportFacts(of: file.snapshot, facts, isNamed: true))
+        return Answer(facts: ReportFacts(of: file.snapshot, verdict, isNamed: true))
       } catch {
         return Answer(failure: error.description)
       }

@@ -1,6 +1,9 @@
+internal import CrashConverter
+internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import PendingDumps
+internal import ProcessSnapshot
 
 /// The file that `show` and `debug` read: a report of a database, a dump that waits in a database, or a file given by
 /// its path.
@@ -8,6 +11,8 @@ struct ShownFile {
   let path: String
   /// The database's path and the dump, if the file is a dump that waits for its conversion; nil for any other file.
   private var waiting: (database: String, dump: WaitingDump)?
+  /// The database's path and the report's ID; nil for a file that is not a report of a database.
+  private var stored: (database: String, id: ReportID)?
 
   private init(path: String) { self.path = path }
 
@@ -73,6 +78,7 @@ struct ShownFile {
   private init(_ candidate: ReportSelection.Candidate, _ database: String) {
     self.init(path: candidate.path)
     waiting = candidate.waiting.map { (database, $0) }
+    if waiting == nil { stored = (database, candidate.id) }
   }
 
   private static func missing(
@@ -99,8 +105,22 @@ struct ShownFile {
     arguments.warn(waiting.dump.remark(database: waiting.database))
   }
 
+  /// Stores facts that symbols of this reader have improved, so that lists show them too.
+  ///
+  /// A failure is ignored, because the index is only a cache.
+  func keepFacts(of report: CrashReport) {
+    if let known = report.snapshot.storedVerdict, report.place == known.place { return }
+    guard let stored, let place = try? ReportDatabase.place(stored.database),
+      let database = try? CrashReportDatabase(existing: place),
+      let directory = try? database.open(), let file = try? database.report(stored.id)
+    else { return }
+    let facts = ReportFacts(of: report.snapshot, report.verdict, isNamed: true)
+    guard ReportIndex(in: directory).facts(of: file) != facts else { return }
+    ReportIndex.append([(ReportIndex.Key(of: file), facts)], in: directory)
+  }
+
   /// Reads the file; if a converter has taken the dump in the meantime, the file is searched for again.
-  static func read(_ arguments: Arguments) throws -> CrashFile {
+  static func read(_ arguments: Arguments) throws -> (file: CrashFile, found: ShownFile) {
     let found = try ShownFile(arguments)
     let file: CrashFile
     do throws(ToolError) {
@@ -110,9 +130,9 @@ struct ShownFile {
       let again = try ShownFile(arguments)
       guard again.path != found.path else { throw error }
       again.remark(arguments)
-      return try CrashFile(at: again.path, arguments.coreSource)
+      return (try CrashFile(at: again.path, arguments.coreSource), again)
     }
     found.remark(arguments)
-    return file
+    return (file, found)
   }
 }

@@ -168,6 +168,7 @@ extension AnnotationType: FieldValue {}
 extension BreadcrumbLevel: FieldValue {}
 extension CaptureMethod: FieldValue {}
 extension DescriptorKind: FieldValue {}
+extension FindingCertainty: FieldValue {}
 extension HangTarget: FieldValue {}
 extension HangThreadEvidence: FieldValue {}
 extension ModuleSource: FieldValue {}

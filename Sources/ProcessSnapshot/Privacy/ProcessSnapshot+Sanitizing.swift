@@ -52,6 +52,7 @@ extension ProcessSnapshot {
     userStreams = []
     for index in modules.indices { modules[index].annotations = ModuleAnnotations() }
     cxxException?.message = nil
+    storedVerdict?.sanitize(request)
     request?.name = nil
     request?.reason = nil
     request?.errorText = nil

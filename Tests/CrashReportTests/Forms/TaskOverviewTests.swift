@@ -136,10 +136,10 @@ import Testing
       report.json().contains(
         #""deadlocks":[{"certain":false,"tasks":[{"awaits":9,"group":false,"id":5,"#))
     #expect(try SchemaTests.schema().errors(in: report.json()) == [])
-    #expect(CrashFacts(of: report.snapshot).cause == "deadlock")
+    #expect(Verdict(of: report.snapshot).kind == "deadlock")
     let open = cycle(kind, isOpen: true)
     #expect(open.cause == nil && open.json().contains(#""deadlocks":[]"#))
-    #expect(CrashFacts(of: open.snapshot).cause == nil)
+    #expect(Verdict(of: open.snapshot).kind == nil)
   }
 
   /// The functions of these tasks have no names.
@@ -151,7 +151,7 @@ import Testing
     let report = CrashReport(snapshot: snapshot, symbolicating: false)
     let place = try #require(report.taskDeadlocks.first?.waits.first?.place)
     #expect(place.hasPrefix("app+0x7") || place.hasPrefix("app+0x6"), "\(place)")
-    #expect(report.place == place && CrashFacts(of: snapshot).place == place)
+    #expect(report.place == place && Verdict(of: snapshot).place == place)
     let lines = TextReport.text(of: report).split(separator: "\n")
     #expect(lines.dropFirst().first == "in \(place)", "\(lines.prefix(3))")
   }
@@ -170,8 +170,9 @@ import Testing
       tasks.waits.map(\.place)
         == [String?](repeating: "App.Pool.lease() at Pool.swift:44", count: 3))
     let signature = Signature.text(
-      of: snapshot, trace: StackTrace(), nil, hang: hidden, tasks: tasks, ownCode: ownCode)
-    #expect(signature == "hang | App.Pool.lease() | App.Handler.respond()")
+      of: snapshot, trace: StackTrace(), tasks.finding, hang: hidden, from: .task(tasks.waits[0]),
+      ownCode: ownCode)
+    #expect(signature == "hang | deadlock | App.Pool.lease() < App.Handler.respond()")
     // A thread that uses the processor is not waiting for tasks.
     request.threadEvidence = .known
     (request.hangTime, request.processorTime) = (1_000_000_000, 10_000_000)

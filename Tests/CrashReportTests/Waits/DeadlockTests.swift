@@ -89,7 +89,9 @@ import Testing
     #expect(try SchemaTests.schema().errors(in: report.json()) == [])
     guard kind == .hang else { return }
     // The signature is the same for any thread that hangs.
-    #expect(report.signature == "hang | Shop.serve7()", "\(report.signature ?? "")")
+    #expect(
+      report.signature == "hang | deadlock | Shop.serve7() | Shop.serve8()",
+      "\(report.signature ?? "")")
     #expect(report.place == "Shop.serve7() at Shop.swift:7")
     #expect(cycle(of: [7, 8]).report().signature == report.signature)
   }
@@ -107,11 +109,43 @@ import Testing
     let report = process.report(kind: kind)
     let place = "Shop.serve7() at Shop.swift:7"
     #expect(report.cause?.kind == "deadlock" && report.place == place, "\(report.place ?? "")")
-    #expect(report.threads.first?.id == 1 && report.signature == "dump | Shop.serve1()")
+    #expect(report.threads.first?.id == 1)
+    #expect(report.signature == "dump | deadlock | Shop.serve7() | Shop.serve8()")
     let lines = TextReport.text(of: report).split(separator: "\n")
     #expect(lines.dropFirst().first == "in \(place)", "\(lines.prefix(3))")
     #expect(HTMLReport.text(of: report).contains("in \(place)"))
     #expect(report.json().contains(#""place":"\#(place)","#))
+  }
+
+  /// A lock's own method is in the stacks of all threads that wait for such a lock.
+  @Test func aHangInAMethodOfALockIsItsCallers() {
+    func report(_ caller: String) -> CrashReport {
+      var process = WaitingProcess()
+      var thread = ThreadSnapshot(id: 7)
+      thread.systemCall = "202 0x5000 0x80 0x2 0x0 0x0 0x0"
+      process.add(
+        thread,
+        [
+          StackFrame("pthread_mutex_lock", module: 1), StackFrame("Core.PMutex.lock() -> ()"),
+          StackFrame(caller, trust: .scan),
+        ])
+      return process.report()
+    }
+    let (first, second) = (report("Shop.pay() -> ()"), report("Shop.ship() -> ()"))
+    #expect(first.signature == "hang | Shop.pay()" && first.place == "Shop.pay()")
+    #expect(second.signature == "hang | Shop.ship()" && second.place == "Shop.ship()")
+  }
+
+  /// The kernel chooses the thread that takes the signal of a capture.
+  @Test func aCaptureWithoutADeadlockIsAboutTheMainThread() {
+    var process = WaitingProcess()
+    process.run(1)
+    process.wait(7, at: 0x5000, "pthread_mutex_lock")
+    process.setProcessID(7)
+    let report = process.report(kind: .tool)
+    #expect(report.signature == "dump | Shop.serve7()")
+    #expect(report.place == "Shop.serve7() at Shop.swift:7")
+    #expect(process.report(kind: .program).signature == "dump | Shop.serve1()")
   }
 
   /// Without names, the place is an offset.
@@ -129,6 +163,7 @@ import Testing
     let report = process.report(kind: .tool)
     #expect(report.cause?.kind == "deadlock")
     #expect(report.place == "shop+0x420", "\(report.place ?? "")")
+    #expect(report.signature == "dump | deadlock | shop+0x420")
     let lines = TextReport.text(of: report).split(separator: "\n")
     #expect(lines.dropFirst().first == "in shop+0x420 (no symbols)", "\(lines.prefix(3))")
   }

@@ -63,6 +63,9 @@ struct WaitingProcess {
     put([lock, 0, owner, 1, kind, 0, 0, 0, 0, 0], at: address)
   }
 
+  /// Sets the ID of the process, and so of its main thread.
+  mutating func setProcessID(_ id: UInt32) { snapshot.process.processID = id }
+
   /// Makes it a process whose threads the dump does not stop.
   mutating func stopNone() {
     for index in snapshot.threads.indices { snapshot.threads[index].captureMethod = .kernel }
@@ -95,14 +98,11 @@ struct WaitingProcess {
 
   private func report(of snapshot: ProcessSnapshot) -> CrashReport {
     let symbols = SymbolSource(directories: [], stored: nil, readsFiles: false)
-    let threads = zip(snapshot.threads, frames).map { thread, frames in
-      CrashReport.Thread(
-        snapshot: thread, crashed: thread.id == snapshot.exception?.threadID,
-        trace: StackTrace(frames))
-    }
+    let known = zip(snapshot.threads, frames).map { ($0.id, StackTrace($1)) }
     return CrashReport(
-      snapshot: snapshot, threads: threads, symbols: symbols,
-      walker: Stackwalker(snapshot: snapshot, symbols: symbols))
+      of: ProcessStacks(
+        of: snapshot, symbols: symbols,
+        known: Dictionary(known, uniquingKeysWith: { first, _ in first })), symbols)
   }
 }
 

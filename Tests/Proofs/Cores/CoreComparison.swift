@@ -36,8 +36,8 @@ struct CoreComparison {
       dump.architecture == .x86_64 && dump.exception?.code == 0x80
       && ours.cause?.kind == "stack-overflow"
     compare(
-      "certainty", isDelivery ? "likely" : ours.cause?.certainty.rawValue,
-      theirs.cause?.certainty.rawValue)
+      "certainty", isDelivery ? "likely" : ours.cause?.certainty.word,
+      theirs.cause?.certainty.word)
     compare("place", ours.place, theirs.place)
     compare("signature", ours.signature, theirs.signature)
     compare("signal", dump.exception?.signal, core.exception?.signal)

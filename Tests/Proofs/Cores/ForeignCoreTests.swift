@@ -1,6 +1,7 @@
 import CrashReport
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
 import Testing

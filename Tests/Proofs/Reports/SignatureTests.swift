@@ -95,7 +95,7 @@ import Testing
         $0.hasPrefix("shop@") && !$0.contains(".")
       }, "\(child.end) \(child.standardError)")
     let snapshot = try Victim.snapshot(ofDump: pending + "/" + dump)
-    return CrashFacts(of: snapshot, symbols: symbols).signature
+    return Verdict(of: snapshot, symbols: symbols).signature
   }
 
   private static let source = #"""

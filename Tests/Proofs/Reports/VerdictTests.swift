@@ -2,6 +2,7 @@ import CrashCatalogue
 import CrashReport
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import PendingDumps
 import ProcessSnapshot
 import Testing

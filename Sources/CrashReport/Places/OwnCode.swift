@@ -124,7 +124,7 @@ package struct OwnCode: Sendable {
   private static let otherSources = [
     "/swift/stdlib/", "/swift-corelibs-", "/swift-foundation", "/usr/include/", "/usr/lib/",
     "/lib/swift/", "/Sources/CSignalSafe/", "/Sources/CSignalMasks/", "/Sources/CThreadStacks/",
-    "/Sources/CProcessEnds/",
+    "/Sources/CProcessEnds/", "/Sources/CSwiftDemangle/", "/Sources/CUploadTransfer/",
   ]
 
   // MARK: - Frames
@@ -254,16 +254,6 @@ package struct OwnCode: Sendable {
     guard let location = frame.sourceLocation, Self.isWritten(location.file) else { return name }
     let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
     return "\(name) at \(file)" + (location.line.map { ":\($0)" } ?? "")
-  }
-}
-
-extension CrashReport {
-  /// Distinguishes the program's own frames in this report from others.
-  package var ownCode: OwnCode {
-    let frames = threads.lazy.flatMap { $0.frames + ($0.task?.frames ?? []) }
-    return OwnCode(
-      of: snapshot,
-      frames: Array(frames) + (thrown?.frames ?? []) + (allTasks?.frames ?? []))
   }
 }
 
