@@ -45,6 +45,10 @@ private struct StackWords {
   /// The size in bytes of a property's map without the property's contents.
   private static var mapSize: Int { 11 }
   private static var pathLimit: Int { 400 }
+  /// The maximum number of frame records that are read; to read all of them takes about 50 ms in a debug build.
+  private static var recordLimit: Int { 16384 }
+  /// The offset, in the room for words, of the last eight frame records, with three words each.
+  private static var historyOffset: Int { 704 }
 
   var pieces: LogPieces
   var lines: SummaryLines
@@ -62,6 +66,11 @@ private struct StackWords {
   var size = 0
   var modules = 0
   var isFull = false
+  var records = 0
+  /// The number of records in one round of the current recursion; 0 if the last records are not a recursion.
+  var period = 0
+  /// The number of records that continue the recursion, and of which no group was added.
+  var repetitions = 0
 
   /// Follows the chain of frame pointers; scans the stack word by word below the first frame record, and where the
   /// chain breaks.
@@ -81,6 +90,7 @@ private struct StackWords {
       }
     #endif
     appendFrames()
+    endRecursion()
     endProperty()
   }
 
@@ -89,7 +99,7 @@ private struct StackWords {
     var pointer = record(at: context.framePointer) == nil ? 0 : context.framePointer
     var saved: (place: UInt64, value: UInt64) = (0, 0)
     var (isSearching, start, candidates, pointers) = (true, place, 0, 0)
-    while !isFull {
+    while !isFull, records < StackWords.recordLimit {
       if isSearching, pointer == 0 || place < pointer, place &- start < StackWords.searchedSize,
         candidates < StackWords.candidateLimit, place & 7 == 0, let value = word(place)
       {
@@ -108,12 +118,12 @@ private struct StackWords {
         }
         place &+= 8
       } else if let found = record(at: pointer) {
-        addCode(found.target)
-        add(pointer, count: 2)
+        add(record: pointer, found)
         (isSearching, place) = (false, pointer &+ 16)
         // Bit 60 marks the record of a Swift async function, and is not a part of the address.
         pointer = found.next & ~(1 &<< 60)
       } else if !isSearching {
+        endRecursion()
         (isSearching, start, pointer, candidates, pointers) = (true, place, 0, 0, 0)
         saved = (0, 0)
       } else {
@@ -172,23 +182,77 @@ private struct StackWords {
     capture.writer.end()
   }
 
-  /// Adds a group of words at an address of the stack.
+  /// Adds a frame record, unless it continues a recursion of up to four functions with the same distances.
+  private mutating func add(record address: UInt64, _ found: (next: UInt64, target: UInt64)) {
+    if period > 0, continues(period, address, found) {
+      repetitions &+= 1
+      addCode(found.target)
+    } else {
+      endRecursion()
+      period = 1
+      while period <= 4, !continues(period, address, found) { period &+= 1 }
+      if period > 4 { period = 0 }
+      addCode(found.target)
+      add(address, count: 2)
+    }
+    let place = (records & 7) &* 24
+    history.setWord(place, address)
+    history.setWord(place &+ 8, found.next)
+    history.setWord(place &+ 16, found.target)
+    records &+= 1
+  }
+
+  private var history: Scratch {
+    capture.installed.summary.words.dropFirst(StackWords.historyOffset)
+  }
+
+  /// A word of an earlier record: its address, its saved frame pointer or its return address.
+  private func earlier(_ distance: Int, _ word: Int) -> UInt64 {
+    history.word(((records &- distance) & 7) &* 24 &+ word &* 8)
+  }
+
+  /// True if a record repeats the record that is `period` records before it, as far above as that one's successor was.
+  private func continues(
+    _ period: Int, _ address: UInt64, _ found: (next: UInt64, target: UInt64)
+  ) -> Bool {
+    guard records > period else { return false }
+    let stride = earlier(1, 0) &- earlier(period &+ 1, 0)
+    return address == earlier(period, 0) &+ stride && found.next == earlier(period, 1) &+ stride
+      && found.target == earlier(period, 2)
+  }
+
+  /// Adds the number of records that continued a recursion.
+  private mutating func endRecursion() {
+    let number = UInt64(truncatingIfNeeded: repetitions)
+    if repetitions > 0 { add(head: number &<< 4 | UInt64(truncatingIfNeeded: period &- 1) &<< 2, size: 4) }
+    (period, repetitions) = (0, 0)
+  }
+
+  /// Adds a group of one or two words at an address of the stack.
   private mutating func add(_ address: UInt64, count: Int) {
+    let distance = (address &- (context.stackPointer & ~7)) &>> 3
+    isFull = isFull || distance &>> 30 != 0
+    add(head: distance &<< 2 | UInt64(truncatingIfNeeded: count), size: 4 &+ 8 &* count)
     guard !isFull else { return }
     let words = capture.installed.summary.words
-    if size > 0, !pieces.hasRoom(StackWords.mapSize &+ size &+ 4 &+ 8 &* count) { endProperty() }
-    if size == 0 {
-      words.setWord(0, UInt64(truncatingIfNeeded: groups))
-      size = 4
-    }
-    let distance = (address &- (context.stackPointer & ~7)) &>> 3
-    words.setWord(size, distance &<< 5 | UInt64(truncatingIfNeeded: count))
-    size &+= 4
     for index in Indices(count) {
       let offset = UInt64(truncatingIfNeeded: index &* 8)
       words.setWord(size, word(address &+ offset) ?? 0)
       size &+= 8
     }
+  }
+
+  /// Adds the head of a group of `size` bytes.
+  private mutating func add(head: UInt64, size groupSize: Int) {
+    if size > 0, !pieces.hasRoom(StackWords.mapSize &+ size &+ groupSize) { endProperty() }
+    guard !isFull else { return }
+    let words = capture.installed.summary.words
+    if size == 0 {
+      words.setWord(0, UInt64(truncatingIfNeeded: groups))
+      size = 4
+    }
+    words.setWord(size, head)
+    size &+= 4
     groups &+= 1
   }
 
