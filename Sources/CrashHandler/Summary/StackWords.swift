@@ -7,8 +7,9 @@ extension LogPieces {
   ///
   /// The stack is read through the `PageCache`, because its words are read one by one.
   @_noLocks
-  mutating func appendStack(_ context: SignalContext, of capture: Capture, to lines: inout SummaryLines)
-  {
+  mutating func appendStack(
+    _ context: SignalContext, of capture: Capture, to lines: inout SummaryLines
+  ) {
     var images = capture.images
     images.findAll()
     // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
@@ -66,6 +67,8 @@ private struct StackWords {
   var size = 0
   var modules = 0
   var isFull = false
+  /// True if the chain of frame records may not be the crashing thread's: its start was found by a search.
+  var isGuess = false
   var records = 0
   /// The number of records in one round of the current recursion; 0 if the last records are not a recursion.
   var period = 0
@@ -109,7 +112,7 @@ private struct StackWords {
           add(place, count: 1)
           candidates &+= 1
           if pointer == 0, saved.value != 0, place &- saved.place <= StackWords.savedSize {
-            pointer = saved.value
+            (pointer, isGuess) = (saved.value, true)
           }
         } else if pointers < StackWords.candidateLimit, value > place, record(at: value) != nil {
           add(place, count: 1)
@@ -124,6 +127,7 @@ private struct StackWords {
         pointer = found.next & ~(1 &<< 60)
       } else if !isSearching {
         endRecursion()
+        isGuess = true
         (isSearching, start, pointer, candidates, pointers) = (true, place, 0, 0, 0)
         saved = (0, 0)
       } else {
@@ -156,11 +160,12 @@ private struct StackWords {
     // the module's last function.
     let (index, image) = images.image(around: isReturnAddress ? address &- 1 : address)
     guard let image else {
-      lines.appendFrame(Bytes(""), address, isFrame: isFrame)
+      lines.appendFrame(Bytes(""), address, isFrame: isFrame, isGuess: isGuess)
       return
     }
     let path = images.path(of: index, image)
-    lines.appendFrame(path.fileName, address &- image.start, isFrame: isFrame)
+    lines.appendFrame(
+      path.fileName, address &- image.start, isFrame: isFrame, isGuess: isGuess)
     // Scratch memory holds, after the room for one image, the start addresses of the modules that were added.
     let starts = capture.session.scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
@@ -224,7 +229,9 @@ private struct StackWords {
   /// Adds the number of records that continued a recursion.
   private mutating func endRecursion() {
     let number = UInt64(truncatingIfNeeded: repetitions)
-    if repetitions > 0 { add(head: number &<< 4 | UInt64(truncatingIfNeeded: period &- 1) &<< 2, size: 4) }
+    if repetitions > 0 {
+      add(head: number &<< 4 | UInt64(truncatingIfNeeded: period &- 1) &<< 2, size: 4)
+    }
     (period, repetitions) = (0, 0)
   }
 

@@ -125,7 +125,11 @@ struct SummaryLines {
       text.append(offset == 0 ? "after" : "; after")
       text.appendName(0, ofLine: termination, orElse: termination)
     }
-    if offset != 0 || termination != 0 { end() } else { text.rewind(to: capture.installed.summary.size) }
+    if offset != 0 || termination != 0 {
+      end()
+    } else {
+      text.rewind(to: capture.installed.summary.size)
+    }
   }
 
   // MARK: - The last line
@@ -138,8 +142,12 @@ struct SummaryLines {
   }
 
   /// Adds a frame as the name of its module and the offset; without a name, the offset is an address.
+  ///
+  /// - Parameters:
+  ///   - isFrame: false to add only a mark that calls may be missing.
+  ///   - isGuess: true to mark the frame as uncertain.
   @_noLocks
-  mutating func appendFrame(_ name: Bytes, _ offset: UInt64, isFrame: Bool) {
+  mutating func appendFrame(_ name: Bytes, _ offset: UInt64, isFrame: Bool, isGuess: Bool) {
     guard frames < SummaryLines.frameLimit else { return }
     guard isFrame else {
       hasGap = true
@@ -149,6 +157,7 @@ struct SummaryLines {
     hasGap = false
     text.append(" ", escaping: name, limit: 24)
     text.append(name.count > 0 ? "+0x" : "0x", hexadecimal: offset)
+    if isGuess { text.append("?") }
     frames &+= 1
   }
 

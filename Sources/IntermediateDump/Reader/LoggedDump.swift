@@ -230,8 +230,10 @@ private enum EscapeSequence {
   case whole, beginning, none
 
   /// The forms of the escape character; in front of a backslash, there may be others.
-  private static let forms = ["\u{1B}", "#033", "\\033", "\\x1b", "\\x1B", "\\u001b", "\\u001B", "\\e", "^["]
-    .map { Array($0.utf8) }
+  private static let forms = [
+    "\u{1B}", "#033", "\\033", "\\x1b", "\\x1B", "\\u001b", "\\u001B", "\\e", "^[",
+  ]
+  .map { Array($0.utf8) }
 
   init(_ bytes: [UInt8]) {
     let backslashes = bytes.prefix { $0 == UInt8(ascii: "\\") }.count

@@ -67,9 +67,12 @@ enum SymbolicateCommand: Subcommand {
     try show(rest)
     let stray =
       strayCount == 0
-      ? nil : "pieces that are cut, changed or of another version, and of unknown reports: \(strayCount)"
+      ? nil
+      : "pieces that are cut, changed or of another version, and of unknown reports: \(strayCount)"
     guard count > 0 else {
-      throw ToolError(path: name, "no crash: there is no whole 'postmortem-log-...'" + (stray.map { "; \($0)" } ?? ""))
+      throw ToolError(
+        path: name,
+        "no crash: there is no whole 'postmortem-log-...'" + (stray.map { "; \($0)" } ?? ""))
     }
     if let stray { arguments.warn("\(name.escapedForMessage): \(stray)") }
   }
@@ -77,7 +80,8 @@ enum SymbolicateCommand: Subcommand {
   private static func report(
     of dump: LoggedDump, _ arguments: Arguments
   ) throws(ToolError) -> CrashReport {
-    var snapshot = try CrashFile(DumpBytes(dump.bytes), named: "report \(dump.reportDigits)").snapshot
+    var snapshot = try CrashFile(DumpBytes(dump.bytes), named: "report \(dump.reportDigits)")
+      .snapshot
     snapshot.capture.damage = "it is from a log" + (dump.gaps.map { "; \($0)" } ?? "")
     func makeReport(_ directories: [String]) -> CrashReport {
       CrashReport(
@@ -101,7 +105,8 @@ extension LoggedDump {
     guard !gaps.isEmpty else { return nil }
     return "of \(count) pieces, "
       + gaps.map { word, numbers in
-        (numbers.count == 1 ? "number " : "numbers ") + numbers.map(String.init).joined(separator: ", ")
+        (numbers.count == 1 ? "number " : "numbers ")
+          + numbers.map(String.init).joined(separator: ", ")
           + (numbers.count == 1 ? " is " : " are ") + word
       }.joined(separator: ", ")
   }

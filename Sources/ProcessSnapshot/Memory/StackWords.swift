@@ -31,7 +31,8 @@ struct StackWords {
         guard size > 0 else {
           guard
             repeatRecords(
-              Int(truncatingIfNeeded: head >> 4), period: Int(truncatingIfNeeded: head >> 2 & 3) + 1)
+              Int(truncatingIfNeeded: head >> 4), period: Int(truncatingIfNeeded: head >> 2 & 3) + 1
+            )
           else { return }
           continue
         }

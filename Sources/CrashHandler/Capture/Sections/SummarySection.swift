@@ -44,8 +44,10 @@ extension Capture {
     writeLogThread()
     pieces.endPart()
     if !installed.isSanitized {
-      writeMessage(.fatalMessage, at: installed.runtime.fatalMessageBuffer, skipping: 0, to: &pieces)
-      writeMessage(.abortMessage, at: installed.runtime.abortMessagePointer, skipping: 4, to: &pieces)
+      writeMessage(
+        .fatalMessage, at: installed.runtime.fatalMessageBuffer, skipping: 0, to: &pieces)
+      writeMessage(
+        .abortMessage, at: installed.runtime.abortMessagePointer, skipping: 4, to: &pieces)
     }
     writeCxxException(typeLimit: Capture.typeLimit, messageLimit: Capture.messageLimit)
     pieces.endPart()
