@@ -27,7 +27,7 @@ func loggedDumps(of result: ExitTest.Result?) throws -> [LoggedDump] {
 
 /// What `postmortem symbolicate` prints for the summary.
 func symbolicated(
-  _ result: ExitTest.Result?, _ options: [String] = [], in directory: TemporaryDirectory
+  _ result: ExitTest.Result?, _ options: [String] = [], in directory: borrowing TemporaryDirectory
 ) async throws -> String {
   let log = directory.path + "/log"
   try Data(try #require(result?.standardErrorContent)).write(to: URL(filePath: log))

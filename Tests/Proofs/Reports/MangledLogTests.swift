@@ -17,25 +17,27 @@ import Testing
     let lines: [String]
     let frames: [Address]
 
-    init(_ log: String) throws {
+    init(_ log: String, _ symbols: SymbolSource) throws {
       lines = log.split(separator: "\n").map(String.init).filter { $0.hasPrefix("postmortem") }
       dump = try #require(try LoggedReport.dumps(in: log).first)
-      frames = try MangledLogTests.frames(of: dump)
+      frames = try MangledLogTests.frames(of: dump, symbols)
     }
   }
 
-  private static func frames(of dump: LoggedDump) throws -> [Address] {
+  private static func frames(of dump: LoggedDump, _ symbols: SymbolSource) throws -> [Address] {
     let snapshot = ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: dump.bytes))
     guard let thread = snapshot.crashedThread else { return [] }
-    return Stackwalker(snapshot: snapshot, symbols: SymbolSource()).frames(of: thread, limit: 400)
+    return Stackwalker(snapshot: snapshot, symbols: symbols).frames(of: thread, limit: 400)
       .filter { !$0.isInlined && $0.trust != .tailCall }.map(\.address)
   }
 
   @Test func aChangedLogMakesNoWrongReport() async throws {
+    // The files of the modules are read only once.
+    let symbols = SymbolSource()
     var wholes: [Whole] = []
     for kind in ["abort", "null-read", "deep", "cxx-exception"] {
       let victim = try await Victim(.asTested)
-      wholes.append(try Whole(try await victim.die(kind, on: .main).standardError))
+      wholes.append(try Whole(try await victim.die(kind, on: .main).standardError, symbols))
     }
     var numbers = SystemRandomNumberGenerator()
     let seed = numbers.next()
@@ -61,7 +63,7 @@ import Testing
         if dump.isComplete {
           #expect(dump == whole.dump, "\(name)")
         } else {
-          let frames = try Self.frames(of: dump)
+          let frames = try Self.frames(of: dump, symbols)
           #expect(frames == Array(whole.frames.prefix(frames.count)), "\(name)")
           #expect(Set(dump.missing).union(dump.damaged) == Set(1...dump.count).subtracting(kept))
           cut += 1
