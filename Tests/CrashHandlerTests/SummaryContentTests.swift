@@ -28,7 +28,7 @@ import Testing
     )
     .filter { !$0.isInlined }
     let name = period == 1 ? "writeDeep" : "write"
-    let calls = frames.filter { $0.function?.contains(name) == true }
+    let calls = frames.filter { $0.symbol?.linkageName.contains(name) == true }
     #expect((200...204).contains(calls.count), "\(calls.count)")
     #expect(frames.count > calls.count + 3)
   }

@@ -38,7 +38,7 @@ import Testing
     let (ours, theirs) = (frames(logged), frames(dumped))
     #expect(ours.count >= min(theirs.count, 60))
     for (our, their) in zip(ours, theirs) {
-      #expect(our.address == their.address && our.function == their.function)
+      #expect(our.address == their.address && our.symbol == their.symbol)
       #expect(our.sourceLocation == their.sourceLocation && our.isInlined == their.isInlined)
     }
   }
