@@ -184,11 +184,13 @@
         gdb.frames)
       let differences = comparison.differences.joined(separator: "\n")
       #expect(comparison.differences.isEmpty, "\(result.testCase)\n\(differences)")
-      if snapshot.exception?.signal == SIGABRT { try summary(result, gdb.frames) }
+      if snapshot.exception?.signal == SIGABRT { try summary(result, programs, gdb.frames) }
     }
 
     /// The summary on standard error has the frames of libc, whose return addresses are signed.
-    private func summary(_ result: ARM64Machine.Result, _ frames: [DebuggerView.Frame]) throws {
+    private func summary(
+      _ result: ARM64Machine.Result, _ programs: ARM64System.Programs, _ frames: [DebuggerView.Frame]
+    ) throws {
       let snapshot = try #require(try LoggedReport.snapshots(in: result.standardError).first)
       let walker = Stackwalker(
         snapshot: snapshot, symbols: SymbolSource(directories: [programs.tree]))
