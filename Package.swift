@@ -181,7 +181,8 @@ let package = Package(
       path: "Examples/CrashLab", exclude: ["C", "Deeds", "Module", "Table"]),
 
     .testTarget(
-      name: "IntermediateDumpTests", dependencies: ["DumpInspection", "IntermediateDump"]),
+      name: "IntermediateDumpTests",
+      dependencies: ["CrashTestSupport", "DumpInspection", "IntermediateDump"]),
     .testTarget(
       name: "SwiftRuntimeTests", dependencies: ["IntermediateDump", "SwiftRuntime"]),
     .testTarget(
@@ -193,7 +194,7 @@ let package = Package(
       name: "CrashHandlerTests",
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
-        "PendingDumps", "PostmortemHandler", "SwiftRuntime",
+        "PendingDumps", "PostmortemHandler", "ProcessSnapshot", "Stackwalk", "SwiftRuntime",
       ]),
     .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(

@@ -222,6 +222,16 @@ extension IntermediateDumpKey {
       nanoseconds (CLOCK_THREAD_CPUTIME_ID), when the value is written. Missing if one thread writes a \
       dump about another thread.
       """).shown(in: .thread, as: "processorTime", "CPU time", unit: .nanoseconds)
+    case .stackWords: .bytes("""
+      Words of the crashing thread's stack, instead of its memory; sizes in bytes are in parentheses. Only in \
+      a log, where `crashingThread` may occur any number of times. The words are in groups, which are \
+      numbered from 0 across all of these properties. A property contains the number of its first group (4), \
+      and then for each group its head (4) and its words (8 each). The low 2 bits of the head are the number \
+      of words; the other bits are the distance in words from the stack pointer, rounded down to a multiple \
+      of 8. Two words are a frame record. A head with 0 words repeats frame records: bits 2 and 3 are the \
+      number of records in a round minus 1, and the other bits are the number of records that continue the \
+      recursion, each as far above the one a round before as the last listed record.
+      """)
     case .memory: .array("""
       Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses the \
       maps of all occurrences. Not in a minidump. For each of at most 256 threads that wait in futex(2), \

@@ -95,6 +95,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case systemCall = 419
   case threadFrames = 421
   case threadProcessorTime = 422
+  case stackWords = 423
 
   case memory = 500
   case memoryRegion = 501

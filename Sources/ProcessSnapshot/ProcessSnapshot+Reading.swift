@@ -78,7 +78,8 @@ extension ProcessSnapshot {
   private mutating func readThreads(
     _ root: IntermediateDumpMap, _ crashingMap: IntermediateDumpMap?, _ memory: inout DumpMemory
   ) {
-    let exceptionMap = root.map(.exception)
+    // In a log, each message of the exception is in a separate map.
+    let exceptionMap = IntermediateDumpMap(joining: root.maps(.exception))
     let exceptionThreadID: UInt32? = exceptionMap?[.exceptionThreadID]
     var seen: Set<UInt32> = []
     func append(_ map: IntermediateDumpMap, _ id: UInt32?) {

@@ -1,4 +1,6 @@
+import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Testing
 
 @testable import CrashHandler
@@ -11,6 +13,29 @@ func summaryLines(of result: ExitTest.Result?) throws -> [String] {
   return text.split(separator: "\n").compactMap { line in
     line.wholeMatch(of: /postmortem\[[0-9]+\]: (.*)/).map { String($0.1) }
   }
+}
+
+/// The dumps in the pieces of the summary.
+func loggedDumps(of result: ExitTest.Result?) throws -> [LoggedDump] {
+  var reader = LoggedDumpReader()
+  reader.take(try #require(result).standardErrorContent)
+  let whole = reader.takeFinished()
+  let (rest, strayCount) = reader.finish()
+  #expect(rest.isEmpty && strayCount == 0)
+  return whole
+}
+
+/// What `postmortem symbolicate` prints for the summary.
+func symbolicated(
+  _ result: ExitTest.Result?, _ options: [String] = [], in directory: borrowing TemporaryDirectory
+) async throws -> String {
+  let log = directory.path + "/log"
+  try Data(try #require(result?.standardErrorContent)).write(to: URL(filePath: log))
+  let shown = try await ChildProcess.run(
+    try BuiltProducts.besideTests("postmortem"), ["symbolicate"] + options + [log],
+    in: directory.path)
+  #expect(shown.end.exitCode == 0, "\(shown)")
+  return shown.standardOutput
 }
 
 /// Restores the default actions, because Swift's backtracer would print instead of the summary.
@@ -39,7 +64,7 @@ func writeBack(_ depth: Int) -> Int {
   depth > 0 ? writeInTurn(depth - 1) &+ 2 : writeDeep(0)
 }
 
-/// Recurses through five functions, more than a summary folds.
+/// Recurses through five functions, more than a summary leaves out of a recursion.
 @inline(never)
 func writeFirstOfFive(_ depth: Int) -> Int {
   depth > 0 ? writeSecond(depth - 1) &+ 1 : writeDeep(0)

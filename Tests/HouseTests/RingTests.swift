@@ -97,7 +97,7 @@ import Testing
     ("Sources/CrashReportUpload", "Queue/UploadEngine.swift", "SentryDSN"),
     ("Sources/CrashReportUpload", "Body/UploadContent.swift", "SampledUploads"),
     ("Sources/PostmortemTool", "Listing/ReportReader.swift", "CrashOverview"),
-    ("Sources/PostmortemTool", "Logs/LoggedSummarySymbolicator.swift", "DebugFileServers"),
+    ("Sources/PostmortemTool", "Listing/ReportReader.swift", "DebugFileServers"),
     ("Sources/PostmortemTool", "Arguments/Arguments.swift", "CompletionCommand"),
   ])
   func anArrowThatIsTurnedAroundIsFoundInTheRealFiles(

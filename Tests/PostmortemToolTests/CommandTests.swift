@@ -103,7 +103,7 @@ import Testing
       try run("symbolicate", "/dev/null").errors.contains("/dev/null: not a regular file"))
     #expect(
       try run("symbolicate", dump).errors.contains(
-        "\(dump): no crash summary: there is no line 'postmortem[PID]: crash-summary'"))
+        "\(dump): no crash: there is no whole 'postmortem-log-...'"))
   }
 
   /// A dump that has only its header.

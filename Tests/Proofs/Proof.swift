@@ -167,7 +167,8 @@ extension Proof {
     Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
       suites: [
-        "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
+        "CauseTests", "TaskTests", "SignatureTests", "LoggedReportTests", "MangledLogTests",
+        "SummaryEndTests", "TellingTests",
         "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests", "RealNameTests",
         "VerdictTests", "ReaderTests",
       ],

@@ -33,10 +33,8 @@ public struct HandlerOptions: Sendable, Equatable {
 
   /// Whether the handler writes a summary of a crash to standard error, for logs.
   ///
-  /// The summary shows, for example, the signal, the message, the report ID and the crashing thread's frames.
-  ///
-  /// If Swift's own backtracer also prints the crash, the summary shows only the report ID, the dump, the contexts, a
-  /// signal that had asked the process to end, and the command that shows the report. No summary is written if
+  /// The summary shows, for example, the signal, the message, the contexts and the innermost frames. It also contains
+  /// a small dump, from which `postmortem symbolicate` makes a report. No summary is written if
   /// standard error was closed when the handler started, or refers to a different file when the process crashes. None
   /// is written if the program has more privileges than the user who started it, or if `forgoing` contains `threads`.
   public var writesSummary = true

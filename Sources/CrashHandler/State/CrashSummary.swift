@@ -1,16 +1,14 @@
 internal import CSignalSafe
 
-/// The memory for the lines that the handler writes to standard error in a crash, and facts that are set at launch.
+/// The memory for what the handler writes to standard error in a crash, and facts that are set at launch.
 ///
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 @safe
 struct CrashSummary {
-  /// The maximum size of all lines in bytes, which is PIPE_BUF.
-  ///
-  /// The kernel never splits a write of up to this size to a pipe, so the summaries of several processes do not mix.
-  static var textSize: Int { @_noLocks get { 4096 } }
-  /// The size of `memory` in bytes: the room for the lines, and a word that counts the bytes of the lines.
-  static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
+  /// The maximum size in bytes of all lines.
+  static var textSize: Int { @_noLocks get { 6144 } }
+  /// The size in bytes of `memory`: the room for the lines, for the counts of lines and pieces, and for `words`.
+  static var byteCount: Int { @_noLocks get { textSize &+ 1024 } }
 
   /// The signals for which a crash writes the summary.
   ///
@@ -36,6 +34,12 @@ struct CrashSummary {
       memory.setWord(CrashSummary.textSize, UInt64(truncatingIfNeeded: newValue))
     }
   }
+
+  /// The number of pieces, and then for each piece where its tokens end.
+  var pieceEnds: Scratch { @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ 8) } }
+
+  /// The room for the words of a stack that become the next property.
+  var words: Scratch { @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ 64) } }
 
   /// Writes the lines to descriptor 2.
   ///

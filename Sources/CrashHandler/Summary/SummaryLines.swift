@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The lines of the crash summary, which are stored one after another in memory.
+/// The lines of the crash summary for people, which are stored one after another in memory.
 ///
 /// Docs/Internals/CrashSummary.md describes the lines.
 ///
@@ -10,201 +10,185 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// How many bytes are reserved for the summary's last lines.
-  private static var endSize: Int { 320 }
-  // The maximum number of bytes of one text that the program or the user chose.
-  static var nameLimit: Int { @_noLocks get { 160 } }
-  static var pathLimit: Int { @_noLocks get { 512 } }
+  /// How many bytes are reserved for the last line.
+  private static var endSize: Int { 440 }
+  /// The maximum number of bytes of the database's path.
+  static var pathLimit: Int { @_noLocks get { 320 } }
+  /// The maximum number of frames in the last line.
+  private static var frameLimit: Int { 8 }
 
-  let capture: Capture
-  var text: TextBuffer
-  /// True if frames were left out, because there was no room for their lines or because the stack has too many frames.
-  var hasMoreFrames = false
+  private let capture: Capture
+  private var text: TextBuffer
+  private var frames = 0
+  /// True if calls without a frame record were left out after the last frame.
+  private var hasGap = false
 
   @_noLocks
   init(_ capture: Capture) {
     self.capture = capture
     let summary = capture.installed.summary
-    unsafe text = TextBuffer(
-      summary.memory.address, capacity: CrashSummary.textSize &- SummaryLines.endSize)
+    let size = CrashSummary.textSize &- LogPiece.maximumCount &* LogPiece.lineSize
+    unsafe text = TextBuffer(summary.memory.address, capacity: size &- SummaryLines.endSize)
     summary.size = 0
   }
 
-  private var summary: CrashSummary { capture.installed.summary }
-
-  private mutating func begin(_ word: StaticString) {
+  private mutating func begin() {
     text.append("postmortem[", decimal: Int64(capture.shared.process.id))
     text.append("]: ")
-    text.append(word)
-  }
-
-  @_noLocks
-  mutating func begin(_ word: StaticString, decimal number: Int) {
-    begin(word)
-    text.append(decimal: Int64(number))
   }
 
   /// Ends the line that `begin` began; if the line does not fit, removes it and returns false.
-  @_noLocks @discardableResult
-  mutating func end() -> Bool {
+  @discardableResult
+  private mutating func end() -> Bool {
     text.append(byte: 0x0A)
     let fits = !text.isCut
+    let summary = capture.installed.summary
     if fits { summary.size = text.count } else { text.rewind(to: summary.size) }
     return fits
   }
 
-  /// Adds a line that consists of the given text.
+  /// Adds the line with the program, the signal, the thread and, unless `HandlerOptions.privacy` leaves out private
+  /// data, the thread's name and the messages.
   @_noLocks
-  mutating func append(_ word: StaticString) {
-    begin(word)
-    end()
-  }
-
-  /// Adds a line with a keyword and a text from the program; adds no line if the text is empty.
-  private mutating func append(_ word: StaticString, _ value: Bytes, limit: Int = nameLimit) {
-    guard value.count > 0 else { return }
-    begin(word)
-    text.append(escaping: value, limit: limit)
-    end()
-  }
-
-  @_noLocks
-  mutating func appendHead() {
-    #if arch(arm64)
-      append("crash-summary 1 arm64")
-    #else
-      append("crash-summary 1 x86_64")
-    #endif
-    append("product ", summary.product)
-    append("version ", summary.version)
-  }
-
-  @_noLocks
-  mutating func appendSignal() {
-    let signal = capture.session.exception.signal
-    let (number, code) = (signal.number, signal.code)
-    begin("signal ", decimal: Int(number))
-    text.appendName(0, ofLine: number, orElse: number)
-    if let information = signal.information {
-      text.append(" code ", decimal: Int64(code))
-      if code == SI_KERNEL {
-        text.append(" SI_KERNEL")
-      } else if code <= 0 {
-        text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
-      } else {
-        text.appendName(code, ofLine: number, orElse: code)
-        // The two branches above append no fault address, because these signals have none: SI_KERNEL is, for example,
-        // the code of a breakpoint on x86_64, and a code of 0 or less means that the signal was sent.
-        if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
-      }
+  mutating func appendCrash() {
+    let summary = capture.installed.summary
+    begin()
+    if summary.product.count > 0 {
+      text.append(escaping: summary.product, limit: 64)
+      text.append(" ")
     }
-    end()
-  }
-
-  /// Adds the message to which the Swift runtime's or libc's message pointer points.
-  @_noLocks
-  mutating func appendMessage(_ word: StaticString, at pointer: UInt64, skipping: UInt64) {
-    let scratch = capture.session.scratch
-    let count = unsafe capture.memory.copyText(
-      atPointer: pointer, skipping: skipping, to: scratch.address, limit: 1024)
-    append(word, scratch.bytes(count: count).withoutLineFeeds, limit: 900)
-  }
-
-  /// Adds the crashing thread's ID and, unless `HandlerOptions.privacy` leaves out private data, the thread's name.
-  @_noLocks
-  mutating func appendThread() {
+    if summary.version.count > 0 {
+      text.append(escaping: summary.version, limit: 32)
+      text.append(" ")
+    }
+    text.append("crashed:")
+    appendSignal()
     let (thread, scratch) = (capture.session.exception.threadID, capture.session.scratch)
-    begin("thread ", decimal: Int(thread))
+    text.append(", thread ", decimal: Int64(thread))
     if !capture.installed.isSanitized {
       let name = unsafe scratch.bytes(
         count: capture.proc.readName(of: thread, into: scratch.address, capacity: 64))
-      if name.count > 0 { text.append(" ", escaping: name, limit: SummaryLines.nameLimit) }
+      if name.count > 0 { text.append(" ", escaping: name, limit: 40) }
+      let runtime = capture.installed.runtime
+      // libc's message begins with its size, whose 4 bytes are skipped; see `pm_abort_message_pointer`.
+      if !appendMessage(at: runtime.fatalMessageBuffer, skipping: 0) {
+        appendMessage(at: runtime.abortMessagePointer, skipping: 4)
+      }
     }
     end()
   }
 
-  /// Adds the report ID, and the dump's path or the reason why there is no dump.
-  ///
-  /// - Parameter isAlone: true if Swift's backtracer prints the other facts; one line, which begins with `crash-report`,
-  ///   is then added instead of a `report` line and a `dump` line.
-  @_noLocks
-  mutating func appendReport(isAlone: Bool) {
-    let (outcome, names) = (capture.session.result, capture.session.names)
-    begin(isAlone ? "crash-report " : "report ")
-    unsafe text.append(names.finished + names.reportIDOffset, count: DumpNames.reportIDLength)
-    if !isAlone {
-      end()
-      begin("dump")
-    }
-    text.append(!outcome.hasFile ? " none" : outcome.isComplete ? " complete" : " torn")
-    if outcome.failure == 0 {
-      text.append(" -")
+  private mutating func appendSignal() {
+    let signal = capture.session.exception.signal
+    let (number, code) = (signal.number, signal.code)
+    text.appendName(0, ofLine: number, orElse: number)
+    guard let information = signal.information else { return }
+    if code == SI_KERNEL {
+      text.append(" SI_KERNEL")
+    } else if code <= 0 {
+      text.appendName(1 &- code, ofLine: SignalTable.sentLine, orElse: code)
     } else {
-      text.appendName(outcome.failure, ofLine: SignalTable.errnoLine, orElse: outcome.failure)
+      text.appendName(code, ofLine: number, orElse: code)
+      // The two branches above append no fault address, because these signals have none: SI_KERNEL is, for example,
+      // the code of a breakpoint on x86_64, and a code of 0 or less means that the signal was sent.
+      if signal.isFault { text.append(" at 0x", hexadecimal: information.faultAddress) }
     }
-    text.append(" ")
-    unsafe text.append(escaping: capture.installed.paths.directory, limit: SummaryLines.pathLimit)
-    if outcome.hasFile {
-      text.append("/")
-      let name = unsafe outcome.isRenamed ? names.finished : names.locked
-      unsafe text.append(escaping: name, limit: SummaryLines.nameLimit &* 2)
-    }
-    end()
   }
 
-  /// Adds a line for each `withContext` value that was active at the crash.
+  /// Adds the message to which the Swift runtime's or libc's message pointer points; returns false if there is none.
+  @discardableResult
+  private mutating func appendMessage(at pointer: UInt64, skipping: UInt64) -> Bool {
+    let scratch = capture.session.scratch
+    let count = unsafe capture.memory.copyText(
+      atPointer: pointer, skipping: skipping, to: scratch.address, limit: 1024)
+    let message = scratch.bytes(count: count).withoutLineFeeds
+    if message.count > 0 { text.append(": ", escaping: message, limit: 280) }
+    return message.count > 0
+  }
+
+  /// Adds the line with the contexts of the crashing thread, and the signal that had asked the process to end; adds no
+  /// line if there is neither.
   @_noLocks
-  mutating func append(_ contexts: ContextValue) {
+  mutating func appendWork(_ contexts: ContextValue?, termination: Int32) {
+    begin()
     var offset = 0
-    while let entry = contexts.entry(offset) {
-      begin("context ")
-      text.append(escaping: entry.name, limit: SummaryLines.nameLimit)
-      text.append(" = ", escaping: entry.value, limit: SummaryLines.pathLimit)
+    while let entry = contexts?.entry(offset) {
+      let start = text.count
+      text.append(offset == 0 ? "with " : ", ")
+      text.append(escaping: entry.name, limit: 80)
+      text.append(" = ", escaping: entry.value, limit: 200)
       if entry.isCut { text.append("...") }
-      end()
+      if text.isCut { text.rewind(to: start) }
       offset = entry.next
     }
+    if termination != 0 {
+      text.append(offset == 0 ? "after" : "; after")
+      text.appendName(0, ofLine: termination, orElse: termination)
+    }
+    if offset != 0 || termination != 0 {
+      end()
+    } else {
+      text.rewind(to: capture.installed.summary.size)
+    }
   }
 
-  /// Adds a line with the signal that had asked the process to end before the crash.
-  @_noLocks
-  mutating func append(termination signal: Int32) {
-    begin("termination ", decimal: Int(signal))
-    text.appendName(0, ofLine: signal, orElse: signal)
-    end()
-  }
+  // MARK: - The last line
 
   @_noLocks
-  mutating func appendEnd() {
+  mutating func beginLast() {
     text.extend(by: SummaryLines.endSize)
-    if hasMoreFrames { append("more-frames") }
-    append("end")
+    begin()
+    text.append("at")
   }
 
-  /// Adds the last line, which shows the commands that display the report.
+  /// Adds a frame as the name of its module and the offset; without a name, the offset is an address.
   ///
-  /// - Parameter isAlone: true if the handler writes no lines about the stack, so that the log alone cannot be
-  ///   symbolicated.
+  /// - Parameters:
+  ///   - isFrame: false to add only a mark that calls may be missing.
+  ///   - isGuess: true to mark the frame as uncertain.
   @_noLocks
-  mutating func appendCommands(isAlone: Bool) {
-    let names = capture.session.names
-    if !capture.session.result.hasFile {
-      if !isAlone { append("to read this: postmortem symbolicate LOG") }
+  mutating func appendFrame(_ name: Bytes, _ offset: UInt64, isFrame: Bool, isGuess: Bool) {
+    guard frames < SummaryLines.frameLimit else { return }
+    guard isFrame else {
+      hasGap = true
       return
     }
+    if hasGap { text.append(" ...") }
+    hasGap = false
+    text.append(" ", escaping: name, limit: 24)
+    text.append(name.count > 0 ? "+0x" : "0x", hexadecimal: offset)
+    if isGuess { text.append("?") }
+    frames &+= 1
+  }
+
+  /// Ends the last line with the commands that show the report.
+  @_noLocks
+  mutating func endLast() {
+    let (result, names, summary) = (
+      capture.session.result, capture.session.names, capture.installed.summary
+    )
+    if result.failure != 0 {
+      text.append(result.hasFile ? "; dump cut off:" : "; no dump:")
+      text.appendName(result.failure, ofLine: SignalTable.errnoLine, orElse: result.failure)
+    }
+    let start = text.count
     // The database's path is left out if it does not fit, or if it would need quotes in a shell.
     var isWithPath = summary.database.count > 0
     while true {
-      begin("to read this report: postmortem show ")
-      if isWithPath {
-        text.append("--database ", escaping: summary.database, limit: SummaryLines.pathLimit)
-        text.append(" ")
+      if result.hasFile {
+        text.append("; report: postmortem show ")
+        if isWithPath {
+          text.append("--database ", escaping: summary.database, limit: SummaryLines.pathLimit)
+          text.append(" ")
+        }
+        unsafe text.append(names.finished + names.reportIDOffset, count: 8)
       }
-      unsafe text.append(names.finished + names.reportIDOffset, count: 8)
-      if !isAlone { text.append("; from this log alone: postmortem symbolicate LOG") }
-      if end() || !isWithPath { return }
+      text.append("; from this log: postmortem symbolicate LOG")
+      if !text.isCut || !isWithPath { break }
+      text.rewind(to: start)
       isWithPath = false
     }
+    end()
   }
 }
 
@@ -215,7 +199,7 @@ extension TextBuffer {
   mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
     let name = SignalTable.word(Int(number) &+ 2, ofLine: line)
     if number >= 0, name.count > 0 {
-      append(" ", escaping: name, limit: SummaryLines.nameLimit)
+      append(" ", escaping: name, limit: 32)
     } else {
       append(" ", decimal: Int64(value))
     }

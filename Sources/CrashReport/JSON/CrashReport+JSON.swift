@@ -30,14 +30,10 @@ extension CrashReport {
       "process": snapshot.process.json,
       "system": systemJSON,
       "thrown": thrownJSON(ownCode),
-      "threads": threads.map {
-        ThreadJSON(thread: $0, snapshot: snapshot, ownCode: ownCode, isOfLog: log != nil)
-      },
+      "threads": threads.map { ThreadJSON(thread: $0, snapshot: snapshot, ownCode: ownCode) },
       "waits": waits.all.map(waitJSON),
       "allTasks": allTasksJSON(ownCode),
-      "modules": zip(snapshot.modules, symbolNotes).map {
-        ModuleJSON(module: $0, note: $1, isOfLog: log != nil)
-      },
+      "modules": zip(snapshot.modules, symbolNotes).map { ModuleJSON(module: $0, note: $1) },
       "annotations": snapshot.annotations,
       "capture": snapshot.capture.json,
       "resources": resourcesJSON,
@@ -49,7 +45,6 @@ extension CrashReport {
       "mappings": mappings.mappings.map { MappingJSON(mapping: $0) },
       "mappingsOmitted": mappings.omitted,
       "end": snapshot.end?.json,
-      "log": log?.json,
     ]
     let json = JSONObject(.report, ProcessSnapshot.mapFields, of: snapshot, derived)
     var writer = JSONWriter(isIndented: isIndented)
@@ -66,7 +61,7 @@ extension CrashReport {
         "error": thrown.record.error?.description,
         "frames": thrown.frames.map {
           FrameJSON(
-            frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0), hasAddress: true)
+            frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0))
         },
       ]
     }
@@ -93,8 +88,7 @@ extension CrashReport {
             "oldest": group.found.records.prefix(TaskOverview.listedCount).map(\.json),
             "frames": group.frames.map {
               FrameJSON(
-                frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0),
-                hasAddress: true)
+                frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0))
             },
           ]
         },
@@ -274,7 +268,6 @@ private struct ThreadJSON: JSONConvertible {
   let snapshot: ProcessSnapshot
   /// Distinguishes calls of the program's own code from other calls.
   let ownCode: OwnCode
-  let isOfLog: Bool
 
   var json: JSONObject {
     let known = thread.snapshot
@@ -306,8 +299,7 @@ private struct ThreadJSON: JSONConvertible {
   private func frames(_ frames: [StackFrame]) -> [FrameJSON] {
     frames.map { frame in
       FrameJSON(
-        frame: frame, modules: snapshot.modules, isOwn: ownCode.standsOut(frame),
-        hasAddress: !isOfLog || frame.moduleIndex == nil)
+        frame: frame, modules: snapshot.modules, isOwn: ownCode.standsOut(frame))
     }
   }
 
@@ -338,15 +330,13 @@ private struct FrameJSON: JSONConvertible {
   let frame: StackFrame
   let modules: [ModuleSnapshot]
   let isOwn: Bool
-  /// False if only the offset in the module is known, and not the address.
-  let hasAddress: Bool
 
   var json: JSONObject {
     let module = modules.module(of: frame)
     let line = frame.sourceLocation
     let offset = module.map { Address(frame.address.wrappedDistance(above: $0.address)) }
     return [
-      "address": hasAddress ? frame.address.description : nil,
+      "address": frame.address.description,
       "module": module?.name,
       "moduleOffset": offset?.description,
       "function": frame.function,
@@ -367,7 +357,6 @@ private struct FrameJSON: JSONConvertible {
 private struct ModuleJSON: JSONConvertible {
   let module: ModuleSnapshot
   let note: String?
-  let isOfLog: Bool
 
   var json: JSONObject {
     let objects = module.annotations.objects.compactMap { object in
@@ -375,8 +364,8 @@ private struct ModuleJSON: JSONConvertible {
     }
     return [
       "path": module.path,
-      "base": isOfLog ? nil : module.address.description,
-      "size": isOfLog ? nil : module.size,
+      "base": module.address.description,
+      "size": module.size,
       "buildID": module.buildIDText,
       "deleted": module.isDeleted,
       "source": module.source?.word,
@@ -384,12 +373,6 @@ private struct ModuleJSON: JSONConvertible {
       "annotations": module.annotations.simple.merging(objects) { first, _ in first },
       "messages": module.annotations.list,
     ]
-  }
-}
-
-extension CrashReport.LoggedDump {
-  fileprivate var json: JSONObject {
-    ["dump": state, "failure": failure, "path": path, "termination": termination]
   }
 }
 

@@ -4,9 +4,8 @@ package import Stackwalk
 
 /// A crash report, which consists of the snapshot and the results of its analysis.
 ///
-/// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. Most
-/// other properties contain the results of the stack walk and the analysis; `log` contains facts from a crash summary,
-/// and `excerpts` lines of source code.
+/// Text, HTML and JSON are three formats of this one structure. The facts of the dump are only in `snapshot`. The
+/// other properties contain the results of the stack walk and the analysis, and `excerpts` lines of source code.
 @dynamicMemberLookup
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
@@ -30,25 +29,6 @@ package struct CrashReport: Sendable {
   package var objectSentences: [String] = []
   /// Lines of source code around the source locations of the crashing thread's frames, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
-
-  /// The facts about the dump from the log; nil if the report was made from a dump instead of a log.
-  package var log: LoggedDump?
-
-  /// The facts about the dump and about a termination request in a crash summary.
-  package struct LoggedDump: Sendable {
-    /// The state of the dump, "complete", "torn" or "none"; nil if the log lacks the line about the dump.
-    package var state: String?
-    /// The errno with which the dump failed, as a name or a number; nil if nothing failed.
-    package var failure: String?
-    package var path: String?
-    /// The name of the signal that had asked the process to end before the crash.
-    package var termination: String?
-
-    package init(state: String?, failure: String?, path: String?, termination: String? = nil) {
-      (self.state, self.failure, self.path) = (state, failure, path)
-      self.termination = termination
-    }
-  }
 
   package subscript<Value>(dynamicMember path: WritableKeyPath<Verdict, Value>) -> Value {
     get { verdict[keyPath: path] }
@@ -81,22 +61,6 @@ package struct CrashReport: Sendable {
     defer { symbols.saveCache() }
     let snapshot = privacy == .full ? snapshot : snapshot.keeping(privacy, symbols: symbols)
     self.init(of: ProcessStacks(of: snapshot, symbols: symbols), symbols)
-  }
-
-  /// Makes a report from the summary of a crash in a log.
-  ///
-  /// - Parameters:
-  ///   - snapshot: the facts in the log. Addresses are relative to modules, whose load addresses are not known.
-  ///   - trace: the stack of the only thread in the summary.
-  ///   - symbols: the source of symbols with which the stack was named.
-  ///   - log: the facts about the dump from the log.
-  package init(
-    snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump
-  ) {
-    let known = Dictionary(
-      snapshot.threads.map { ($0.id, trace) }, uniquingKeysWith: { first, _ in first })
-    self.init(of: ProcessStacks(of: snapshot, symbols: symbols, known: known), symbols)
-    self.log = log
   }
 
   init(of stacks: ProcessStacks, _ symbols: SymbolSource) {

@@ -36,7 +36,7 @@ extension CrashReport {
     let details = verdict.message == nil ? Array(sentences.dropFirst()) : sentences
     let sentence = headline ?? sentences.first
     return Head(
-      sentence: sentence ?? "The \(log == nil ? "dump" : "log") does not show the cause.",
+      sentence: sentence ?? "The dump does not show the cause.",
       place: headPlace, contexts: threads.first(where: \.crashed)?.contextFields ?? [],
       paragraphs: waitSentences
         + (details.isEmpty ? notes : [details.joined(separator: " ")] + notes),
@@ -64,11 +64,7 @@ extension CrashReport {
   /// Paragraphs with warnings, for example that the dump is incomplete.
   private var notes: [String] {
     var paragraphs: [String] = []
-    if log != nil {
-      if !snapshot.capture.isComplete {
-        paragraphs.append(snapshot.capture.damage ?? "The log breaks off in the summary.")
-      }
-    } else if !snapshot.capture.isComplete {
+    if !snapshot.capture.isComplete {
       let damage = snapshot.capture.damage.map { ": \($0)" } ?? ""
       paragraphs.append("This dump is torn and holds only what came before its end\(damage).")
     }
@@ -101,7 +97,6 @@ extension CrashReport {
       ("Sent by", senderText),
       ("Outcome", survival?.outcomeText(handlerIn: previousHandlerModule)),
       ("Before it", survival?.earlierText),
-      ("Shutdown", log?.termination.map { "\($0) had asked the process to end" }),
       ("Certainty", snapshot.end?.certainty?.word),
       ("Hang", snapshot.end?.hangReport.map { "report \($0)" }),
     ])

@@ -6,9 +6,7 @@ extension TextReport {
   mutating func addFrame(_ frame: StackFrame, index: Int?) {
     let prefix = "  #" + (index.map { String($0) } ?? "?").padded(to: 3) + " "
     let name = frame.shortName.escapedForTerminal()
-    // In a report that is made from a log, offsets in modules are known, but addresses are not.
-    let isAddressKnown = report.log == nil || module(of: frame) == nil
-    let address = isFull && isAddressKnown ? frame.address.padded + " " : ""
+    let address = isFull ? frame.address.padded + " " : ""
     let style = ownCode.standsOut(frame) ? Style.strong : .plain
     let start = prefix + styled(address, .faint) + styled(name, style)
     let parts = parts(of: frame)
@@ -46,8 +44,7 @@ extension TextReport {
     if isFull { return (line, [place].compactMap(\.self)) }
     if frame.lineText != nil { return (line, []) }
     guard frame.function == nil else { return (line, [module?.name].compactMap(\.self)) }
-    let address = report.log == nil || module == nil ? frame.address.description : nil
-    return (line, [place, address].compactMap(\.self))
+    return (line, [place, frame.address.description].compactMap(\.self))
   }
 
   /// Adds the lines of source code around a frame's source location.

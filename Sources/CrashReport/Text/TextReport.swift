@@ -48,34 +48,8 @@ package struct TextReport: Sendable {
     return text.whole
   }
 
-  /// Makes a report from the crash summary in a log.
-  ///
-  /// The summary contains facts for the head of the report, and the crashed thread's stack, in which each address is an
-  /// offset in a module.
-  ///
-  /// - Parameters:
-  ///   - report: the report to print.
-  ///   - width: as for `text(of:isFull:width:color:isForTerminal:)`.
-  ///   - color: as for `text(of:isFull:width:color:isForTerminal:)`.
-  package static func text(
-    ofLogged report: CrashReport, width: Int = 80, color: Bool = false
-  ) -> String {
-    var text = TextReport(
-      report: report, width: max(width, 40), isFull: false, usesColor: color, wrapsFacts: false)
-    let head = report.head(isFull: false)
-    text.addSentences(head)
-    for field in head.signs + head.facts where loggedFacts.contains(field.name) {
-      text.addFact(field)
-    }
-    for thread in report.threads { text.addThreadWithNotes(thread) }
-    return text.whole
-  }
-
   /// The width up to which the first line is not wrapped, even on a narrower terminal.
   private static let headlineWidth = 120
-
-  /// The facts in the report's head that are shown if the report was made from a crash summary in a log.
-  private static let loggedFacts: Set = ["Cause", "Shutdown", "Signature"]
 
   private var whole: String { lines.map { $0 + "\n" }.joined() }
 

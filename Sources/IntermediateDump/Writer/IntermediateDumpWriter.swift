@@ -354,4 +354,18 @@ extension IntermediateDumpWriter {
 
   /// The number of bytes of the dump so far; if the dump has no file, all of them are in the buffer.
   public var bufferedCount: Int { @_noLocks get { Int(truncatingIfNeeded: size) } }
+
+  /// The bytes of a dump that has no file.
+  package var bufferedBytes: UnsafeRawPointer { @_noLocks get { unsafe UnsafeRawPointer(buffer) } }
+
+  /// Removes everything after the first `count` bytes of a dump that has no file, and closes no maps or arrays.
+  ///
+  /// - Parameter count: a number that `bufferedCount` had while no map or array was open.
+  @_noLocks
+  package mutating func rewind(to count: Int) {
+    used = count
+    depth = 0
+    failure = 0
+    commit()
+  }
 }

@@ -85,7 +85,9 @@ extension ThreadSnapshot {
     instructionPointer = instructionPointer ?? context?.instructionPointer
     // The handler writes a stack in chunks. Adjacent chunks are read as one piece again. The handler writes the top
     // of the crashing thread's stack before it knows the bounds of the stack, so pieces are cut at these bounds.
-    let pieces = map.elements(.stack).compactMap { memory.region($0) }
+    let pieces =
+      map.elements(.stack).compactMap { memory.region($0) }
+      + (stackPointer.map { StackWords(in: map, from: $0).regions } ?? [])
     stack =
       MemorySnapshot(
         joining: pieces.compactMap { piece in

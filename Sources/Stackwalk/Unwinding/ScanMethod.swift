@@ -19,9 +19,9 @@ struct ScanMethod: UnwindMethod {
       return .unknown
     }
     for index in 0..<Self.maximumWords {
-      guard process.spend(1), let slot = stackPointer.adding(index &* 8),
-        let word = process.word(at: slot)
-      else { break }
+      guard process.spend(1), let slot = stackPointer.adding(index &* 8) else { break }
+      // A dump in a log contains only words that may matter, and the words between them are missing.
+      guard let word = process.word(at: slot) else { continue }
       let address = process.codeAddress(word)
       if process.check(returnAddress: address) == .behindCall
         || SignalFrameMethod.isTrampoline(at: address, in: process)

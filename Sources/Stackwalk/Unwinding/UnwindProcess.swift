@@ -55,11 +55,12 @@ final class UnwindProcess {
   ///
   /// Mappings alone are not enough, because an emulator's mappings of its guest's code are not executable.
   ///
-  /// In a dump without mappings, only the modules are used.
+  /// If the dump lacks the mapping, only the module is used.
   func isExecutable(_ address: Address) -> Bool {
-    if snapshot.mapping(containing: address)?.protection.contains(.execute) == true { return true }
+    let mapping = snapshot.mapping(containing: address)
+    if mapping?.protection.contains(.execute) == true { return true }
     guard let module = snapshot.module(containing: address) else { return false }
-    return module.segments.isEmpty ? snapshot.mappings.isEmpty : module.hasCode(at: address)
+    return module.segments.isEmpty ? mapping == nil : module.hasCode(at: address)
   }
 
   /// False for a dump that was truncated before its mappings and modules; then only frame pointers can be followed.

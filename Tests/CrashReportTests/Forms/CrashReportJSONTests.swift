@@ -41,7 +41,7 @@ import Testing
       object.keys.sorted() == [
         "allTasks", "annotations", "capture", "cause", "client", "complete", "end", "exception",
         "explanation",
-        "log", "mappings", "mappingsOmitted", "memory", "message", "modules", "otherMessages",
+        "mappings", "mappingsOmitted", "memory", "message", "modules", "otherMessages",
         "place",
         "privacy", "process", "reportID", "request", "resources", "schemaVersion", "signature",
         "survival",

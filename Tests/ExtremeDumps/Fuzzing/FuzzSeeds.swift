@@ -78,18 +78,14 @@ enum FuzzSeeds {
     return files.enumerated().map { [UInt8($0.offset)] + $0.element }
   }
 
-  /// A summary with a line of each kind.
+  /// A log with the two pieces of a dump: an exception, and a thread with two words of its stack.
   private static func summary() -> [UInt8] {
     let lines = [
-      "crash-summary 1 x86_64", "product a\\x20b", "version 1.2",
-      "signal 11 SEGV 1 0x10", "message Fatal error: Index out of range\\n",
-      "abort-message free(): invalid pointer", "thread 7 worker",
-      "report 01020304-0506-0708-090a-0b0c0d0e0f10", "dump complete - /a/b",
-      "module 0 0102030405060708 /usr/bin/program", "frame 0 0+0x12ab@0x40 program",
-      "frame 1 0~0x12ab@0x40^0x20 program", "frame 2 0?0x12ab@lr program", "frame 3 -+0x7f0012ab ?",
-      "repeats 8030 1", "frame 8034 0+0x12ab@0x9040 program", "context request-id = 8C2E",
-      "termination 15 SIGTERM", "more-frames", "end",
+      "postmortem-log-1x-0123456789abcdef-1of2-035-AiwBAS0BBAAAAAcAAAABLgEEAAAACwAAAAM-"
+        + "b7d5287f",
+      "postmortem-log-1x-0123456789abcdef-2of2-082-AqABAZIBBAAAAAcAAAABmQEIAAAAAHAAAAAA"
+        + "AAABpwEYAAAAAAAAAEIAAAAAAAAAAAAAAAAAAAAAAAAAAw-c658768c",
     ]
-    return Array(lines.map { "2026-11-23 host postmortem[7]: \($0)\n" }.joined().utf8)
+    return Array(lines.map { "2026-11-23 host \($0)\n" }.joined().utf8)
   }
 }

@@ -74,9 +74,12 @@ struct FuzzReader {
     case .objects: size &+= ObjectImage.read(bytes)
     case .files: readFile(bytes)
     case .summary:
-      var reader = LoggedSummaryReader()
-      for line in bytes.split(separator: 0x0A) { reader.take(Array(line)) }
-      size &+= reader.finish().reduce(0) { $0 &+ $1.frames.count }
+      var reader = LoggedDumpReader()
+      reader.take(bytes)
+      for dump in reader.finish().dumps {
+        let document = try IntermediateDumpDocument(parsing: dump.bytes)
+        size &+= ProcessSnapshot(reading: document).memory.regions.count
+      }
     case .elf:
       if let (symbols, module) = try symbols(of: bytes) {
         for offset in Self.offsets {

@@ -183,21 +183,20 @@
         gdb.frames)
       let differences = comparison.differences.joined(separator: "\n")
       #expect(comparison.differences.isEmpty, "\(result.testCase)\n\(differences)")
-      if snapshot.exception?.signal == SIGABRT { try summary(result, snapshot, gdb.frames) }
+      if snapshot.exception?.signal == SIGABRT { try summary(result, programs, gdb.frames) }
     }
 
     /// The summary on standard error has the frames of libc, whose return addresses are signed.
     private func summary(
-      _ result: ARM64Machine.Result, _ snapshot: ProcessSnapshot, _ frames: [DebuggerView.Frame]
+      _ result: ARM64Machine.Result, _ programs: ARM64System.Programs, _ frames: [DebuggerView.Frame]
     ) throws {
-      let processID = Int32(try #require(snapshot.process.processID))
-      let lines = CrashSummaryTests.block(in: result.standardError, processID: processID)
-      var entries = try CrashSummaryTests.entries(of: lines) { path in
-        try #require(snapshot.modules.first { $0.path == path }).address.value
-      }[...]
+      let snapshot = try #require(try LoggedReport.snapshots(in: result.standardError).first)
+      let walker = Stackwalker(
+        snapshot: snapshot, symbols: SymbolSource(directories: [programs.tree]))
+      var entries = walker.frames(of: try #require(snapshot.crashedThread), limit: 64)[...]
       for frame in frames.prefix(8) {
-        let index = entries.firstIndex { $0.address == frame.address }
-        #expect(index != nil, "\(result.testCase) \(String(frame.address, radix: 16)): \(lines)")
+        let index = entries.firstIndex { $0.address.value == frame.address }
+        #expect(index != nil, "\(result.testCase) \(String(frame.address, radix: 16)): \(entries)")
         if let index { entries = entries[(index + 1)...] }
       }
     }

@@ -142,7 +142,12 @@ import Testing
       let summary = child.standardError.split(separator: "\n").filter {
         $0.hasPrefix("postmortem[")
       }.joined(separator: "\n")
-      #expect(!summary.isEmpty)
+      let logged = try LoggedReport.dumps(in: child.standardError)
+      #expect(!summary.isEmpty && logged.count == 1)
+      for dump in logged {
+        let found = secrets.found(inBytes: dump.bytes)
+        #expect(found.isEmpty, "in the pieces \(found)")
+      }
       let found = secrets.found(inText: summary)
       #expect(found.isEmpty, "in the summary \(found)")
     }

@@ -18,6 +18,22 @@ extension Capture {
     let (reader, pointer) = (ContextReader(self), pm_thread_pointer())
     return reader.context(task: reader.finder.task(at: pointer), threadPointer: pointer)
   }
+
+  /// Writes the contexts of one thread; returns the number of contexts for which `context` had no room.
+  @_noLocks
+  func write(_ context: ContextValue, of thread: Int32) -> UInt64 {
+    var offset = 0
+    while let entry = context.entry(offset) {
+      writer.startMap(.context)
+      writer.identifier(.contextThreadID, thread)
+      writer.property(.contextName, entry.name)
+      writer.property(.contextValue, entry.value)
+      if entry.isCut { writer.unsigned(.contextIsCut, 1, width: 1) }
+      writer.end()
+      offset = entry.next
+    }
+    return context.omittedCount
+  }
 }
 
 /// Finds the `withContext` values of threads, and the breadcrumbs of the work that the crashing thread was doing.
@@ -61,7 +77,7 @@ private struct ContextReader {
     capture.writer.startArray(.contexts)
     if let context = context(task: task, threadPointer: pointer) {
       work = context.work
-      omitted = write(context, of: thread)
+      omitted = capture.write(context, of: thread)
     }
     if places.type != 0 { omitted &+= writeAll(others, except: thread) }
     capture.endArray(.contextsOmitted, omitted)
@@ -86,25 +102,10 @@ private struct ContextReader {
       guard record.status.isStill, record.threadID != first else { continue }
       let pointer = record.fields.threadPointer
       if let context = context(task: finder.task(at: pointer), threadPointer: pointer) {
-        omitted &+= write(context, of: record.threadID)
+        omitted &+= capture.write(context, of: record.threadID)
       }
     }
     return omitted
-  }
-
-  /// Writes the contexts of one thread; returns the number of contexts for which `context` had no room.
-  private func write(_ context: ContextValue, of thread: Int32) -> UInt64 {
-    var offset = 0
-    while let entry = context.entry(offset) {
-      capture.writer.startMap(.context)
-      capture.writer.identifier(.contextThreadID, thread)
-      capture.writer.property(.contextName, entry.name)
-      capture.writer.property(.contextValue, entry.value)
-      if entry.isCut { capture.writer.unsigned(.contextIsCut, 1, width: 1) }
-      capture.writer.end()
-      offset = entry.next
-    }
-    return context.omittedCount
   }
 
   /// Returns the current context value of a task, or of a thread that runs no task.

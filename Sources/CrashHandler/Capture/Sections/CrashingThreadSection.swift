@@ -81,28 +81,33 @@ extension Capture {
   /// registers point to.
   fileprivate func writeMemory(around context: SignalContext) {
     writer.startArray(.memory)
-    if installed.isSanitized {
-      writeCode(at: context)
-    } else {
-      // This region holds the instructions before and after the current one, in at most two pages.
-      cachedRegions.writeRegion(context.instructionPointer &- 256, count: 512)
-      writeMemory(aroundRegisters: context.generalRegisters)
-    }
+    // This region holds the instructions before and after the current one, in at most two pages.
+    writeCode(at: context, distance: 256)
+    if !installed.isSanitized { writeMemory(aroundRegisters: context.generalRegisters) }
     writer.end()
     writer.startArray(.memory)
     writeLostTables(context)
     writer.end()
   }
 
-  /// Writes the code around the instruction pointer, if the code is mapped from a file and is not writable.
-  private func writeCode(at context: SignalContext) {
-    let mappings = session.mappings
+  /// Writes the code around the instruction pointer; if the dump leaves out secrets, only code that is mapped from a
+  /// file and is not writable.
+  ///
+  /// - Parameter distance: the number of bytes before and after the instruction pointer.
+  @_noLocks
+  func writeCode(at context: SignalContext, distance: UInt64) {
     let address = context.instructionPointer
+    guard installed.isSanitized else {
+      cachedRegions.writeRegion(
+        address &- distance, count: Int(truncatingIfNeeded: distance) &* 2)
+      return
+    }
+    let mappings = session.mappings
     guard let mapping = mappings.mapping(around: address), mapping.has(Mapping.isExecutable),
       !mapping.has(Mapping.isWritable), mappings.path(of: mapping)[0] == 0x2F  // "/"
     else { return }
-    let start = address &- mapping.start < 256 ? mapping.start : address &- 256
-    let end = mapping.end &- address < 256 ? mapping.end : address &+ 256
+    let start = address &- mapping.start < distance ? mapping.start : address &- distance
+    let end = mapping.end &- address < distance ? mapping.end : address &+ distance
     plainRegions.writeRegion(start, count: Int(truncatingIfNeeded: end &- start))
   }
 }

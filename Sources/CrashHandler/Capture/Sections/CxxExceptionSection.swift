@@ -13,26 +13,31 @@ internal import IntermediateDump
 /// libsupc++/unwind-cxx.h.
 @c(pm_write_cxx_exception) @_noLocks
 func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  guard capture.session.request.isCrash, capture.session.exception.signal.number == SIGABRT else {
-    return
+  unsafe Capture(argument).writeCxxException(typeLimit: 1024, messageLimit: 4096)
+}
+
+extension Capture {
+  /// Writes the exception with at most the given numbers of bytes of its type's name and of its text.
+  @_noLocks
+  func writeCxxException(typeLimit: Int, messageLimit: Int) {
+    guard session.request.isCrash, session.exception.signal.number == SIGABRT else { return }
+    let facts = installed.runtime.exceptions
+    let (memory, text) = (cachedMemory, cachedRegions)
+    guard facts.globals_offset != 0 else { return }
+    let globals = pm_thread_pointer() &+ UInt64(bitPattern: facts.globals_offset)
+    guard let object = thrownObject(globals, memory),
+      let type = memory.word(object &- ThrownException.headerSize),
+      let name = memory.word(type &+ 8)
+    else { return }
+    writer.startMap(.cxxException)
+    text.writeText(.cxxTypeName, at: name, limit: typeLimit)
+    let exception = unsafe ThrownException(
+      memory: memory, facts: facts, scratch: session.scratch.address)
+    if !installed.isSanitized, let message = exception.message(of: object, type: type) {
+      text.writeText(.cxxMessage, at: message, limit: messageLimit)
+    }
+    writer.end()
   }
-  let facts = capture.installed.runtime.exceptions
-  let (memory, text) = (capture.cachedMemory, capture.cachedRegions)
-  guard facts.globals_offset != 0 else { return }
-  let globals = pm_thread_pointer() &+ UInt64(bitPattern: facts.globals_offset)
-  guard let object = thrownObject(globals, memory),
-    let type = memory.word(object &- ThrownException.headerSize),
-    let name = memory.word(type &+ 8)
-  else { return }
-  capture.writer.startMap(.cxxException)
-  text.writeText(.cxxTypeName, at: name, limit: 1024)
-  let exception = unsafe ThrownException(
-    memory: memory, facts: facts, scratch: capture.session.scratch.address)
-  if !capture.installed.isSanitized, let message = exception.message(of: object, type: type) {
-    text.writeText(.cxxMessage, at: message, limit: 4096)
-  }
-  capture.writer.end()
 }
 
 /// The address of the exception object that the thread caught last and is still handling.

@@ -20,7 +20,8 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  fileprivate func writeSignal() {
+  @_noLocks
+  func writeSignal() {
     let signal = session.exception.signal
     writer.signed(.signalNumber, Int64(signal.number), width: 4)
     guard let information = signal.information else { return }
@@ -72,7 +73,8 @@ extension Capture {
   /// region may be inside a mapping.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
-  fileprivate func writeFaultPage() {
+  @_noLocks
+  func writeFaultPage() {
     let signal = session.exception.signal
     guard signal.number == SIGSEGV, signal.code == SEGV_MAPERR,
       let information = signal.information

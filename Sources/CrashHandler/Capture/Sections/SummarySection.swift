@@ -1,46 +1,139 @@
+internal import CSignalSafe
 internal import IntermediateDump
 
-/// Creates the lines of the crash summary.
+/// Creates the lines of the crash summary, and the dump for the log.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_summary) @_noLocks
 func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   var lines = SummaryLines(capture)
-  // If Swift's backtracer runs, it prints the facts that these lines leave out.
-  if capture.session.exception.isBacktraced {
-    lines.appendReport(isAlone: true)
-    appendWork(capture, to: &lines)
-    return lines.appendCommands(isAlone: true)
-  }
+  var pieces = LogPieces(capture)
+  let contexts = capture.installed.isSanitized ? nil : capture.contextsOfThisThread()
+  lines.appendCrash()
+  lines.appendWork(contexts, termination: capture.session.runRecord.termination)
   // Without a dump, the mappings have not been read, or were read for an earlier crash, so they are read here.
   if !capture.session.result.hasFile || capture.session.mappings.count == 0 {
     unsafe pm_read_mappings(argument)
   }
-  lines.appendHead()
-  lines.appendSignal()
-  if !capture.installed.isSanitized {
-    let runtime = capture.installed.runtime
-    lines.appendMessage("message ", at: runtime.fatalMessageBuffer, skipping: 0)
-    // libc's message begins with its size, whose 4 bytes are skipped; see `pm_abort_message_pointer`.
-    lines.appendMessage("abort-message ", at: runtime.abortMessagePointer, skipping: 4)
+  capture.writeLogFacts(to: &pieces)
+  lines.beginLast()
+  if let context = capture.session.exception.signal.context {
+    pieces.appendStack(context, of: capture, to: &lines)
   }
-  lines.appendThread()
-  appendWork(capture, to: &lines)
-  lines.appendReport(isAlone: false)
-  if let context = capture.session.exception.signal.context { lines.appendStack(context) }
-  lines.appendEnd()
-  lines.appendCommands(isAlone: false)
+  lines.endLast()
 }
 
-/// Adds the contexts of the crashing thread, unless secrets are left out, and any signal that had asked the process to
-/// end.
-private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
-  if !capture.installed.isSanitized, let contexts = capture.contextsOfThisThread() {
-    lines.append(contexts)
+/// Writes the facts of the crash that a log has room for, the most important ones first.
+///
+/// RUNS-DURING-CRASH.
+extension Capture {
+  /// The maximum number of bytes of a message, and of the name of a C++ type.
+  private static var messageLimit: Int { 480 }
+  private static var typeLimit: Int { 80 }
+  /// The maximum number of bytes of a path or of a mapping's line.
+  private static var lineLimit: Int { 240 }
+
+  fileprivate func writeLogFacts(to pieces: inout LogPieces) {
+    writer.startMap(.exception)
+    writer.identifier(.exceptionThreadID, session.exception.threadID)
+    writeSignal()
+    if mayMake(CallBit.proc) { writeFaultPage() }
+    writer.end()
+    pieces.endPart()
+    writeLogThread()
+    pieces.endPart()
+    if !installed.isSanitized {
+      writeMessage(
+        .fatalMessage, at: installed.runtime.fatalMessageBuffer, skipping: 0, to: &pieces)
+      writeMessage(
+        .abortMessage, at: installed.runtime.abortMessagePointer, skipping: 4, to: &pieces)
+    }
+    writeCxxException(typeLimit: Capture.typeLimit, messageLimit: Capture.messageLimit)
+    pieces.endPart()
+    writeLogProcess()
+    pieces.endPart()
+    if let context = session.exception.signal.context {
+      writer.startArray(.memory)
+      writeCode(at: context, distance: 16)
+      writer.end()
+      pieces.endPart()
+      writeFaultMappings(context, to: &pieces)
+    }
+    if !installed.isSanitized, let contexts = contextsOfThisThread() {
+      writer.startArray(.contexts)
+      _ = write(contexts, of: session.exception.threadID)
+      writer.end()
+      pieces.endPart()
+    }
   }
-  let termination = capture.session.runRecord.termination
-  if termination != 0 { lines.append(termination: termination) }
+
+  private func writeLogThread() {
+    guard let context = session.exception.signal.context else { return }
+    writer.startMap(.crashingThread)
+    let threads = ThreadWriter(self)
+    threads.writeIdentity(threadID: session.exception.threadID, method: .crashed)
+    threads.writeGeneralRegisters(context)
+    writer.unsigned(.threadPointer, pm_thread_pointer())
+    threads.writeOwnName(session.exception.threadID)
+    stacks.writeBounds(from: lowestStackAddress(context), threadPointer: pm_thread_pointer())
+    writer.end()
+  }
+
+  private func writeMessage(
+    _ key: IntermediateDumpKey, at pointer: UInt64, skipping: UInt64, to pieces: inout LogPieces
+  ) {
+    writer.startMap(.exception)
+    regions.writeText(key, atPointer: pointer, skipping: skipping, limit: Capture.messageLimit)
+    writer.end()
+    pieces.endPart()
+  }
+
+  private func writeLogProcess() {
+    let (path, summary) = (installed.images.programPath, installed.summary)
+    writer.startMap(.process)
+    unsafe writer.property(.reportID, session.names.reportID, count: 16)
+    writer.identifier(.processID, shared.process.id)
+    if path.count <= Capture.lineLimit { writer.property(.executablePath, path) }
+    if summary.product.count > 0 {
+      writer.property(.product, summary.product.prefixOfCharacters(Capture.typeLimit))
+    }
+    if summary.version.count > 0 {
+      writer.property(.version, summary.version.prefixOfCharacters(Capture.typeLimit))
+    }
+    let time = wallClock
+    if time != 0 { writer.signed(.crashTime, Int64(bitPattern: time)) }
+    if installed.isSanitized {
+      writer.unsigned(.privacy, UInt64(ReportPrivacy.sanitizedCode), width: 1)
+    }
+    writer.end()
+  }
+
+  /// Writes the mappings around the fault address of a memory fault, and that of the stack pointer.
+  private func writeFaultMappings(_ context: SignalContext, to pieces: inout LogPieces) {
+    let (signal, mappings) = (session.exception.signal, session.mappings)
+    guard signal.isFault, signal.number == SIGSEGV || signal.number == SIGBUS,
+      let information = signal.information
+    else { return }
+    let fault = mappings.index(endingAbove: information.faultAddress)
+    let stack = mappings.index(endingAbove: context.stackPointer)
+    if stack < fault &- 1 { writeMapping(stack, to: &pieces) }
+    writeMapping(fault &- 1, to: &pieces)
+    writeMapping(fault, to: &pieces)
+    if stack > fault { writeMapping(stack, to: &pieces) }
+  }
+
+  private func writeMapping(_ index: Int, to pieces: inout LogPieces) {
+    guard index >= 0, index < session.mappings.count else { return }
+    let line = session.mappings.line(of: session.mappings[index])
+    guard line.count <= Capture.lineLimit else { return }
+    writer.startArray(.mappings)
+    writer.startMap(.mappingsChunk)
+    writer.property(.mappingsText, line)
+    writer.end()
+    writer.end()
+    pieces.endPart()
+  }
 }
 
 /// Writes the summary's lines to descriptor 2, if it refers to the same file as at launch.
@@ -50,5 +143,6 @@ private func appendWork(_ capture: Capture, to lines: inout SummaryLines) {
 func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let summary = capture.installed.summary
+  capture.appendPieces()
   if capture.isSame(summary.standardError) { summary.write() }
 }

@@ -155,15 +155,24 @@ struct ThreadWriter {
     writeScheduling(line.schedulingPolicy, line.niceValue)
   }
 
+  /// Writes the name of the capturing thread, unless the dump leaves out secrets.
+  @_noLocks
+  func writeOwnName(_ threadID: Int32) {
+    guard !isSanitized, let line = status.line(of: threadID) else { return }
+    capture.writer.property(.threadName, line.name)
+  }
+
   // MARK: - Registers
 
   private var isSanitized: Bool {
     @_noLocks get { if case .some = sanitizer { true } else { false } }
   }
 
-  /// Writes the general registers, and replaces those that may contain a secret.
-  private func writeRegisters(_ context: SignalContext, _ sanitizer: WordSanitizer) {
+  /// Writes the general registers; if the dump leaves out secrets, replaces those that may contain a secret.
+  @_noLocks
+  func writeGeneralRegisters(_ context: SignalContext) {
     let registers = context.generalRegisters
+    guard let sanitizer else { return capture.writer.property(.generalRegisters, registers) }
     guard
       let place = unsafe capture.writer.beginProperty(.generalRegisters, capacity: registers.count)
     else { return }
@@ -209,11 +218,8 @@ struct ThreadWriter {
   ///   not contain.
   @_noLocks
   func writeContext(_ context: SignalContext, isExtended: Bool = true) {
-    if let sanitizer {
-      writeRegisters(context, sanitizer)
-      return
-    }
-    capture.writer.property(.generalRegisters, context.generalRegisters)
+    writeGeneralRegisters(context)
+    guard !isSanitized else { return }
     if let state = context.floatingPointInFrame {
       let kept = isExtended ? state : state.prefix(ThreadWriter.contextStateSize)
       if kept.count > 0 { capture.writer.property(.floatingPointState, kept) }

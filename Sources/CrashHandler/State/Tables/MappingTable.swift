@@ -70,12 +70,18 @@ struct MappingTable {
   /// Returns the part of a mapping's line that begins with the device, `major:minor`.
   @_noLocks
   func device(of mapping: Mapping) -> TextScanner {
-    let end = Int(mapping.pathOffset)
-    var start = end
-    while start > 0, wholeText.bytes(start &- 1, count: 1)[0] != 0x0A { start &-= 1 }
-    var line = wholeText.bytes(start, count: end &- start).text
+    var line = line(of: mapping).text
     line.skipWords(3)
     return line
+  }
+
+  /// Returns a mapping's line in the text, with its line feed.
+  @_noLocks
+  func line(of mapping: Mapping) -> Bytes {
+    var start = Int(mapping.pathOffset)
+    while start > 0, wholeText.bytes(start &- 1, count: 1)[0] != 0x0A { start &-= 1 }
+    let end = Int(mapping.pathOffset) &+ Int(mapping.pathLength) &+ 1
+    return wholeText.bytes(start, count: (end < textCount ? end : textCount) &- start)
   }
 
   /// The unused part of the buffer, after the text.

@@ -1,0 +1,276 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+extension LogPieces {
+  /// Adds the words of the crashing thread's stack, and the modules into which they point; adds the innermost frames to
+  /// `lines`.
+  ///
+  /// The stack is read through the `PageCache`, because its words are read one by one.
+  @_noLocks
+  mutating func appendStack(
+    _ context: SignalContext, of capture: Capture, to lines: inout SummaryLines
+  ) {
+    var images = capture.images
+    images.findAll()
+    // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
+    // next readable mapping is treated as the stack.
+    let mappings = capture.session.mappings
+    let index = mappings.readable(endingAbove: context.stackPointer)
+    let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
+    var stack = StackWords(
+      pieces: self, lines: lines, context: context, images: images, memory: capture.cachedMemory,
+      capture: capture, end: end, place: context.stackPointer)
+    stack.append()
+    self = stack.pieces
+    lines = stack.lines
+  }
+}
+
+/// The words of the crashing thread's stack by which a reader of the log finds the frames: the chain of frame records
+/// and, where there is none, candidates.
+///
+/// If a function keeps no frame pointer (such as the libc functions on the way to `abort`), its return address is in
+/// some word of the stack. Before the first frame record, and where the chain breaks, each word that points into code
+/// is a candidate, and so is each word that may be a saved frame pointer. The reader finds the callers among them with
+/// the modules' unwind tables.
+///
+/// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
+@safe
+private struct StackWords {
+  /// The maximum number of candidates of each kind for one search.
+  private static var candidateLimit: Int { 24 }
+  /// How many bytes of the stack are searched for candidates: more than glibc's largest frame on the way to `abort`.
+  private static var searchedSize: UInt64 { 16384 }
+  /// The number of bytes below a return address in which the called function may have saved registers.
+  private static var savedSize: UInt64 { 48 }
+  /// The size in bytes of a property's map without the property's contents.
+  private static var mapSize: Int { 11 }
+  private static var pathLimit: Int { 400 }
+  /// The maximum number of frame records that are read; to read all of them takes about 50 ms in a debug build.
+  private static var recordLimit: Int { 16384 }
+  /// The offset, in the room for words, of the last eight frame records, with three words each.
+  private static var historyOffset: Int { 704 }
+
+  var pieces: LogPieces
+  var lines: SummaryLines
+  let context: SignalContext
+  let images: ImageFinder
+  let memory: SafeMemory
+  let capture: Capture
+  /// The end of the stack's mapping; the largest number if the mappings are not known, and 0 if no readable mapping
+  /// ends above the stack pointer.
+  let end: UInt64
+  /// The address of the lowest word of the stack that was not examined yet.
+  var place: UInt64
+  var groups = 0
+  /// The number of bytes of the next property.
+  var size = 0
+  var modules = 0
+  var isFull = false
+  /// True if the chain of frame records may not be the crashing thread's: its start was found by a search.
+  var isGuess = false
+  var records = 0
+  /// The number of records in one round of the current recursion; 0 if the last records are not a recursion.
+  var period = 0
+  /// The number of records that continue the recursion, and of which no group was added.
+  var repetitions = 0
+
+  /// Follows the chain of frame pointers; scans the stack word by word below the first frame record, and where the
+  /// chain breaks.
+  fileprivate mutating func append() {
+    addCode(context.instructionPointer, isReturnAddress: false)
+    // If the crash was a call to an address without code, the return address is still where the call put it: in the
+    // link register, or on x86_64 at the stack pointer.
+    let isCall = !images.isCode(context.instructionPointer)
+    #if arch(arm64)
+      let caller = CodeAddress.of(context.linkRegister)
+      if images.isCode(caller) { addCode(caller, isFrame: isCall) }
+    #else
+      if isCall, let caller = word(place), images.isCode(caller) {
+        addCode(caller)
+        add(place, count: 1)
+        place &+= 8
+      }
+    #endif
+    appendFrames()
+    endRecursion()
+    endProperty()
+  }
+
+  private mutating func appendFrames() {
+    // The address of the next frame record; 0 if none is known.
+    var pointer = record(at: context.framePointer) == nil ? 0 : context.framePointer
+    var saved: (place: UInt64, value: UInt64) = (0, 0)
+    var (isSearching, start, candidates, pointers) = (true, place, 0, 0)
+    while !isFull, records < StackWords.recordLimit {
+      if isSearching, pointer == 0 || place < pointer, place &- start < StackWords.searchedSize,
+        candidates < StackWords.candidateLimit, place & 7 == 0, let value = word(place)
+      {
+        let target = CodeAddress.of(value)
+        if images.isCode(target) {
+          addCode(target, isFrame: false)
+          add(place, count: 1)
+          candidates &+= 1
+          if pointer == 0, saved.value != 0, place &- saved.place <= StackWords.savedSize {
+            (pointer, isGuess) = (saved.value, true)
+          }
+        } else if pointers < StackWords.candidateLimit, value > place, record(at: value) != nil {
+          add(place, count: 1)
+          pointers &+= 1
+          saved = (place, value)
+        }
+        place &+= 8
+      } else if let found = record(at: pointer) {
+        add(record: pointer, found)
+        (isSearching, place) = (false, pointer &+ 16)
+        // Bit 60 marks the record of a Swift async function, and is not a part of the address.
+        pointer = found.next & ~(1 &<< 60)
+      } else if !isSearching {
+        endRecursion()
+        isGuess = true
+        (isSearching, start, pointer, candidates, pointers) = (true, place, 0, 0, 0)
+        saved = (0, 0)
+      } else {
+        return
+      }
+    }
+  }
+
+  /// Returns the frame record at an address; nil if the address is unaligned, unreadable or below `place`, or if no
+  /// code address follows the saved frame pointer.
+  private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
+    guard address & 7 == 0, address >= place, let next = word(address),
+      let saved = word(address &+ 8)
+    else { return nil }
+    let target = CodeAddress.of(saved)
+    return images.isCode(target) ? (next, target) : nil
+  }
+
+  @inline(never)
+  private func word(_ address: UInt64) -> UInt64? { address < end ? memory.word(address) : nil }
+
+  /// Adds the module of a code address, unless it was added before.
+  ///
+  /// - Parameter isFrame: false for a candidate, which is not among the frames of `lines`.
+  private mutating func addCode(
+    _ address: UInt64, isFrame: Bool = true, isReturnAddress: Bool = true
+  ) {
+    guard !isFull else { return }
+    // For a return address, the lookup uses the preceding address, because the call may be the last instruction of
+    // the module's last function.
+    let (index, image) = images.image(around: isReturnAddress ? address &- 1 : address)
+    guard let image else {
+      lines.appendFrame(Bytes(""), address, isFrame: isFrame, isGuess: isGuess)
+      return
+    }
+    let path = images.path(of: index, image)
+    lines.appendFrame(
+      path.fileName, address &- image.start, isFrame: isFrame, isGuess: isGuess)
+    // Scratch memory holds, after the room for one image, the start addresses of the modules that were added.
+    let starts = capture.session.scratch.dropFirst(ModuleImage.scratchSize)
+    var module = 0
+    while module < modules, starts.word(module &* 8) != image.start { module &+= 1 }
+    guard module == modules else { return }
+    // The module and the first group of words that needs it are one part, so that neither is lost without the other.
+    endProperty()
+    starts.setWord(module &* 8, image.start)
+    modules &+= 1
+    capture.writer.startArray(.modules)
+    capture.writer.startMap(.module)
+    capture.writer.unsigned(.moduleAddress, image.start)
+    capture.writer.unsigned(.moduleSize, image.end &- image.start)
+    capture.writer.unsigned(.moduleSource, images.images[index].source.code, width: 1)
+    if path.count <= StackWords.pathLimit { capture.writer.property(.modulePath, path) }
+    let buildID = image.buildID()
+    if buildID.count > 0 { capture.writer.property(.moduleBuildID, buildID) }
+    capture.writer.end()
+    capture.writer.end()
+  }
+
+  /// Adds a frame record, unless it continues a recursion of up to four functions with the same distances.
+  private mutating func add(record address: UInt64, _ found: (next: UInt64, target: UInt64)) {
+    if period > 0, continues(period, address, found) {
+      repetitions &+= 1
+      addCode(found.target)
+    } else {
+      endRecursion()
+      period = 1
+      while period <= 4, !continues(period, address, found) { period &+= 1 }
+      if period > 4 { period = 0 }
+      addCode(found.target)
+      add(address, count: 2)
+    }
+    let place = (records & 7) &* 24
+    history.setWord(place, address)
+    history.setWord(place &+ 8, found.next)
+    history.setWord(place &+ 16, found.target)
+    records &+= 1
+  }
+
+  private var history: Scratch {
+    capture.installed.summary.words.dropFirst(StackWords.historyOffset)
+  }
+
+  /// A word of an earlier record: its address, its saved frame pointer or its return address.
+  private func earlier(_ distance: Int, _ word: Int) -> UInt64 {
+    history.word(((records &- distance) & 7) &* 24 &+ word &* 8)
+  }
+
+  /// True if a record repeats the record that is `period` records before it, as far above as that one's successor was.
+  private func continues(
+    _ period: Int, _ address: UInt64, _ found: (next: UInt64, target: UInt64)
+  ) -> Bool {
+    guard records > period else { return false }
+    let stride = earlier(1, 0) &- earlier(period &+ 1, 0)
+    return address == earlier(period, 0) &+ stride && found.next == earlier(period, 1) &+ stride
+      && found.target == earlier(period, 2)
+  }
+
+  /// Adds the number of records that continued a recursion.
+  private mutating func endRecursion() {
+    let number = UInt64(truncatingIfNeeded: repetitions)
+    if repetitions > 0 {
+      add(head: number &<< 4 | UInt64(truncatingIfNeeded: period &- 1) &<< 2, size: 4)
+    }
+    (period, repetitions) = (0, 0)
+  }
+
+  /// Adds a group of one or two words at an address of the stack.
+  private mutating func add(_ address: UInt64, count: Int) {
+    let distance = (address &- (context.stackPointer & ~7)) &>> 3
+    isFull = isFull || distance &>> 30 != 0
+    add(head: distance &<< 2 | UInt64(truncatingIfNeeded: count), size: 4 &+ 8 &* count)
+    guard !isFull else { return }
+    let words = capture.installed.summary.words
+    for index in Indices(count) {
+      let offset = UInt64(truncatingIfNeeded: index &* 8)
+      words.setWord(size, word(address &+ offset) ?? 0)
+      size &+= 8
+    }
+  }
+
+  /// Adds the head of a group of `size` bytes.
+  private mutating func add(head: UInt64, size groupSize: Int) {
+    if size > 0, !pieces.hasRoom(StackWords.mapSize &+ size &+ groupSize) { endProperty() }
+    guard !isFull else { return }
+    let words = capture.installed.summary.words
+    if size == 0 {
+      words.setWord(0, UInt64(truncatingIfNeeded: groups))
+      size = 4
+    }
+    words.setWord(size, head)
+    size &+= 4
+    groups &+= 1
+  }
+
+  /// Writes the groups since the last call as a property.
+  private mutating func endProperty() {
+    if size > 0 {
+      capture.writer.startMap(.crashingThread)
+      capture.writer.property(.stackWords, capture.installed.summary.words.bytes(count: size))
+      capture.writer.end()
+      size = 0
+    }
+    isFull = !pieces.endPart() || isFull
+  }
+}

@@ -1,0 +1,46 @@
+/// The format of a piece of a dump in one line of a log.
+///
+/// The line consists of letters, digits, `-` and `_`, which no program that handles logs escapes:
+///
+/// | letters | contents |
+/// |---|---|
+/// | 15 | `postmortem-log-` |
+/// | 2 | the format's version, 1, and the architecture: `x` for x86_64, `a` for arm64 |
+/// | 17 | `-`, and the first 16 hexadecimal digits of the report ID |
+/// | 5 | `-`, the piece's number from 1, `of`, and the number of pieces |
+/// | 4 | `-`, and the number of letters of the payload in three decimal digits |
+/// | 3 to 797 | `-`, and the payload in base64url without padding: tokens of a dump, whose maps and arrays all end |
+/// | 9 | `-`, and the CRC-32 of all letters before, in hexadecimal digits |
+///
+/// RUNS-DURING-CRASH. Source: RFC 4648, section 5 (base64url); RFC 1952, section 8 (CRC-32).
+package enum LogPiece {
+  package static var mark: StaticString { @_noLocks get { "postmortem-log-" } }
+  package static var version: StaticString { @_noLocks get { "1" } }
+  package static var architecture: StaticString {
+    @_noLocks get { IntermediateDumpFormat.currentArchitecture == 2 ? "a" : "x" }
+  }
+  /// The number of digits of the report ID.
+  package static var idLength: Int { @_noLocks get { 16 } }
+  /// The maximum number of pieces of a dump.
+  package static var maximumCount: Int { @_noLocks get { 6 } }
+  /// The maximum number of bytes of a payload.
+  package static var payloadSize: Int { @_noLocks get { 597 } }
+  /// The maximum number of bytes of a piece's line, including the line feed.
+  package static var lineSize: Int { @_noLocks get { 850 } }
+
+  @_noLocks
+  package static func checksum(of bytes: UnsafeRawPointer, count: Int) -> UInt32 {
+    var checksum = UInt32.max
+    var index = 0
+    while index < count {
+      checksum ^= UInt32(unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self))
+      var bit = 0
+      while bit < 8 {
+        checksum = checksum &>> 1 ^ (checksum & 1 == 1 ? 0xEDB8_8320 : 0)
+        bit &+= 1
+      }
+      index &+= 1
+    }
+    return ~checksum
+  }
+}
