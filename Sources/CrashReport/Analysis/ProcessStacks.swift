@@ -9,12 +9,16 @@ package final class ProcessStacks {
   let snapshot: ProcessSnapshot
   private let walker: Stackwalker
   private let runningTasks: Set<UInt32>
-  private var traces: [UInt32: StackTrace] = [:]
+  private var traces: [UInt32: StackTrace]
 
-  package init(of snapshot: ProcessSnapshot, symbols: SymbolSource) {
+  /// - Parameter known: stacks, by thread ID, that are used instead of a walk.
+  package init(
+    of snapshot: ProcessSnapshot, symbols: SymbolSource, known: [UInt32: StackTrace] = [:]
+  ) {
     self.snapshot = snapshot
     walker = Stackwalker(snapshot: snapshot, symbols: symbols)
     runningTasks = Set(snapshot.tasks.map(\.threadID))
+    traces = known
   }
 
   /// The stack of a thread, including the suspended callers of the task that the thread ran.
