@@ -188,7 +188,8 @@
 
     /// The summary on standard error has the frames of libc, whose return addresses are signed.
     private func summary(
-      _ result: ARM64Machine.Result, _ programs: ARM64System.Programs, _ frames: [DebuggerView.Frame]
+      _ result: ARM64Machine.Result, _ programs: ARM64System.Programs,
+      _ frames: [DebuggerView.Frame]
     ) throws {
       let snapshot = try #require(try LoggedReport.snapshots(in: result.standardError).first)
       let walker = Stackwalker(
