@@ -215,11 +215,8 @@ struct ThreadStopper {
     if canProfile(record) { return SIGPROF }
     guard record.fields.knowsAllSignals else { return 0 }
     let signals = capture.installed.signals
-    if signals.stop != 0, !SignalMask.has(record.fields.blockedSignals, signals.stop),
-      signals.isOurs(signals.stop, signals.stopAction)
-    {
-      return signals.stop
-    }
+    let isOpen = signals.stop != 0 && !SignalMask.has(record.fields.blockedSignals, signals.stop)
+    if isOpen, signals.isOurs(signals.stop, signals.stopAction) { return signals.stop }
     return capture.session.endsWithoutHandler
       && !SignalMask.has(record.fields.blockedSignals, SIGSETXID)
       && capture.shared.stops.library.take(SIGSETXID, for: signals)

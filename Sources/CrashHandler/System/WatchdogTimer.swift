@@ -87,9 +87,8 @@ extension Capture {
   @_noLocks
   func makeTimer(for threadID: Int32) -> Int32 {
     let signals = installed.signals
-    guard tick != 0, signals.isOurs(signals.watchdog, signals.watchdogAction),
-      (SignalMask.pending ?? 0) & tick == 0
-    else { return -1 }
+    let isFree = tick != 0 && (SignalMask.pending ?? 0) & tick == 0
+    guard isFree, signals.isOurs(signals.watchdog, signals.watchdogAction) else { return -1 }
     return WatchdogTimer.make(signal: signals.watchdog, thread: threadID)
   }
 }
