@@ -67,7 +67,7 @@ import Testing
     #expect(programs == ["handler only", ":none"])
     // Bash accepts the words in the form in which the script passes them.
     let script = """
-      PATH=\(tool.parent):$PATH; source <(postmortem completion bash)
+      PATH=\(tool.parentPath):$PATH; source <(postmortem completion bash)
       complete_words() {
         COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _postmortem 2>/dev/null; echo "${COMPREPLY[@]}"
       }

@@ -1,6 +1,11 @@
 internal import Glibc
 
 extension String {
+  /// The part of the path after the last slash.
+  var lastComponent: String {
+    String(split(separator: "/", omittingEmptySubsequences: false).last ?? "")
+  }
+
   /// The path without its last component: empty for a name, "/" for a path in the root.
   var parentPath: String {
     var path = self[...]

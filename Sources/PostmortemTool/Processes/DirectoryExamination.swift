@@ -1,5 +1,5 @@
 internal import CrashHandler
-internal import Foundation
+internal import Glibc
 internal import PendingDumps
 
 /// The findings about the directory of a database, whether or not a process uses it.
@@ -62,10 +62,10 @@ struct DirectoryExamination {
 
   /// Finds the directory in which a start would create the missing ones.
   private mutating func examineMissing() {
-    var parent = path.parent
+    var parent = path.parentPath
     var status = stat()
     while parent.count > 1, unsafe stat(parent, &status) != 0, errno == ENOENT {
-      parent = parent.parent
+      parent = parent.parentPath
     }
     if parent.isEmpty { parent = "/" }
     if unsafe faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0 {
@@ -105,7 +105,7 @@ struct DirectoryExamination {
   private mutating func noteAncestors() {
     var child = path
     while child.count > 1 {
-      let parent = child.parent.isEmpty ? "/" : child.parent
+      let parent = child.parentPath.isEmpty ? "/" : child.parentPath
       var status = stat()
       if unsafe stat(parent, &status) == 0, status.st_mode & UInt32(S_ISVTX) == 0 {
         if status.st_mode & 0o2 != 0 {

@@ -18,7 +18,7 @@ struct HandledProcess {
       isDeleted = link.hasSuffix(mark)
       path = isDeleted ? String(link.dropLast(mark.count)) : link
       guard let name = PendingDumpName(fileName: path.lastComponent), name.role == .locked,
-        path.parent.lastComponent == PendingDumpName.directory
+        path.parentPath.lastComponent == PendingDumpName.directory
       else { return nil }
       self.name = name
     }
@@ -61,8 +61,8 @@ struct HandledProcess {
     }
     // This tool opens the directory through the process's own descriptor, because that also works if the process is in
     // another mount namespace.
-    let held = links.first { $0.value == file.path.parent }
-    let path = held.map { [place] in "\(place)/fd/\($0.key)" } ?? file.path.parent
+    let held = links.first { $0.value == file.path.parentPath }
+    let path = held.map { [place] in "\(place)/fd/\($0.key)" } ?? file.path.parentPath
     (directory, holdsDirectory) = (path, held != nil)
     record = Self.record(at: path + "/" + file.name.with(role: .runRecord).description)
     verdict = Self.verdict(on: file.name, record, in: path)
@@ -71,10 +71,10 @@ struct HandledProcess {
   /// The path by which this tool reaches the database; nil if the examined process has no handler.
   var database: String? {
     guard let file, let directory else { return nil }
-    let path = file.path.parent.parent
+    let path = file.path.parentPath.parentPath
     // If `isOther` is true, the process is in another mount namespace, such as that of a container, and the path must
     // start at the process's root directory.
-    let isOther = InputFile.identity(of: file.path.parent) != InputFile.identity(of: directory)
+    let isOther = InputFile.identity(of: file.path.parentPath) != InputFile.identity(of: directory)
     return isOther ? "\(place)/root" + path : path
   }
 
@@ -166,17 +166,5 @@ struct HandledProcess {
   /// The run record at a path; nil if it cannot be read.
   static func record(at path: String) -> RunRecord? {
     FileManager.default.contents(atPath: path).flatMap { RunRecord(bytes: [UInt8]($0)) }
-  }
-}
-
-extension String {
-  /// The part of the path after the last slash.
-  var lastComponent: String {
-    String(split(separator: "/", omittingEmptySubsequences: false).last ?? "")
-  }
-
-  /// The part of the path before the last slash.
-  var parent: String {
-    lastIndex(of: "/").map { String(self[..<$0]) } ?? ""
   }
 }

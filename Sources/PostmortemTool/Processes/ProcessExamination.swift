@@ -34,9 +34,9 @@ struct ProcessExamination {
     if case .dead(let reason) = found.verdict {
       find("the next conversion will consider this process dead: \(reason)")
     }
-    if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
+    if !found.holdsDirectory { find("the descriptor of \(file.path.parentPath) was closed") }
     let record = found.record
-    let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
+    let fifo = file.path.parentPath + "/" + file.name.with(role: .fifo).description
     // Other processes detect by the FIFO, or by the mapping of the run record, that the examined process is still
     // running.
     if !links.values.contains(fifo), record?.isMapped != true {
@@ -61,7 +61,7 @@ struct ProcessExamination {
     title = found.title
     headline =
       "the crash handler is in place; the next report is \(file.name.reportID) in "
-      + file.path.parent.parent
+      + file.path.parentPath.parentPath
   }
 
   /// The lines of the command's output: the first has the answer, the others the further problems and the notes.
