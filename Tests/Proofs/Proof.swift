@@ -205,8 +205,8 @@ extension Proof {
       ]),
     Proof(
       name: "privacy",
-      summary: "no form of a private report holds a planted secret; frames stay",
-      suites: ["PlantedSecretsTests", "LostTableTests"],
+      summary: "no file and no form of a private report holds a planted secret; frames stay",
+      suites: ["PlantedSecretsTests", "EveryFileTests", "LostTableTests"],
       covers: [
         "Sources/ProcessSnapshot", "Sources/CrashHandler/Capture", "Sources/CoreFile",
         "Sources/CrashConverter", "Sources/PostmortemTool", "Sources/CrashReport",

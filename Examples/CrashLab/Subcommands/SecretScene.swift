@@ -64,7 +64,7 @@ struct SecretScene: Subcommand {
     let isServing = DispatchSemaphore(value: 0)
     Thread.start {
       withContext("user", "oW8-other-Jm3Ks7Vq") {
-        leaveBreadcrumb("paid with oC2-work-Pn6Xt4Rb")
+        leaveBreadcrumb("paid with oC2-wk7-Pn6Xt4Rb")
         isServing.signal()
         waitForEver()
       }

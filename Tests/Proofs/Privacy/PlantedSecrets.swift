@@ -13,7 +13,7 @@ struct PlantedSecrets {
   ]
   static let attached = "fT5-file-Rz8Kb4Wn"
   /// The context and the breadcrumb of another request than the one that crashes.
-  static let otherWork = ["oW8-other-Jm3Ks7Vq", "oC2-work-Pn6Xt4Rb"]
+  static let otherWork = ["oW8-other-Jm3Ks7Vq", "oC2-wk7-Pn6Xt4Rb"]
   /// The secrets that the program passes to `dumpWithoutCrash` and to the monitor.
   private static let inRequests = [
     "eR3-error-Vk8Tz5Nd", "rS6-reason-Wp4Hc9", "aN8-note-Jd5Qs3Xm", "hM4-loop-Gx7Rb2",
