@@ -98,6 +98,8 @@ import Testing
       switch step {
       // The handler does not decide what a core file contains.
       case .handler where way.isCore: nil
+      // `postmortem capture` has no option for privacy: its report has the handler's level.
+      case .conversion where way == .capture: nil
       // No report is shown.
       case .showing where way == .quarantine: nil
       // A level for showing does not depend on how the report was made.
