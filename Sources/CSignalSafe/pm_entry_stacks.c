@@ -141,8 +141,7 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
 PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void *context) {
   if (!information || !context) return 0;
   int code = pm_siginfo_code(information);
-  uint64_t starting = pm_entries.starting_thread;
-  bool is_start = starting != 0 && code == PM_SYS_SECCOMP && starting == pm_thread_pointer();
+  bool is_start = pm_entries.starting_thread && pm_entries.starting_thread == pm_thread_pointer() && code == PM_SYS_SECCOMP;
   if (!is_start && pm_siginfo_address(information) != (uint64_t)pm_syscall6_return) return 0;
   if (code != PM_SYS_SECCOMP && code != PM_SYS_USER_DISPATCH) return 0;
 #if defined(__x86_64__)
