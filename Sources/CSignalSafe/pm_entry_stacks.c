@@ -132,8 +132,8 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
 #endif
 
 // If a seccomp filter trapped a system call that this module made, or any call of the thread that starts the handler,
-// makes the call return ENOSYS, as if the kernel did not have that call. Returns 0 for any other SIGSYS. If the trap were treated as a crash, the first system call of
-// the crash handler would be trapped too, and so on without end.
+// makes the call return ENOSYS, as if the kernel did not have that call. Returns 0 for any other SIGSYS. If the trap were
+// treated as a crash, the first system call of the crash handler would be trapped too, and so on without end.
 //
 // Under syscall user dispatch, the handler can make no system call, and may even be unable to return, because the
 // return is also a system call. So the process is left to the kernel, which ends it as it would without the handler.
@@ -141,7 +141,7 @@ PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
 PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void *context) {
   if (!information || !context) return 0;
   int code = pm_siginfo_code(information);
-  bool is_start = pm_entries.starting_thread != 0 && code == PM_SYS_SECCOMP && pm_entries.starting_thread == pm_thread_pointer();
+  bool is_start = pm_entries.starting_thread && pm_entries.starting_thread == pm_thread_pointer() && code == PM_SYS_SECCOMP;
   if (!is_start && pm_siginfo_address(information) != (uint64_t)pm_syscall6_return) return 0;
   if (code != PM_SYS_SECCOMP && code != PM_SYS_USER_DISPATCH) return 0;
 #if defined(__x86_64__)

@@ -23,7 +23,7 @@ final class HangWatcher: Sendable {
     try state.withLock { state throws(CrashHandlerError) in
       if !state.hasThread {
         unsafe try HelperThread.start { _ in
-          HelperThread.prepare("hang-monitor")
+          HelperThread.prepare("hang-monitor", startsWorkers: true)
           HangWatcher.shared.run()
           return nil
         }

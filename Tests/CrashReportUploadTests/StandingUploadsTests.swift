@@ -262,6 +262,23 @@ private final class ScriptedTransport: UploadTransport {
     #expect(try uploads.report(id).upload.refusedSince != nil)
   }
 
+  /// Two days without a key, then an unclear answer: the day of the unclear answers begins with the first of them.
+  @Test func aRefusalOfAllIsNoUnclearAnswer() async throws {
+    let uploads = try UploadDatabase()
+    let id = try uploads.addReport()
+    let transport = ScriptedTransport([401, 206, 401], body: "Thank you for the upload")
+    var standing = try make(uploads, transport)
+    _ = await standing.pass()
+    hand.advance(2 * 86_400)
+    _ = await standing.pass()
+    let now = hand.seconds.withLock { $0 }
+    #expect(try uploads.report(id).state == .pending && transport.count == 2)
+    #expect(try uploads.report(id).upload.refusedSince == Timestamp(seconds: now))
+    hand.advance(60)
+    _ = await standing.pass()
+    #expect(try uploads.report(id).upload.refusedSince == Timestamp(seconds: now + 60))
+  }
+
   @Test func aTimeThatNobodyCanHaveSetIsNone() async throws {
     let uploads = try UploadDatabase()
     let id = try uploads.addReport()

@@ -53,6 +53,16 @@ import Testing
     #expect(answer.healthy && answer.processes.map(\.pid) == [victim.processID])
   }
 
+  /// The parent's permissions do not say that its file system has no directories of programs.
+  @Test func aDirectoryThatCannotBeCreatedIsAProblem() async throws {
+    for place in ["/proc/postmortem/db", "/proc/postmortem"] {
+      let child = try await run("postmortem", ["doctor", "-d", place, "--json"])
+      let answer = try JSONDecoder().decode(
+        DoctorCommand.DirectoryAnswer.self, from: Data(child.standardOutput.utf8))
+      #expect(!answer.healthy && answer.problems.count == 1 && child.end.exitCode == 1)
+    }
+  }
+
   @Test func aMissingDirectoryIsNotCreated() async throws {
     let answer = try await examine()
     #expect(answer.healthy, "\(answer.problems)")

@@ -4,10 +4,11 @@
 
 #include "CCrashLab.h"
 
-// Secrets in the program's file, to which nothing points.
+// Secrets in the program's file, to which nothing points. A dump has the code around return addresses, so the one in
+// the code is a page away from functions.
 __attribute__((used)) static const char constant[] = "iC4-const-Hz6Bn8Vd";
 __attribute__((used)) static char variable[] = "iD7-data-Kw5Rm2Xp";
-__asm__(".text\n.asciz \"iT9-text-Gc4Jf6Qs\"\n.balign 16");
+__asm__(".text\n.skip 4096\n.asciz \"iT9-text-Gc4Jf6Qs\"\n.skip 4096\n.balign 16");
 
 #define STAY_ON_THE_STACK __asm__ volatile("")
 

@@ -24,11 +24,15 @@ package enum HelperThread {
 
   /// Names the calling thread, and blocks all signals in it except faults, the stop signal, and the signal with which
   /// libc changes the user of all threads.
-  package static func prepare(_ name: StaticString) {
+  ///
+  /// - Parameter startsWorkers: true if the thread uses queues. The worker threads that libdispatch then creates inherit
+  ///   its mask, so it blocks no signal that they would not block themselves.
+  package static func prepare(_ name: StaticString, startsWorkers: Bool = false) {
     if let capture = Capture.ofHandler {
       let signals = capture.installed.signals
+      let blocked = startsWorkers ? pm_worker_mask() & ~SignalMask.bit(SIGABRT) : ~0
       SignalMask.set(
-        ~(signals.faults | SignalMask.bit(signals.stop) | SignalMask.bit(SIGSETXID)))
+        blocked & ~(signals.faults | SignalMask.bit(signals.stop) | SignalMask.bit(SIGSETXID)))
     }
     // The name is set through a file, because Swift cannot call prctl(2), a variadic function.
     let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)

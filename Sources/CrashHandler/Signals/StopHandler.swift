@@ -3,10 +3,10 @@ internal import CSignalSafe
 /// The handler of the stop signals: publishes this thread's registers, then waits.
 ///
 /// The thread waits on a futex. It looks only once a second whether the capturing thread still exists, because a
-/// thousand polling threads would take all CPU time from the capturing thread. Most threads are stopped with SIGPROF. While threads are being stopped, a SIGPROF from any sender
-/// stops a thread that is in the table of threads, because the kernel drops this package's SIGPROF if another one is
-/// already pending. At any other time, a stop signal offers the thread an alternate stack, or requests a dump for
-/// `postmortem capture`.
+/// thousand polling threads would take all CPU time from the capturing thread. Most threads are stopped with SIGPROF.
+/// While threads are being stopped, a SIGPROF from any sender stops a thread that is in the table of threads, because the
+/// kernel drops this package's SIGPROF if another one is already pending. At any other time, a stop signal offers the
+/// thread an alternate stack, or requests a dump for `postmortem capture`.
 ///
 /// RUNS-DURING-CRASH, on every thread except the capturing thread; a thread that takes a requested dump becomes the
 /// capturing thread.

@@ -123,7 +123,7 @@ extension ExceptionSnapshot {
 extension String {
   /// The text without white space at both ends; nil if nothing is left.
   var trimmed: String? {
-    let start = drop(while: \.isWhitespace)
-    return start.lastIndex { !$0.isWhitespace }.map { String(start[...$0]) }
+    let text = withoutOuterWhitespace
+    return text.isEmpty ? nil : text
   }
 }

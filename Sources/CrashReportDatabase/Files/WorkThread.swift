@@ -3,7 +3,8 @@ internal import Glibc
 internal import IntermediateDump
 package import PendingDumps
 
-/// Runs work on a new thread, which blocks all signals except SIGABRT, those of faults, and the one that stops threads.
+/// Runs work on a new thread, which blocks all signals except SIGABRT, SIGPROF, those of faults, and the one that stops
+/// threads.
 ///
 /// Another thread of the program then gets these signals. The signal mask of the calling thread never changes, so there
 /// is nothing to restore: the new mask ends with the new thread.
@@ -59,7 +60,8 @@ package enum WorkThread {
   private static func blockSignals() {
     var set = sigset_t()
     unsafe sigfillset(&set)
-    let open = SignalTable.numbers(.fault) + [SIGABRT, pm_stop_signal()]
+    // SIGPROF stays open, because libdispatch's workers that this thread starts inherit its mask, and leave it open.
+    let open = SignalTable.numbers(.fault) + [SIGABRT, SIGPROF, pm_stop_signal()]
     for signal in open where signal != 0 { unsafe sigdelset(&set, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   }

@@ -83,7 +83,6 @@ package struct StandingUploads: Sendable {
     case .interrupted: return false
     case .uploaded:
       failures = 0
-      try engine.forgetRefusalOfAll()
       for report in crashes { try engine.database.forgetUploaderCrash(report.id) }
       crashes = []
     case .skipped: failures = 0
@@ -242,14 +241,6 @@ package struct StandingUploads: Sendable {
 }
 
 extension UploadEngine {
-  /// Lets the reports that were refused with others be sent, because the server has accepted one.
-  func forgetRefusalOfAll() throws(CrashReportDatabaseError) {
-    for report in try database.listing().knownReports
-    where report.state == .pending && report.upload.isRefusedWithOthers {
-      try database.forgetRefusal(of: report.id)
-    }
-  }
-
   /// The earliest time of a report's first upload, in seconds since 1970; 0 if the report need not wait.
   ///
   /// - Parameter now: the current time. A report whose creation time is later has a wrong time, and does not wait.

@@ -171,6 +171,8 @@ struct UploadEngine: Sendable {
     switch verdict {
     case .uploaded(let serverID):
       try database.completeUpload(id, serverID: serverID)
+      // A requested report is sent although the others are refused.
+      if report.upload.isRefusedWithOthers || report.upload.isRequested { try forgetRefusals() }
       OutcomeCounters.count(\.uploaded)
       emit(.uploaded(id, serverID: serverID))
       return .uploaded
@@ -185,7 +187,9 @@ struct UploadEngine: Sendable {
       return .delayed(until: time, holdsAll: holdsAll)
     case .refused(let after, let reason, let isOfAll):
       let now = clock.now()
-      let start = min(report.upload.refusedSince?.seconds ?? now, now)
+      // A refusal of all reports says nothing of how long the answers to this one are unclear, and the other way around.
+      let isSame = report.upload.isRefusedWithOthers == isOfAll
+      let start = min(isSame ? report.upload.refusedSince?.seconds ?? now : now, now)
       guard isOfAll || now &- start < UploadVerdict.longestUnclearness else {
         return try skip(
           id, because: "\(reason) (the same since \(Timestamp(seconds: start).readable))")
@@ -198,6 +202,14 @@ struct UploadEngine: Sendable {
       return isOfAll
         ? .refused(since: start, until: time, reason: reason)
         : .delayed(until: time, holdsAll: false)
+    }
+  }
+
+  /// Lets the reports that were refused with others be sent, because the server has accepted one.
+  private func forgetRefusals() throws(CrashReportDatabaseError) {
+    for report in try database.listing().knownReports
+    where report.state == .pending && report.upload.isRefusedWithOthers {
+      try database.forgetRefusal(of: report.id)
     }
   }
 

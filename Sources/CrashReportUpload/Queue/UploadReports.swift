@@ -84,9 +84,7 @@ extension UploadEngine {
           continue
         }
         switch try await upload(report, &claim, failures: 0) {
-        case .uploaded:
-          left -= 1
-          try forgetRefusalOfAll()
+        case .uploaded: left -= 1
         case .skipped, .delayed, .refused, .heldBack: break
         case .interrupted: return left
         }

@@ -65,7 +65,7 @@ struct SentryContexts {
   /// The times of the event by names of their own, because a receiver replaces an old or future `timestamp`.
   private var clock: SentryValue? {
     guard let time = process.crashTime else { return nil }
-    let step = process.clockStep.flatMap { abs($0) < 1_000_000_000 ? nil : $0 / 1_000_000_000 }
+    let step = process.clockStep.flatMap { $0.magnitude < 1_000_000_000 ? nil : $0 / 1_000_000_000 }
     return [
       "crash_time": .text(SentryEvent.time(time)),
       "machine_uptime_seconds": process.crashUptime.map { .unsigned($0 / 1_000_000_000) },

@@ -1,5 +1,4 @@
 internal import CrashConverter
-internal import CrashReportDatabase
 internal import CrashReportUpload
 internal import Dispatch
 internal import FoundationEssentials
@@ -115,13 +114,6 @@ private struct WatchUploads {
     let target = try UploadTarget(arguments, urlOption: "--upload")
     guard let target else { return nil }
     uploader = try ReportUploader(database: path, target: target, review: nil)
-    if try !CrashReportDatabase(path: path).uploadsEnabled() {
-      Terminal.printError(
-        ToolError(
-          path: path,
-          "uploads are not enabled; nothing is sent until you run postmortem upload --enable"
-        ).description)
-    }
     let (events, printsJSON) = (uploader.events, arguments.has("--json"))
     Task.detached {
       for await event in events {

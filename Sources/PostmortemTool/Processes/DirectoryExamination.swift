@@ -60,15 +60,15 @@ struct DirectoryExamination {
     noteGroup()
   }
 
-  /// Finds the directory in which a start would create the missing ones.
+  /// Creates the first of the missing directories, as a start would, and removes it again.
   private mutating func examineMissing() {
-    var parent = path.parentPath
+    var (missing, parent) = (path, path.parentPath)
     var status = stat()
     while parent.count > 1, unsafe stat(parent, &status) != 0, errno == ENOENT {
-      parent = parent.parentPath
+      (missing, parent) = (parent, parent.parentPath)
     }
-    if parent.isEmpty { parent = "/" }
-    if unsafe faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) == 0 {
+    if unsafe mkdir(missing, 0o700) == 0 {
+      unsafe rmdir(missing)
       headline = "it does not exist: a start by user \(geteuid()) creates it in \(parent)"
     } else {
       problems.append(
