@@ -1,6 +1,7 @@
 import CrashCatalogue
 import CrashKinds
 import CrashReport
+import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import ProcessSnapshot

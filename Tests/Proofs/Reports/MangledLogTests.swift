@@ -1,4 +1,5 @@
 import CrashCatalogue
+import CrashKinds
 import CrashTestSupport
 import Foundation
 import IntermediateDump

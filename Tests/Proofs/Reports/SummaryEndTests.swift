@@ -1,7 +1,9 @@
+import CrashKinds
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Glibc
+import ProcessSnapshot
 import Testing
 
 /// The summary on a standard error that is off, is not the program's own, or cannot be written.
