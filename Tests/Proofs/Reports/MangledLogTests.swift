@@ -1,5 +1,4 @@
 import CrashCatalogue
-import CrashKinds
 import CrashTestSupport
 import Foundation
 import IntermediateDump
