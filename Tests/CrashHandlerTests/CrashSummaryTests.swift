@@ -20,7 +20,8 @@ import Testing
         database: database, product: "a\nb\\c\u{1B}[31m", version: "1\u{85}\u{202E}é\u{1F600}")
       fatalError("x\npostmortem[1]: frame 0 0+0x1\u{7}")
     }
-    let lines = try summaryLines(of: result)
+    // Swift's runtime prints the message, too, without escapes.
+    let lines = try summaryLines(of: result).filter { $0.contains(" crashed: ") }
     #expect(
       lines.first?.hasPrefix(
         #"a\nb\\c\x1b[31m 1\xc2\x85\xe2\x80\xaeé"# + "\u{1F600} crashed: SIG") == true, "\(lines)")
@@ -84,8 +85,8 @@ import Testing
     let dump = try #require(try loggedDumps(of: result).first)
     #expect(dump.count == LogPiece.maximumCount)
     let shown = try await symbolicated(result, in: directory)
-    #expect(shown.contains("writeFifth(_:)") && !shown.contains("main"), "\(shown)")
-    #expect(shown.contains("rest of the stack"), "\(shown)")
+    #expect(shown.contains("writeFifth(_:)") && !shown.contains("_start"), "\(shown)")
+    #expect(shown.contains("the stack continues, but its next frame was not found"), "\(shown)")
   }
 
   @Test func manyCrashesAtATimeAreOneBlock() async throws {

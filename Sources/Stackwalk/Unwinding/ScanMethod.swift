@@ -18,6 +18,12 @@ struct ScanMethod: UnwindMethod {
     guard let stackPointer = state.registers.stackPointer, stackPointer.value % 8 == 0 else {
       return .unknown
     }
+    // If the return address is known to be in a part of the stack that was not captured, every word below that part is
+    // left over from an earlier call.
+    let slot =
+      CFIMethod().cfa(of: state, in: process).map { $0 &- 8 }
+      ?? state.registers.framePointer.map { $0 &+ 8 }
+    if let slot, slot >= stackPointer, process.isMissing(slot) { return .unknown }
     for index in 0..<Self.maximumWords {
       guard process.spend(1), let slot = stackPointer.adding(index &* 8) else { break }
       // A dump in a log contains only words that may matter, and the words between them are missing.

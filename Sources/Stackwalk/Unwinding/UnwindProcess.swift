@@ -201,6 +201,12 @@ final class UnwindProcess {
     return true
   }
 
+  /// True for an address in the known bounds of a stack whose word was not captured.
+  func isMissing(_ address: Address) -> Bool {
+    let index = stackRanges.partitioningIndex { $0.start > address } - 1
+    return index >= 0 && stackRanges[index].contains(address) && word(at: address) == nil
+  }
+
   /// The captured part of a stack after a part that was left out because of a size limit; nil if there is no such part.
   func partBehindGap(after address: Address) -> MemoryRegion? {
     // The stack pointer may be right after the end of the captured part below the gap.

@@ -1,5 +1,4 @@
 import CrashCatalogue
-import CrashKinds
 import CrashReport
 import CrashReportDatabase
 import CrashTestSupport

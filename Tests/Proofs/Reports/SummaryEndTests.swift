@@ -1,4 +1,4 @@
-import CrashKinds
+import CrashCatalogue
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
