@@ -188,13 +188,16 @@ package struct PendingDumpBound {
     return (0...2).flatMap { (ranks[$0] ?? []).reversed() }
   }
 
-  /// Releases blocks that were preallocated and not used.
+  /// Releases blocks that were preallocated and not used, and keeps the times of the file, because conversions take the
+  /// dump that was written first.
   private func releaseBlocks(of file: File) {
     guard PendingDumpName(fileName: file.name) != nil else { return }
     let descriptor = unsafe openat(
       directoryDescriptor, file.name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return }
-    _ = ftruncate(descriptor, file.status.st_size)
+    if ftruncate(descriptor, file.status.st_size) == 0 {
+      _ = unsafe futimens(descriptor, [file.status.st_atim, file.status.st_mtim])
+    }
     close(descriptor)
   }
 

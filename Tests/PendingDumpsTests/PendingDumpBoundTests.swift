@@ -139,11 +139,14 @@ import Testing
     try directory.put(Array(repeating: 7, count: 5000), name.description)
     let descriptor = unsafe open(path, O_WRONLY)
     let held = pm_preallocate(descriptor, 1 << 20)
+    let written = timespec(tv_sec: 1_790_000_000, tv_nsec: 5)
+    let isDated = unsafe futimens(descriptor, [written, written]) == 0
     close(descriptor)
-    try #require(held == 0)
+    try #require(held == 0 && isDated)
     try apply()
     var status = stat()
     try #require(unsafe stat(path, &status) == 0)
+    #expect(status.st_mtim.tv_sec == written.tv_sec && status.st_mtim.tv_nsec == written.tv_nsec)
     #expect(status.st_blocks * 512 <= 64 << 10)
     #expect(directory.bytes(name.description) == Array(repeating: 7, count: 5000))
   }

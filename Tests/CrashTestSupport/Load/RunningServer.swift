@@ -5,6 +5,7 @@ public final class RunningServer {
   private let processID: pid_t
   private let errors: FileHandle
   public let port: UInt16
+  private let firstOutput: String
   private var end: ChildEnd?
 
   /// Starts a server, and waits until it listens.
@@ -32,6 +33,7 @@ public final class RunningServer {
       throw NotListening(output: text)
     }
     self.port = port
+    firstOutput = text
   }
 
   deinit {
@@ -56,9 +58,9 @@ public final class RunningServer {
     return end
   }
 
-  /// Reads the output since the server listens; call this after its end.
-  public func remainingOutput() throws -> String {
-    String(decoding: try errors.readToEnd() ?? Data(), as: UTF8.self)
+  /// Reads the output from the start on; call this once, after the server's end.
+  public func output() throws -> String {
+    firstOutput + String(decoding: try errors.readToEnd() ?? Data(), as: UTF8.self)
   }
 
   private static func kill(_ processID: pid_t) {

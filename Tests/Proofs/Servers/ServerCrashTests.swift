@@ -17,6 +17,7 @@ import Testing
     let database = directory.path + "/database"
     let executable = try BuiltProducts.besideTests("Server")
     var expected: [CrashedRequest] = []
+    var outputs: [String: String] = [:]
     for number in 0..<Self.crashes {
       let path = Self.paths[number % Self.paths.count]
       let id = "crash-\(number)"
@@ -32,9 +33,16 @@ import Testing
       let outcome = load.waitForEnd()
       #expect(outcome.refused == [] && outcome.ended == 0)
       expected.append(CrashedRequest(id: id, request: "GET \(path)"))
+      outputs[id] = try server.output()
     }
     _ = try processIntermediateDumps(database: database, storingSymbols: false)
-    #expect(try CrashedRequest.all(in: database) == expected.sorted())
+    let reported = try CrashedRequest.all(in: database)
+    #expect(
+      reported == expected.sorted(),
+      """
+      surplus: \(reported.difference(from: expected.sorted()).insertions)
+      lost: \(Set(expected).subtracting(reported).map { outputs[$0.id] ?? $0.id })
+      """)
     let left = try FileManager.default.contentsOfDirectory(
       atPath: database + "/pending-serialized-dumps")
     #expect(left.filter { $0.contains("@") && !$0.hasPrefix("converter") } == [])
