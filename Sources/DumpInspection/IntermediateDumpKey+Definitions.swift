@@ -228,9 +228,7 @@ extension IntermediateDumpKey {
       numbered from 0 across all of these properties. A property contains the number of its first group (4), \
       and then for each group its head (4) and its words (8 each). The low 2 bits of the head are the number \
       of words; the other bits are the distance in words from the stack pointer, rounded down to a multiple \
-      of 8. Two words are a frame record. A head with 0 words repeats frame records: bits 2 and 3 are the \
-      number of records in a round minus 1, and the other bits are the number of records that continue the \
-      recursion, each as far above the one a round before as the last listed record.
+      of 8. Two words are a frame record.
       """)
     case .memory: .array("""
       Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses the \

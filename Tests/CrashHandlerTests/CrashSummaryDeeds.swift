@@ -64,7 +64,7 @@ func writeBack(_ depth: Int) -> Int {
   depth > 0 ? writeInTurn(depth - 1) &+ 2 : writeDeep(0)
 }
 
-/// Recurses through five functions, more than a summary leaves out of a recursion.
+/// Recurses through five functions.
 @inline(never)
 func writeFirstOfFive(_ depth: Int) -> Int {
   depth > 0 ? writeSecond(depth - 1) &+ 1 : writeDeep(0)

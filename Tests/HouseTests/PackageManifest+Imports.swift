@@ -10,7 +10,7 @@ extension PackageManifest {
   static let special: [String: Set<String>] = [
     "CrashReportUpload": ["Dispatch", "FoundationEssentials"],
     "HangDetection": ["Dispatch"],
-    "PostmortemTool": ["Dispatch", "Foundation", "FoundationEssentials"],
+    "PostmortemTool": ["Dispatch", "FoundationEssentials"],
   ]
 
   /// The imports of a source file that are neither declared by its module nor part of the toolchain.

@@ -82,6 +82,15 @@ import Testing
     #expect(found.dumps.allSatisfy { $0.isComplete })
   }
 
+  @Test(arguments: [1, 44, 80, 500], ["\n", "\r\n"])
+  func foldedTextIsRead(_ width: Int, _ end: String) {
+    let letters = Array((Self.first.lines + Self.second.lines).joined(separator: "\n"))
+    let folded = stride(from: 0, to: letters.count, by: width).map { start in
+      String(letters[start..<min(start + width, letters.count)])
+    }
+    expectWhole(folded.joined(separator: end), [Self.first, Self.second])
+  }
+
   @Test func textInUTF16IsRead() {
     let text = Self.first.lines.joined(separator: "\n")
     let little = text.utf8.flatMap { byte -> [UInt8] in [byte, 0] }

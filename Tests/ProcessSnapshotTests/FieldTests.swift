@@ -22,7 +22,7 @@ import Testing
     let others: Set<IntermediateDumpKey> = [
       .exception, .threads, .thread, .crashingThread, .generalRegisters, .floatingPointState,
       .stack,
-      .stackRegionEnd, .memory, .memoryRegion, .regionData, .mappings, .mappingsChunk,
+      .stackWords, .stackRegionEnd, .memory, .memoryRegion, .regionData, .mappings, .mappingsChunk,
       .mappingsText,
       .modules, .module, .moduleAddress, .modulePath, .moduleBuildID, .moduleProgramHeaders,
       .moduleSize, .moduleSource, .annotation, .annotationName, .annotationValue, .annotationData,

@@ -90,7 +90,8 @@ extension Capture {
   }
 
   /// Writes a new report ID and process ID, which replace those encoded at launch.
-  private func writeIdentity() {
+  @_noLocks
+  func writeIdentity() {
     writer.startMap(.process)
     unsafe writer.property(.reportID, session.names.reportID, count: 16)
     writer.identifier(.processID, shared.process.id)
@@ -100,7 +101,8 @@ extension Capture {
   /// Writes the times of the crash and of the process's start.
   ///
   /// The times are in a separate map at the beginning of the dump, so that even a truncated dump contains them.
-  private func writeCrashTime() {
+  @_noLocks
+  func writeCrashTime() {
     guard mayMake(CallBit.proc) else { return }
     let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
     let processStart = shared.process.run.startTime

@@ -117,6 +117,7 @@ enum HandlerInstaller {
         surroundings: facts.surroundings,
         encoded: Installed.EncodedFacts(
           process: memory.tokens(facts.encodedProcess(files.reportID)),
+          logged: memory.tokens(facts.encodedForLog),
           course: memory.tokens(files.owningRun.course?.encoded()),
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: faultStack,
@@ -125,8 +126,9 @@ enum HandlerInstaller {
         summary: CrashSummary(
           signals: options.writesSummary && hasStandardError && pm_is_secure() == 0
             ? signals.mask : 0,
-          standardError: HeldFile(STDERR_FILENO), product: memory.ownBytes(facts.product),
-          version: memory.ownBytes(facts.version),
+          standardError: HeldFile(STDERR_FILENO),
+          program: memory.ownBytes(
+            [facts.product, facts.version].compactMap(\.self).joined(separator: " ")),
           database: memory.ownBytes(plainPath(files.databasePath)),
           memory: Scratch(memory.pages(CrashSummary.byteCount), size: CrashSummary.byteCount)),
         filesOwner: (files.owner?.user ?? 0, files.owner?.group ?? 0),

@@ -49,6 +49,20 @@ struct LaunchFacts {
     }
   }
 
+  /// Encodes the tokens of the `process` map in a log, with short texts.
+  var encodedForLog: [UInt8]? {
+    IntermediateDumpEncoding.encode { writer in
+      writer.startMap(.process)
+      writer.text(.executablePath, executablePath.flatMap { $0.utf8.count <= 240 ? $0 : nil })
+      writer.text(.product, product.map { String($0.cut(toBytes: 80)) })
+      writer.text(.version, version.map { String($0.cut(toBytes: 80)) })
+      if privacy > .full {
+        writer.unsigned(.privacy, UInt64(ReportPrivacy.sanitized.rawValue), width: 1)
+      }
+      writer.end()
+    }
+  }
+
   /// Encodes the tokens of the `system` map and of the annotations.
   ///
   /// - Parameter bootID: the ID of the current boot; empty if it is not known.

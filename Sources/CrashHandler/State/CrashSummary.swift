@@ -19,9 +19,8 @@ struct CrashSummary {
   let signals: UInt64
   /// Descriptor 2, and the file that it referred to at launch.
   let standardError: HeldFile
-  /// The product name that was passed to `startHandler`; empty if none was passed.
-  let product: Bytes
-  let version: Bytes
+  /// The product name and the version that were passed to `startHandler`; empty if neither was passed.
+  let program: Bytes
   /// The database's path; empty if it is too long, or if it contains characters that may have a special meaning in a
   /// shell.
   let database: Bytes

@@ -107,9 +107,12 @@ struct Installed: ~Copyable {
 
   /// Tokens that were encoded at launch.
   ///
-  /// The tokens are the first `process` map, the run record's `RunCourse`, the `system` map and the annotations.
+  /// The tokens are the first `process` map, that of a log, the run record's `RunCourse`, the `system` map and the
+  /// annotations.
   struct EncodedFacts {
     let process: Bytes
+    /// The tokens of the `process` map in a log.
+    let logged: Bytes
     /// The tokens of the run record's `RunCourse`; empty if there will be no report on how the process ends.
     let course: Bytes
     let system: Bytes

@@ -79,18 +79,12 @@ extension TextBuffer {
   /// Appends a line in the format of `LogPiece`.
   fileprivate mutating func append(piece: Bytes, number: Int, of total: Int, reportID: Bytes) {
     let start = count
-    append(LogPiece.mark)
-    append(LogPiece.version)
-    append(LogPiece.architecture)
-    append("-")
+    append(LogPiece.beginning)
     append(hexadecimal: reportID)
     append("-", decimal: Int64(number))
     append("of", decimal: Int64(total))
     append("-")
-    let length = (piece.count &* 4 &+ 2) / 3
-    if length < 100 { append("0") }
-    if length < 10 { append("0") }
-    append(decimal: Int64(length))
+    append(decimal: Int64((piece.count &* 4 &+ 2) / 3), digits: 3)
     append("-")
     append(base64: piece)
     let checksum = unsafe LogPiece.checksum(of: place + start, count: count &- start)
@@ -113,15 +107,6 @@ extension TextBuffer {
   }
 
   private mutating func append(sextet: UInt64) {
-    let value = UInt8(truncatingIfNeeded: sextet)
-    if value < 26 {
-      append(byte: 0x41 &+ value)
-    } else if value < 52 {
-      append(byte: 0x47 &+ value)
-    } else if value < 62 {
-      append(byte: value &- 4)
-    } else {
-      append(byte: value == 62 ? 0x2D : 0x5F)
-    }
+    append(byte: unsafe LogPiece.letters.utf8Start[Int(truncatingIfNeeded: sextet)])
   }
 }

@@ -48,8 +48,10 @@ private struct StackWords {
   private static var pathLimit: Int { 400 }
   /// The maximum number of frame records that are read; to read all of them takes about 50 ms in a debug build.
   private static var recordLimit: Int { 16384 }
-  /// The offset, in the room for words, of the last eight frame records, with three words each.
-  private static var historyOffset: Int { 704 }
+  /// The maximum number of innermost frame records that are added.
+  private static var innermostLimit: Int { 64 }
+  /// The offset, in the room for words, of the addresses of the last eight frame records.
+  private static var outermostOffset: Int { 704 }
 
   var pieces: LogPieces
   var lines: SummaryLines
@@ -69,11 +71,6 @@ private struct StackWords {
   var isFull = false
   /// True if the chain of frame records may not be the crashing thread's: its start was found by a search.
   var isGuess = false
-  var records = 0
-  /// The number of records in one round of the current recursion; 0 if the last records are not a recursion.
-  var period = 0
-  /// The number of records that continue the recursion, and of which no group was added.
-  var repetitions = 0
 
   /// Follows the chain of frame pointers; scans the stack word by word below the first frame record, and where the
   /// chain breaks.
@@ -93,11 +90,13 @@ private struct StackWords {
       }
     #endif
     appendFrames()
-    endRecursion()
     endProperty()
   }
 
+  /// Adds the innermost and the outermost frame records, and candidates where there is no record.
   private mutating func appendFrames() {
+    let outermost = capture.installed.summary.words.dropFirst(StackWords.outermostOffset)
+    var records = 0
     // The address of the next frame record; 0 if none is known.
     var pointer = record(at: context.framePointer) == nil ? 0 : context.framePointer
     var saved: (place: UInt64, value: UInt64) = (0, 0)
@@ -120,30 +119,38 @@ private struct StackWords {
           saved = (place, value)
         }
         place &+= 8
-      } else if let found = record(at: pointer) {
-        add(record: pointer, found)
+      } else if let next = record(at: pointer) {
+        if records < StackWords.innermostLimit { add(record: pointer) }
+        outermost.setWord((records & 7) &* 8, pointer)
+        records &+= 1
         (isSearching, place) = (false, pointer &+ 16)
         // Bit 60 marks the record of a Swift async function, and is not a part of the address.
-        pointer = found.next & ~(1 &<< 60)
-      } else if !isSearching {
-        endRecursion()
+        pointer = next & ~(1 &<< 60)
+      } else if !isSearching, records < StackWords.innermostLimit {
         isGuess = true
         (isSearching, start, pointer, candidates, pointers) = (true, place, 0, 0, 0)
         saved = (0, 0)
       } else {
-        return
+        break
       }
+    }
+    // If not all records were read, the last ones are not the outermost.
+    if records == StackWords.recordLimit { return }
+    var index = records &- 8
+    if index < StackWords.innermostLimit { index = StackWords.innermostLimit }
+    while index < records {
+      add(record: outermost.word((index & 7) &* 8))
+      index &+= 1
     }
   }
 
-  /// Returns the frame record at an address; nil if the address is unaligned, unreadable or below `place`, or if no
-  /// code address follows the saved frame pointer.
-  private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
+  /// Returns the saved frame pointer of the frame record at an address; nil if the address is unaligned, unreadable or
+  /// below `place`, or if no code address follows the saved frame pointer.
+  private func record(at address: UInt64) -> UInt64? {
     guard address & 7 == 0, address >= place, let next = word(address),
-      let saved = word(address &+ 8)
+      let target = word(address &+ 8), images.isCode(CodeAddress.of(target))
     else { return nil }
-    let target = CodeAddress.of(saved)
-    return images.isCode(target) ? (next, target) : nil
+    return next
   }
 
   @inline(never)
@@ -177,90 +184,38 @@ private struct StackWords {
     modules &+= 1
     capture.writer.startArray(.modules)
     capture.writer.startMap(.module)
-    capture.writer.unsigned(.moduleAddress, image.start)
     capture.writer.unsigned(.moduleSize, image.end &- image.start)
-    capture.writer.unsigned(.moduleSource, images.images[index].source.code, width: 1)
-    if path.count <= StackWords.pathLimit { capture.writer.property(.modulePath, path) }
-    let buildID = image.buildID()
-    if buildID.count > 0 { capture.writer.property(.moduleBuildID, buildID) }
+    capture.write(
+      image, images.images[index].source, path.count <= StackWords.pathLimit ? path : Bytes(""))
     capture.writer.end()
     capture.writer.end()
   }
 
-  /// Adds a frame record, unless it continues a recursion of up to four functions with the same distances.
-  private mutating func add(record address: UInt64, _ found: (next: UInt64, target: UInt64)) {
-    if period > 0, continues(period, address, found) {
-      repetitions &+= 1
-      addCode(found.target)
-    } else {
-      endRecursion()
-      period = 1
-      while period <= 4, !continues(period, address, found) { period &+= 1 }
-      if period > 4 { period = 0 }
-      addCode(found.target)
-      add(address, count: 2)
-    }
-    let place = (records & 7) &* 24
-    history.setWord(place, address)
-    history.setWord(place &+ 8, found.next)
-    history.setWord(place &+ 16, found.target)
-    records &+= 1
-  }
-
-  private var history: Scratch {
-    capture.installed.summary.words.dropFirst(StackWords.historyOffset)
-  }
-
-  /// A word of an earlier record: its address, its saved frame pointer or its return address.
-  private func earlier(_ distance: Int, _ word: Int) -> UInt64 {
-    history.word(((records &- distance) & 7) &* 24 &+ word &* 8)
-  }
-
-  /// True if a record repeats the record that is `period` records before it, as far above as that one's successor was.
-  private func continues(
-    _ period: Int, _ address: UInt64, _ found: (next: UInt64, target: UInt64)
-  ) -> Bool {
-    guard records > period else { return false }
-    let stride = earlier(1, 0) &- earlier(period &+ 1, 0)
-    return address == earlier(period, 0) &+ stride && found.next == earlier(period, 1) &+ stride
-      && found.target == earlier(period, 2)
-  }
-
-  /// Adds the number of records that continued a recursion.
-  private mutating func endRecursion() {
-    let number = UInt64(truncatingIfNeeded: repetitions)
-    if repetitions > 0 {
-      add(head: number &<< 4 | UInt64(truncatingIfNeeded: period &- 1) &<< 2, size: 4)
-    }
-    (period, repetitions) = (0, 0)
+  private mutating func add(record address: UInt64) {
+    addCode(CodeAddress.of(word(address &+ 8) ?? 0))
+    add(address, count: 2)
   }
 
   /// Adds a group of one or two words at an address of the stack.
   private mutating func add(_ address: UInt64, count: Int) {
+    let room = StackWords.mapSize &+ size &+ 4 &+ 8 &* count
+    if size > 0, !pieces.hasRoom(room) { endProperty() }
     let distance = (address &- (context.stackPointer & ~7)) &>> 3
     isFull = isFull || distance &>> 30 != 0
-    add(head: distance &<< 2 | UInt64(truncatingIfNeeded: count), size: 4 &+ 8 &* count)
-    guard !isFull else { return }
-    let words = capture.installed.summary.words
-    for index in Indices(count) {
-      let offset = UInt64(truncatingIfNeeded: index &* 8)
-      words.setWord(size, word(address &+ offset) ?? 0)
-      size &+= 8
-    }
-  }
-
-  /// Adds the head of a group of `size` bytes.
-  private mutating func add(head: UInt64, size groupSize: Int) {
-    if size > 0, !pieces.hasRoom(StackWords.mapSize &+ size &+ groupSize) { endProperty() }
     guard !isFull else { return }
     let words = capture.installed.summary.words
     if size == 0 {
       words.setWord(0, UInt64(truncatingIfNeeded: groups))
       size = 4
     }
-    words.setWord(size, head)
+    words.setWord(size, distance &<< 2 | UInt64(truncatingIfNeeded: count))
     size &+= 4
     groups &+= 1
+    for index in Indices(count) {
+      let value = word(address &+ UInt64(truncatingIfNeeded: index &* 8)) ?? 0
+      words.setWord(size, capture.sanitizer?.sanitized(value) ?? value)
+      size &+= 8
+    }
   }
 
   /// Writes the groups since the last call as a property.

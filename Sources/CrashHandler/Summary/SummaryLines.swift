@@ -53,12 +53,8 @@ struct SummaryLines {
   mutating func appendCrash() {
     let summary = capture.installed.summary
     begin()
-    if summary.product.count > 0 {
-      text.append(escaping: summary.product, limit: 64)
-      text.append(" ")
-    }
-    if summary.version.count > 0 {
-      text.append(escaping: summary.version, limit: 32)
+    if summary.program.count > 0 {
+      text.append(escaping: summary.program, limit: 97)
       text.append(" ")
     }
     text.append("crashed:")
@@ -171,23 +167,16 @@ struct SummaryLines {
       text.append(result.hasFile ? "; dump cut off:" : "; no dump:")
       text.appendName(result.failure, ofLine: SignalTable.errnoLine, orElse: result.failure)
     }
-    let start = text.count
-    // The database's path is left out if it does not fit, or if it would need quotes in a shell.
-    var isWithPath = summary.database.count > 0
-    while true {
-      if result.hasFile {
-        text.append("; report: postmortem show ")
-        if isWithPath {
-          text.append("--database ", escaping: summary.database, limit: SummaryLines.pathLimit)
-          text.append(" ")
-        }
-        unsafe text.append(names.finished + names.reportIDOffset, count: 8)
+    if result.hasFile {
+      text.append("; report: postmortem show ")
+      // The path is empty if it would need quotes in a shell. The other texts of the commands have 90 bytes.
+      if summary.database.count > 0, summary.database.count &+ 90 < text.capacity &- text.count {
+        text.append("--database ", escaping: summary.database, limit: SummaryLines.pathLimit)
+        text.append(" ")
       }
-      text.append("; from this log: postmortem symbolicate LOG")
-      if !text.isCut || !isWithPath { break }
-      text.rewind(to: start)
-      isWithPath = false
+      unsafe text.append(names.finished + names.reportIDOffset, count: 8)
     }
+    text.append("; from this log: postmortem symbolicate LOG")
     end()
   }
 }

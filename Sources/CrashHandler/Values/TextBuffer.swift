@@ -48,10 +48,13 @@ struct TextBuffer {
     count &+= length
   }
 
+  /// Appends a number in decimal digits.
+  ///
+  /// - Parameter digits: the minimum number of digits.
   @_noLocks
-  mutating func append(decimal value: Int64) {
+  mutating func append(decimal value: Int64, digits: Int = 1) {
     if value < 0 { append(byte: 0x2D) }  // "-"
-    append(value.magnitude, base: 10, digits: 1)
+    append(value.magnitude, base: 10, digits: digits)
   }
 
   /// Appends a number in lowercase hexadecimal digits, without a prefix.

@@ -21,8 +21,6 @@ public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
   /// attachments. Of the messages, reports keep only those of the Swift runtime and the C library that are known to
   /// contain no values. Dumps that the handler writes at this level contain no messages.
   public static let sanitized = ReportPrivacy(rawValue: 1)
-  /// The number of `sanitized`, for code that runs in a crash.
-  package static var sanitizedCode: UInt8 { @_noLocks get { 1 } }
   /// Like `sanitized`, but reports contain no memory at all; each thread has only the frames that were found in its
   /// stack.
   public static let noMemory = ReportPrivacy(rawValue: 2)

@@ -32,8 +32,8 @@ package struct LoggedDump: Sendable, Equatable {
 /// Finds the pieces of dumps in a log, whatever text surrounds them, and puts them together.
 ///
 /// A piece may come in any order and more than once. Between the letters of a piece, NULs are skipped, as they occur in
-/// UTF-16, and escape sequences that color text. A piece with any other change is damaged, because its checksum is
-/// wrong.
+/// UTF-16, and line ends, as in folded text, and escape sequences that color text. A piece with any other change is
+/// damaged, because its checksum is wrong.
 package struct LoggedDumpReader {
   private struct Key: Hashable {
     let reportDigits: String
@@ -53,8 +53,11 @@ package struct LoggedDumpReader {
     UnsafeBufferPointer(start: LogPiece.mark.utf8Start, count: LogPiece.mark.utf8CodeUnitCount))
   /// The number of letters before the payload, and after it.
   private static let (headSize, tailSize) = (44, 9)
-  /// The maximum number of incomplete dumps; beyond it, the oldest one is returned as it is.
+  /// The maximum number of incomplete dumps, of which the oldest one is then returned as it is, and of damaged pieces
+  /// that are kept until the end of the log.
   private static let maximumOpen = 4096
+  /// The maximum number of returned dumps of which further copies are recognized.
+  private static let maximumKnown = 65536
 
   /// The letters of the current piece so far.
   private var letters: [UInt8] = []
@@ -101,7 +104,7 @@ package struct LoggedDumpReader {
       if byte == Self.mark[0] { letters = [byte] }
       return
     }
-    if byte == 0 { return }
+    if byte == 0 || byte == 0x0A || byte == 0x0D { return }
     if !interruption.isEmpty || !isExpected(byte) {
       interruption.append(byte)
       switch EscapeSequence(interruption) {
@@ -129,7 +132,7 @@ package struct LoggedDumpReader {
   /// Leaves out the current piece, and searches its letters for the beginning of another one.
   private mutating func giveUp() {
     let rest = letters.dropFirst() + interruption
-    if let head {
+    if let head, damage.count < Self.maximumOpen {
       damage.append((head.key, head.number))
     } else if letters.count >= Self.mark.count {
       strayCount += 1
@@ -179,6 +182,7 @@ package struct LoggedDumpReader {
 
   private mutating func close(_ index: Int) {
     let dump = open.remove(at: index)
+    if known.count == Self.maximumKnown { known = [] }
     known.insert(Self.key(dump))
     finished.append(dump)
   }

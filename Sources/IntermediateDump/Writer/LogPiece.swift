@@ -14,10 +14,16 @@
 ///
 /// RUNS-DURING-CRASH. Source: RFC 4648, section 5 (base64url); RFC 1952, section 8 (CRC-32).
 package enum LogPiece {
-  package static var mark: StaticString { @_noLocks get { "postmortem-log-" } }
-  package static var version: StaticString { @_noLocks get { "1" } }
-  package static var architecture: StaticString {
-    @_noLocks get { IntermediateDumpFormat.currentArchitecture == 2 ? "a" : "x" }
+  package static var mark: StaticString { "postmortem-log-" }
+  /// The letters before the report ID.
+  package static var beginning: StaticString {
+    @_noLocks get {
+      IntermediateDumpFormat.currentArchitecture == 2 ? "postmortem-log-1a-" : "postmortem-log-1x-"
+    }
+  }
+  /// The letters of base64url.
+  package static var letters: StaticString {
+    @_noLocks get { "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" }
   }
   /// The number of digits of the report ID.
   package static var idLength: Int { @_noLocks get { 16 } }

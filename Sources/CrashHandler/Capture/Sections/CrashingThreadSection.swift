@@ -54,12 +54,14 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
 }
 
 extension Capture {
-  fileprivate func writeRegisters() {
+  /// - Parameter isForLog: true to leave out the floating-point and vector state.
+  @_noLocks
+  func writeRegisters(isForLog: Bool = false) {
     let threads = ThreadWriter(self)
     threads.writeIdentity(threadID: session.exception.threadID, method: .crashed)
     if let context = session.exception.signal.context {
       writer.unsigned(.blockedSignals, context.signalMask)
-      threads.writeContext(context)
+      if isForLog { threads.writeGeneralRegisters(context) } else { threads.writeContext(context) }
     }
     writer.unsigned(.threadPointer, pm_thread_pointer())
   }

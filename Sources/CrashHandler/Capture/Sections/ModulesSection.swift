@@ -17,13 +17,21 @@ func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
     let hasFile = path[0] == 0x2F && !path.hasSuffix(" (deleted)")  // "/"
     table[index].isLost = !hasFile && !path.text.matches("[vdso]")
     capture.writer.startMap(.module)
-    capture.writer.unsigned(.moduleAddress, image.start)
-    capture.writer.unsigned(.moduleSource, table[index].source.code, width: 1)
-    if path.count > 0 { capture.writer.property(.modulePath, path) }
+    capture.write(image, table[index].source, path)
     capture.writer.property(.moduleProgramHeaders, image.programHeaders)
-    let buildID = image.buildID()
-    if buildID.count > 0 { capture.writer.property(.moduleBuildID, buildID) }
     capture.writer.end()
   }
   capture.writer.end()
+}
+
+extension Capture {
+  /// Writes what identifies a module.
+  @_noLocks
+  func write(_ image: ModuleImage, _ source: ModuleSource, _ path: Bytes) {
+    writer.unsigned(.moduleAddress, image.start)
+    writer.unsigned(.moduleSource, source.code, width: 1)
+    if path.count > 0 { writer.property(.modulePath, path) }
+    let buildID = image.buildID()
+    if buildID.count > 0 { writer.property(.moduleBuildID, buildID) }
+  }
 }

@@ -16,7 +16,7 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   if !capture.session.result.hasFile || capture.session.mappings.count == 0 {
     unsafe pm_read_mappings(argument)
   }
-  capture.writeLogFacts(to: &pieces)
+  capture.writeLogFacts(contexts, to: &pieces)
   lines.beginLast()
   if let context = capture.session.exception.signal.context {
     pieces.appendStack(context, of: capture, to: &lines)
@@ -31,10 +31,9 @@ extension Capture {
   /// The maximum number of bytes of a message, and of the name of a C++ type.
   private static var messageLimit: Int { 480 }
   private static var typeLimit: Int { 80 }
-  /// The maximum number of bytes of a path or of a mapping's line.
-  private static var lineLimit: Int { 240 }
+  private static var mappingLimit: Int { 240 }
 
-  fileprivate func writeLogFacts(to pieces: inout LogPieces) {
+  fileprivate func writeLogFacts(_ contexts: ContextValue?, to pieces: inout LogPieces) {
     writer.startMap(.exception)
     writer.identifier(.exceptionThreadID, session.exception.threadID)
     writeSignal()
@@ -51,7 +50,9 @@ extension Capture {
     }
     writeCxxException(typeLimit: Capture.typeLimit, messageLimit: Capture.messageLimit)
     pieces.endPart()
-    writeLogProcess()
+    writeIdentity()
+    writeCrashTime()
+    writer.encoded(installed.encoded.logged)
     pieces.endPart()
     if let context = session.exception.signal.context {
       writer.startArray(.memory)
@@ -60,7 +61,7 @@ extension Capture {
       pieces.endPart()
       writeFaultMappings(context, to: &pieces)
     }
-    if !installed.isSanitized, let contexts = contextsOfThisThread() {
+    if let contexts {
       writer.startArray(.contexts)
       _ = write(contexts, of: session.exception.threadID)
       writer.end()
@@ -69,14 +70,12 @@ extension Capture {
   }
 
   private func writeLogThread() {
-    guard let context = session.exception.signal.context else { return }
     writer.startMap(.crashingThread)
-    let threads = ThreadWriter(self)
-    threads.writeIdentity(threadID: session.exception.threadID, method: .crashed)
-    threads.writeGeneralRegisters(context)
-    writer.unsigned(.threadPointer, pm_thread_pointer())
-    threads.writeOwnName(session.exception.threadID)
-    stacks.writeBounds(from: lowestStackAddress(context), threadPointer: pm_thread_pointer())
+    writeRegisters(isForLog: true)
+    ThreadWriter(self).writeOwnStatus(session.exception.threadID)
+    if let context = session.exception.signal.context {
+      stacks.writeBounds(from: lowestStackAddress(context), threadPointer: pm_thread_pointer())
+    }
     writer.end()
   }
 
@@ -89,26 +88,6 @@ extension Capture {
     pieces.endPart()
   }
 
-  private func writeLogProcess() {
-    let (path, summary) = (installed.images.programPath, installed.summary)
-    writer.startMap(.process)
-    unsafe writer.property(.reportID, session.names.reportID, count: 16)
-    writer.identifier(.processID, shared.process.id)
-    if path.count <= Capture.lineLimit { writer.property(.executablePath, path) }
-    if summary.product.count > 0 {
-      writer.property(.product, summary.product.prefixOfCharacters(Capture.typeLimit))
-    }
-    if summary.version.count > 0 {
-      writer.property(.version, summary.version.prefixOfCharacters(Capture.typeLimit))
-    }
-    let time = wallClock
-    if time != 0 { writer.signed(.crashTime, Int64(bitPattern: time)) }
-    if installed.isSanitized {
-      writer.unsigned(.privacy, UInt64(ReportPrivacy.sanitizedCode), width: 1)
-    }
-    writer.end()
-  }
-
   /// Writes the mappings around the fault address of a memory fault, and that of the stack pointer.
   private func writeFaultMappings(_ context: SignalContext, to pieces: inout LogPieces) {
     let (signal, mappings) = (session.exception.signal, session.mappings)
@@ -117,16 +96,15 @@ extension Capture {
     else { return }
     let fault = mappings.index(endingAbove: information.faultAddress)
     let stack = mappings.index(endingAbove: context.stackPointer)
-    if stack < fault &- 1 { writeMapping(stack, to: &pieces) }
     writeMapping(fault &- 1, to: &pieces)
     writeMapping(fault, to: &pieces)
-    if stack > fault { writeMapping(stack, to: &pieces) }
+    if stack != fault { writeMapping(stack, to: &pieces) }
   }
 
   private func writeMapping(_ index: Int, to pieces: inout LogPieces) {
     guard index >= 0, index < session.mappings.count else { return }
     let line = session.mappings.line(of: session.mappings[index])
-    guard line.count <= Capture.lineLimit else { return }
+    guard line.count <= Capture.mappingLimit else { return }
     writer.startArray(.mappings)
     writer.startMap(.mappingsChunk)
     writer.property(.mappingsText, line)

@@ -155,13 +155,6 @@ struct ThreadWriter {
     writeScheduling(line.schedulingPolicy, line.niceValue)
   }
 
-  /// Writes the name of the capturing thread, unless the dump leaves out secrets.
-  @_noLocks
-  func writeOwnName(_ threadID: Int32) {
-    guard !isSanitized, let line = status.line(of: threadID) else { return }
-    capture.writer.property(.threadName, line.name)
-  }
-
   // MARK: - Registers
 
   private var isSanitized: Bool {
