@@ -269,13 +269,12 @@ struct DumpConversion: ~Copyable {
     if verdict != nil, let directory = try? database.open() {
       ReportIndex.append([(key, facts)], in: directory)
     }
-    return ProcessedDump.Summary(of: snapshot, facts)
+    return ProcessedDump.Summary(facts)
   }
 
   /// The summary of a run that left no dump, if the run's report already existed.
   private func summary(of snapshot: ProcessSnapshot) -> ProcessedDump.Summary {
-    ProcessedDump.Summary(
-      of: snapshot, ReportFacts(of: snapshot, Verdict(of: snapshot), isNamed: true))
+    ProcessedDump.Summary(ReportFacts(of: snapshot, Verdict(of: snapshot), isNamed: true))
   }
 
   /// A dump that was read: its contents, its identity and the status of its file.

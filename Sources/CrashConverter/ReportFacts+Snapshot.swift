@@ -14,7 +14,7 @@ extension ReportFacts {
     program =
       process.product ?? process.executablePath?.split(separator: "/").last.map { String($0) }
     version = process.version
-    signal = verdict?.signal
+    signal = snapshot.request == nil ? snapshot.exception?.signal : nil
     cause = verdict?.kind
     message = verdict?.message
     signature = verdict?.signature
@@ -25,19 +25,6 @@ extension ReportFacts {
     var details = ReportDetails(of: snapshot, verdict)
     details.isCut = isTooLong
     self.details = details
-  }
-}
-
-extension ProcessedDump.Summary {
-  init(of snapshot: ProcessSnapshot, _ facts: ReportFacts) {
-    program = facts.program
-    version = facts.version
-    signal = snapshot.request == nil ? snapshot.exception?.signal : nil
-    cause = facts.cause
-    message = facts.message
-    signature = facts.signature
-    place = facts.place
-    time = facts.time
   }
 }
 

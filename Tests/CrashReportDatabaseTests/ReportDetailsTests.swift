@@ -88,7 +88,7 @@ import Testing
   @Test func theLargestFactsFitIntoARecord() {
     var facts = ReportFacts()
     let long = String(repeating: "x", count: 5000)
-    (facts.program, facts.version, facts.signal, facts.cause) = (long, long, long, long)
+    (facts.program, facts.version, facts.cause) = (long, long, long)
     (facts.message, facts.signature, facts.place, facts.end) = (long, long, long, long)
     var details = ReportDetails()
     details.tags = (0..<100).map { .init(name: "\($0)", value: long) }

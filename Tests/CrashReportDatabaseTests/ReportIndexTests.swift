@@ -27,7 +27,7 @@ import Testing
   private static func facts(_ number: Int) -> ReportFacts {
     var facts = ReportFacts()
     facts.program = "Shop"
-    facts.signal = "SIGILL"
+    facts.signal = SIGILL
     facts.signature = "SIGILL | f\(number)"
     facts.place = "Basket.firstItem(of:) at main.swift:\(number)"
     facts.message = number.isMultiple(of: 2) ? "" : nil

@@ -21,7 +21,7 @@ import Testing
     facts.time = Timestamp(seconds: now.seconds - seconds)
     facts.program = "shop"
     facts.version = "1.2"
-    facts.signal = "SIGILL"
+    facts.signal = SIGILL
     change(&facts)
     return ListedReport(stored: try #require(try database.report(id)), facts: facts)
   }
@@ -35,7 +35,7 @@ import Testing
         $0.place = "shop.Cart.total(of:with:) at Sources/Cart.swift:21"
       },
       try report(ago: 7200, in: database) {
-        $0.signal = "SIGSEGV"
+        $0.signal = SIGSEGV
         $0.cause = "null-dereference"
         $0.place = "shop.checkOut(_:) at Checkout.swift:7"
       },

@@ -1,3 +1,4 @@
+package import CrashReportDatabase
 public import IntermediateDump
 
 /// The result of processing one pending dump.
@@ -59,26 +60,35 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// the cause, message, signature and place are nil.
   public struct Summary: Sendable, Equatable {
     /// The product's name or, without a product, the executable's name; nil if a truncated dump lacks both.
-    public let program: String?
+    public var program: String? { facts.program }
     /// The product's version.
-    public let version: String?
+    public var version: String? { facts.version }
     /// The signal's number; nil if there was no crash, or if a truncated dump lacks the number.
-    public let signal: Int32?
+    public var signal: Int32? { facts.signal }
     /// A word for the cause, as in the report's JSON; nil if the dump shows no cause.
-    public let cause: String?
+    public var cause: String? { facts.cause }
     /// The message with which the process ended, from the Swift runtime, the C library or an uncaught C++ exception.
     ///
     /// For a dump that was taken without a crash, this is the program's reason, or else the text or type of its
     /// error.
-    public let message: String?
+    public var message: String? { facts.message }
     /// The signature, which is usually the same for crashes with the same cause.
-    public let signature: String?
+    public var signature: String? { facts.signature }
     /// The function and line of the crash in the program's own code, as far as they are known.
-    public let place: String?
+    public var place: String? { facts.place }
     /// The time of the crash or of the dump; nil if it is not known.
     ///
     /// For a run that left no dump, this is the time of the last heartbeat; nil if there was none.
-    public let time: Timestamp?
+    public var time: Timestamp? { facts.time }
+
+    /// The facts that lists and exports show, without the details of exports.
+    package let facts: ReportFacts
+
+    package init(_ facts: ReportFacts) {
+      var facts = facts
+      facts.detailBytes = nil
+      self.facts = facts
+    }
 
     /// The signal, the cause and the place on one line.
     ///
@@ -86,7 +96,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     /// of the signature, such as "hang" or "dump". The result is nil if all of these are missing.
     var line: String? {
       let kind = signature?.split(separator: " ").first.map(String.init)
-      guard let what = signal.map(SignalNames.text) ?? message ?? kind else { return nil }
+      guard let what = facts.signalName ?? message ?? kind else { return nil }
       return [what, cause, place.map { "in \($0)" }].compactMap(\.self).joined(separator: " ")
     }
   }

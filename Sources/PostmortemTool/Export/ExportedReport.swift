@@ -39,7 +39,7 @@ struct ExportedReport {
     failure == nil ? (details.kind ?? .crash).word : "unreadable"
   }
 
-  var signal: String? { facts.signal ?? details[.endSignal] }
+  var signal: String? { facts.signalName ?? details[.endSignal] }
 
   /// The name of the signal's code or, if it has no name, its number.
   var code: String? {

@@ -193,7 +193,7 @@ extension ListedReport {
   ///
   /// All columns are always printed, so that each has a fixed position.
   private var text: String {
-    let signal = (facts?.signal ?? "-").padded(to: 8)
+    let signal = (facts?.signalName ?? "-").padded(to: 8)
     let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
     let cause = facts?.end.map { "end: \($0)" } ?? facts?.cause ?? reason
     let columns = [

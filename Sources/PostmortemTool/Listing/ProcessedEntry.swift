@@ -19,7 +19,7 @@ extension ReportTable {
   func text(of dumps: [ProcessedDump]) -> String {
     text(
       of: dumps.map { dump in
-        let facts = ReportFacts(of: dump.summary)
+        let facts = dump.summary?.facts ?? ReportFacts()
         // For a run without a dump, the line shows how the run ended.
         let isEnd = dump.outcome.kind == .ended
         return [
@@ -32,19 +32,6 @@ extension ReportTable {
         Column(title: "ID", minimum: 8, style: .strong), Column(title: "PROGRAM", minimum: 8),
         Column(title: "CRASH", minimum: 16, style: .alarm), Column(title: "WHERE", minimum: 12),
       ])
-  }
-}
-
-extension ReportFacts {
-  /// The facts of a converted dump that a table shows.
-  fileprivate init(of summary: ProcessedDump.Summary?) {
-    self.init()
-    program = summary?.program
-    signal = summary?.signal.map(SignalNames.text)
-    cause = summary?.cause
-    message = summary?.message
-    signature = summary?.signature
-    place = summary?.place
   }
 }
 

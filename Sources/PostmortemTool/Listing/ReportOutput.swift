@@ -104,7 +104,7 @@ struct ReportEntry: Codable {
     program = report.facts?.program
     version = report.facts?.version
     pid = report.processID
-    signal = report.facts?.signal
+    signal = report.facts?.signalName
     cause = report.facts?.cause
     message = report.facts?.message
     place = report.facts?.place

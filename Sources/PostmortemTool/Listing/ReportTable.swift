@@ -183,7 +183,7 @@ enum CrashWords {
     if facts.signal == nil, let word = facts.signature?.split(separator: " ").first {
       return String(word).escapedForMessage
     }
-    let words = [facts.signal, facts.cause.map(spaced)].compactMap(\.self)
+    let words = [facts.signalName, facts.cause.map(spaced)].compactMap(\.self)
     return words.isEmpty ? "-" : words.joined(separator: " ").escapedForMessage
   }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import IntermediateDump
 internal import Testing
 
 /// What each form in which `postmortem` shows the reports of a database says about their verdicts.
@@ -12,6 +13,8 @@ package struct ReportReaders {
   /// The facts in lists and exports, by reader and report.
   private let listed: [String: [String: Facts]]
   private let list: String
+  /// The table that `list` prints on a terminal.
+  private let table: String
 
   /// Lists and exports the reports of a database.
   ///
@@ -29,12 +32,21 @@ package struct ReportReaders {
       "otlp": try Self.telemetry(await run("export", database, "--format", "otlp")),
     ]
     list = Self.words(of: try await run("list", database))
+    table = Self.words(of: try await Self.table(of: database, tool, in: directory))
   }
 
   /// What `show --json` says.
   package func shown(_ id: String) async throws -> Facts {
-    let report = try Self.object(try await run("show", database, id, "--json"))
-    var facts = Self.facts(report, Self.plain)
+    Self.verdict(in: try Self.object(try await run("show", database, id, "--json")))
+  }
+
+  /// What `show --json` says about a dump or a core file.
+  package func shown(file path: String) async throws -> Facts {
+    Self.verdict(in: try Self.object(try await run("show", path, "--json")))
+  }
+
+  private static func verdict(in report: [String: Any]) -> Facts {
+    var facts = facts(report, plain)
     let cause = report["cause"] as? [String: Any]
     let end = report["end"] as? [String: Any]
     facts["cause"] = (cause?["kind"] ?? end?["kind"]) as? String
@@ -52,18 +64,25 @@ package struct ReportReaders {
     readers["envelope"] = try await envelope(of: id)
     var found: [String] = []
     for (reader, own) in readers.sorted(by: { $0.key < $1.key }) {
-      for name in Self.names(of: reader) where own[name] != expected[name] {
-        found.append("\(reader): \(name) is \(own[name] ?? "nil"), not \(expected[name] ?? "nil")")
+      for name in Self.names(of: reader) {
+        let value = Self.value(expected[name], in: reader)
+        if own[name] != value {
+          found.append("\(reader): \(name) is \(own[name] ?? "nil"), not \(value ?? "nil")")
+        }
       }
     }
     let text = Self.words(of: try await run("show", database, id, "--full"))
     let page = Self.words(of: Self.unescaped(try await run("show", database, id, "--html")))
     for name in ["cause", "certainty", "place", "signature"] {
-      guard let value = expected[name].map(Self.words) else { continue }
+      // These forms replace control characters, and some shorten long texts.
+      guard let value = expected[name].flatMap(Self.plainWords(of:)) else { continue }
       if !text.contains(value) { found.append("show --full: no \(name) \(value)") }
       if !page.contains(value) { found.append("show --html: no \(name) \(value)") }
       if ["cause", "place"].contains(name), !list.contains(value) {
         found.append("list: no \(name) \(value)")
+      }
+      if name == "place", !table.contains(Self.words(of: Self.location(expected[name] ?? ""))) {
+        found.append("list on a terminal: no \(name) \(value)")
       }
     }
     return found
@@ -78,8 +97,40 @@ package struct ReportReaders {
     }
   }
 
+  /// The value as a reader gives it: the index keeps at most 1 KiB of a text, and Sentry has its own limits.
+  private static func value(_ value: String?, in reader: String) -> String? {
+    switch reader {
+    case "list --json", "export", "otlp": return value.map { String($0.cut(toBytes: 1 << 10)) }
+    case "envelope":
+      guard let scalars = value?.unicodeScalars, scalars.count > 200 else { return value }
+      return String(String.UnicodeScalarView(scalars.prefix(199))) + "…"
+    default: return value
+    }
+  }
+
+  /// The words of a text that all forms show unchanged; nil for any other text.
+  private static func plainWords(of text: String) -> String? {
+    let isPlain = text.utf8.count <= 200 && text.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
+    return isPlain ? words(of: text) : nil
+  }
+
   /// The text without white space, because lines are broken to fit.
   private static func words(of text: String) -> String { text.filter { !$0.isWhitespace } }
+
+  /// A place as the table shows it: the file and the line, followed by the function.
+  private static func location(_ place: String) -> String {
+    guard let range = place.ranges(of: " at ").last else { return place }
+    return place[range.upperBound...] + " " + place[..<range.lowerBound]
+  }
+
+  private static func table(
+    of database: String, _ tool: String, in directory: String
+  ) async throws -> String {
+    let shell = try await ShellSession(
+      in: directory, environment: ["NO_COLOR": "1", "POSTMORTEM_NO_SYMBOL_CACHE": "1"],
+      columns: 4000)
+    return try await shell.run("'\(tool)' list '\(database)'")
+  }
 
   private static func unescaped(_ page: String) -> String {
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")]

@@ -108,7 +108,7 @@ import Testing
       for (key, value) in resource { #expect(record.resource[key] == AnswerCell(value), "\(key)") }
       #expect(record.resource["process.pid"] == AnswerCell(number % 30_000))
       let attributes: [String: String?] = [
-        "exception.type": facts.signal, "postmortem.signature": facts.signature,
+        "exception.type": facts.signalName, "postmortem.signature": facts.signature,
         "exception.stacktrace": details.stack.joined(separator: "\n"),
         "postmortem.tag.request": "\(number)",
       ]
