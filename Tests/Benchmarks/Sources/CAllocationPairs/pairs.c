@@ -65,9 +65,9 @@ static void measure(const char *name, void (*pattern)(const struct functions *),
     ratio[round] = times[0][round] / times[1][round];
   }
   printf(
-      "%-10s %7.2f %7.2f %7.2f   %6.2f %6.2f %6.2f   %6.2f   %6.3f\n", name, quantile(times[0], 0.5), quantile(times[1], 0.5),
-      quantile(times[2], 0.5), quantile(difference, 0.25), quantile(difference, 0.5), quantile(difference, 0.75),
-      quantile(noise, 0.5), quantile(ratio, 0.5));
+      "%-10s %7.2f %7.2f %7.2f   %6.2f %6.2f %6.2f   %6.2f   %6.3f\n", name, quantile(times[0], 0.5),
+      quantile(times[1], 0.5), quantile(times[2], 0.5), quantile(difference, 0.25), quantile(difference, 0.5),
+      quantile(difference, 0.75), quantile(noise, 0.5), quantile(ratio, 0.5));
 }
 
 int compare_allocation_pairs(const char *library) {
@@ -82,7 +82,9 @@ int compare_allocation_pairs(const char *library) {
     fprintf(stderr, "nothing is in front of %s\n", library);
     return 64;
   }
-  printf("%-10s %7s %7s %7s   %6s %6s %6s   %6s   %6s\n", "", "heap", "next", "next", "25%", "diff", "75%", "noise", "ratio");
+  printf(
+      "%-10s %7s %7s %7s   %6s %6s %6s   %6s   %6s\n", "", "heap", "next", "next", "25%", "diff", "75%", "noise",
+      "ratio");
   measure("64 bytes", same_size, contenders);
   measure("mixed", mixed, contenders);
   return 0;

@@ -1,5 +1,5 @@
-// The functions in front of the allocator's. An allocation that is not sampled costs a decrement, a branch and a jump; a
-// free costs a comparison and a jump.
+// The functions in front of the allocator's. An allocation that is not sampled costs a decrement, a branch and a jump.
+// A free costs a comparison and a jump.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

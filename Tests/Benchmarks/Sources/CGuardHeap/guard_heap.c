@@ -22,8 +22,8 @@
 // Source: Linux include/uapi/asm-generic/mman-common.h, since Linux 6.13.
 #define GUARD_INSTALL 102
 #define GUARD_REMOVE 103
-// The guard pages before each slot, and after the last one. Their number makes it unlikely that an access that leaves an
-// allocation arrives next to another one.
+// The guard pages before each slot, and after the last one. Their number makes it unlikely that an access that leaves
+// an allocation arrives next to another one.
 #define GAP 7
 // Every byte of a page outside its allocation has this value.
 #define PATTERN 0xA7
@@ -94,12 +94,16 @@ __attribute__((destructor)) static void finish(void) {
   struct guard_heap_statistics it;
   guard_heap_get_statistics(&it);
   dprintf(
-      STDERR_FILENO, "guard heap: %s, %lu slots, %lu sampled, %lu live, %lu without a slot, %lu too large, %lu threads\n",
-      heap.has_guards ? "guard" : "protect", it.slots, it.sampled, it.live, it.no_slot, it.too_large, it.seeded_threads);
+      STDERR_FILENO,
+      "guard heap: %s, %lu slots, %lu sampled, %lu live, %lu without a slot, %lu too large, %lu threads\n",
+      heap.has_guards ? "guard" : "protect", it.slots, it.sampled, it.live, it.no_slot, it.too_large,
+      it.seeded_threads);
 }
 
 void guard_heap_get_statistics(struct guard_heap_statistics *it) {
-  *it = (struct guard_heap_statistics){heap.slots, heap.sampled, heap.live, heap.no_slot, heap.too_large, heap.seeded_threads};
+  *it = (struct guard_heap_statistics){
+      heap.slots, heap.sampled, heap.live, heap.no_slot, heap.too_large, heap.seeded_threads,
+  };
 }
 
 static void count(uint64_t *counter, int64_t step) { __atomic_fetch_add(counter, step, __ATOMIC_RELAXED); }
@@ -298,7 +302,8 @@ const char *guard_heap_kind_name(enum guard_heap_kind kind) {
 }
 
 static void print_event(const char *name, const struct guard_heap_event *event) {
-  dprintf(STDERR_FILENO, "%s by thread %d, %ld ms ago, context", name, event->thread, (long)((now() - event->time) / 1000000));
+  long age = (long)((now() - event->time) / 1000000);
+  dprintf(STDERR_FILENO, "%s by thread %d, %ld ms ago, context", name, event->thread, age);
   // Source: ContextValue.swift. The text begins at byte 24; each entry is two sizes, a name and a value.
   for (size_t at = 24; at + 2 < GUARD_HEAP_CONTEXT && event->context[at];) {
     int name_count = event->context[at] & 0x7F, value_count = event->context[at + 1];
@@ -318,12 +323,14 @@ bool guard_heap_first_chance(int signal, void *information, void *context) {
   if (!guard_heap_explain(signal == SIGABRT ? 0 : (uint64_t)(uintptr_t)info->si_addr, &it)) return false;
   dprintf(STDERR_FILENO, "guard heap: %s at %#lx", guard_heap_kind_name(it.kind), it.address);
   if (!it.record) return dprintf(STDERR_FILENO, "\n"), false;
+  const struct guard_heap_record *record = it.record;
   uint64_t words[4];
-  memcpy(words, it.record->first, sizeof words);
+  memcpy(words, record->first, sizeof words);
   dprintf(
-      STDERR_FILENO, ", %ld bytes into the %lu bytes at %#lx, use %u of the slot; they began with %#lx %#lx\n",
-      (long)(it.address - it.record->address), it.record->size, it.record->address, it.record->uses, words[0], words[1]);
-  print_event("allocated", &it.record->allocated);
-  if (it.record->freed.time) print_event("freed", &it.record->freed);
+      STDERR_FILENO,
+      ", %ld bytes into the %lu bytes at %#lx, use %u of the slot; they began with %#lx %#lx\n",
+      (long)(it.address - record->address), record->size, record->address, record->uses, words[0], words[1]);
+  print_event("allocated", &record->allocated);
+  if (record->freed.time) print_event("freed", &record->freed);
   return false;
 }

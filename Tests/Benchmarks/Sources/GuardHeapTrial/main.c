@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <CAllocationPairs.h>
 #include <guard_heap.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -103,8 +104,13 @@ static void write_before_start(size_t count) {
 
 static NOINLINE void no_bug(void) {
   free_here();
-  char *text = strdup("a text of some length"), *more = realloc(text, 200);
-  free(more);
+  static const char text[70] = "a text";
+  char *grown = realloc(strdup(text), 200), *zero = calloc(7, 10);
+  void *aligned = NULL;
+  bool is_right = !strcmp(grown, text) && !memcmp(zero, (char[70]){0}, 70) && malloc_usable_size(zero) >= 70 &&
+      posix_memalign(&aligned, 128, 200) == 0 && (uintptr_t)aligned % 128 == 0;
+  if (!is_right) abort();
+  free(grown), free(zero), free(aligned);
 }
 static NOINLINE void read_freed(void) { free_here(), sink = pointer[rand() % truth.size]; }
 static NOINLINE void write_freed(void) { free_here(), pointer[rand() % truth.size] = 2; }
@@ -207,15 +213,16 @@ static int try_all(unsigned trials) {
   }
   unsigned wrong = 0;
   for (int rounded = 0; rounded < 2; rounded++) {
-    printf("%-36s %9s %6s %6s %6s\n", rounded ? "sizes of 16, 32, ... 1,024" : "sizes of 1 to 1,024", "detected", "right", "wrong", "untold");
+    const char *sizes = rounded ? "sizes of 16, 32, ... 1,024" : "sizes of 1 to 1,024";
+    printf("%-36s %9s %6s %6s %6s\n", sizes, "detected", "right", "wrong", "untold");
     for (size_t bug = 0; bug < sizeof bugs / sizeof *bugs; bug++) {
       unsigned outcomes[OUTCOMES] = {0};
       fflush(stdout);
       for (unsigned trial = 0; trial < trials; trial++) outcomes[try(bug, trial * 7919 + 1, rounded)]++;
       unsigned detected = trials - outcomes[UNDETECTED];
       printf(
-          "%-36s %7.1f %% %6u %6u %6u\n", bugs[bug].name, 100.0 * detected / trials, outcomes[TOLD_RIGHT], outcomes[TOLD_WRONG],
-          outcomes[UNTOLD]);
+          "%-36s %7.1f %% %6u %6u %6u\n", bugs[bug].name, 100.0 * detected / trials, outcomes[TOLD_RIGHT],
+          outcomes[TOLD_WRONG], outcomes[UNTOLD]);
       wrong += outcomes[TOLD_WRONG];
     }
   }
@@ -225,7 +232,8 @@ static int try_all(unsigned trials) {
 int main(int count, char **arguments) {
   // Without core files of the children.
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-  if (count >= 2 && count <= 3 && !strcmp(arguments[1], "bugs")) return try_all(count > 2 ? (unsigned)atoi(arguments[2]) : 400);
+  unsigned trials = count > 2 ? (unsigned)atoi(arguments[2]) : 400;
+  if ((count == 2 || count == 3) && trials > 0 && !strcmp(arguments[1], "bugs")) return try_all(trials);
   if (count == 3 && !strcmp(arguments[1], "pairs")) return compare_allocation_pairs(arguments[2]);
   fprintf(stderr, "usage: guard-heap-trial bugs [TRIALS]\n       guard-heap-trial pairs LIBRARY\n");
   return 64;
