@@ -1,4 +1,4 @@
-package import IntermediateDump
+internal import IntermediateDump
 
 // The facts of a report as a record of the index contains them.
 extension ReportFacts {

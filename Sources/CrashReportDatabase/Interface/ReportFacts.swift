@@ -1,4 +1,4 @@
-public import IntermediateDump
+package import IntermediateDump
 
 /// The facts of a report that summaries, lists and exports show, found by analyzing its minidump once.
 package struct ReportFacts: Sendable, Equatable, Codable {
