@@ -178,8 +178,12 @@ func compare(_ settings: [Setting], rounds: Int, _ measure: ([Setting]) throws -
       var text = String(format: "%12.1f", quantile(values, 0.5))
       if all[0][0][name] != nil {
         let ratios = zip(all[index], all[0]).map { ($0[name] ?? 0) / ($1[name] ?? 1) }
+        let quartiles = [0.25, 0.5, 0.75].map { quantile(ratios, $0) }
+        // The standard error of the median of normal values, estimated from the quartiles.
+        let error = 0.929 * (quartiles[2] - quartiles[0]) / Double(ratios.count).squareRoot()
         text += "   x first, quartiles:"
-        text += [0.25, 0.5, 0.75].map { String(format: "%8.4f", quantile(ratios, $0)) }.joined()
+        text += quartiles.map { String(format: "%8.4f", $0) }.joined()
+        text += String(format: ", median ± %.4f", error)
       }
       print("  \(setting.name.padding(toLength: 27, withPad: " ", startingAt: 0))\(text)")
     }
@@ -234,7 +238,10 @@ func heap(_ name: String, _ variables: [String: String] = [:]) -> Setting {
 let statistics = ["GUARD_HEAP_STATISTICS": "1"]
 switch words[0] {
 case "server" where words.count == 5:
-  try compare(without + [heap("heap, 1 in 4,096", statistics)], rounds: rounds) {
+  let heaps = [
+    heap("heap, never sampling", ["GUARD_HEAP_RATE": "0"]), heap("heap, 1 in 4,096", statistics),
+  ]
+  try compare(without + heaps, rounds: rounds) {
     try measureServers(words[4], $0)
   }
   let all = try measureServers(
