@@ -9,8 +9,12 @@ import PackageDescription
 //   swift run --package-path Tests/Benchmarks -c release conversion-benchmark
 //   swift run --package-path Tests/Benchmarks -c release task-benchmark
 //   swift run --package-path Tests/Benchmarks -c release server-benchmark .build/release
+//
+// Docs/Decisions/35-guard-heap.md has the commands for the trial of a guard heap.
 let package = Package(
   name: "Benchmarks",
+  // For LD_PRELOAD.
+  products: [.library(name: "GuardHeap", type: .dynamic, targets: ["CGuardHeap"])],
   dependencies: [.package(name: "swift-postmortem", path: "../..")],
   targets: [
     // The minimal work of any capture inside a process, which shows how much of the measured time is due to the
@@ -47,6 +51,21 @@ let package = Package(
     .executableTarget(
       name: "start-benchmark", dependencies: ["start-victim", "start-floor"],
       path: "Sources/StartBenchmark"),
+    // The trial of a sampling guard heap; no product of the parent package reaches it.
+    .target(name: "CGuardHeap"),
+    .target(name: "CAllocationPairs"),
+    .executableTarget(
+      name: "guard-heap-pairs", dependencies: ["CAllocationPairs"], path: "Sources/GuardHeapPairs"),
+    .executableTarget(
+      name: "guard-heap-trial", dependencies: ["CAllocationPairs", "CGuardHeap"],
+      path: "Sources/GuardHeapTrial"),
+    .executableTarget(
+      name: "guard-heap-victim",
+      dependencies: [
+        "CGuardHeap", .product(name: "PostmortemHandler", package: "swift-postmortem"),
+      ],
+      path: "Sources/GuardHeapVictim"),
+    .executableTarget(name: "guard-heap-benchmark", path: "Sources/GuardHeapBenchmark"),
   ],
   swiftLanguageModes: [.v6]
 )
