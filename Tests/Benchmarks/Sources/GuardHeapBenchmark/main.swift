@@ -84,13 +84,16 @@ func proc(_ process: Int32, _ file: String, _ name: String) throws -> Double {
   throw Failure(description: "no \(name) in /proc/\(process)/\(file)")
 }
 
-/// The CPU time of a process's threads in nanoseconds.
-func threadTime(_ process: Int32) throws -> Double {
-  let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
-  return try tasks.reduce(0) {
-    let text = try String(contentsOfFile: "/proc/\(process)/task/\($1)/schedstat", encoding: .utf8)
-    return try $0 + number(Double(text.prefix { $0 != " " }), text)
+/// The CPU time in nanoseconds of all threads that a process has had.
+///
+/// Source: clock_getcpuclockid(3).
+func processTime(_ process: Int32) throws -> Double {
+  var clock = clockid_t()
+  var time = timespec()
+  guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else {
+    throw Failure(description: "no CPU time of process \(process)")
   }
+  return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
 
 func number(_ number: Double?, _ text: String) throws -> Double {
@@ -107,7 +110,7 @@ func measureServers(_ built: String, _ settings: [Setting]) throws -> [Figures] 
       setting, readsErrors: true)
   }
   let ports = try servers.map { try $0.number(after: "listening on 127.0.0.1:") }
-  let before = try servers.map { try threadTime($0.process.processIdentifier) }
+  let before = try servers.map { try processTime($0.process.processIdentifier) }
   let loads = try ports.map { try Running([built + "/load-generator", "\($0)", "2", "8"], plain) }
   let lines = try loads.map { try $0.rest() }
   return try servers.indices.map { index in
