@@ -121,7 +121,7 @@ func measureServers(_ built: String, _ settings: [Setting]) throws -> [Figures] 
     let answers = try number(Double(words[0]), line)
     var figures: Figures = [
       "answers a second": try number(Double(words[6]), line),
-      "CPU ns an answer": try (threadTime(id) - before[index]) / answers,
+      "CPU ns an answer": try (processTime(id) - before[index]) / answers,
       "resident KiB": try proc(id, "smaps_rollup", "Rss:"), "mappings": try proc(id, "maps", ""),
     ]
     server.terminate()
