@@ -93,7 +93,7 @@ struct Crash {
   var handlerOptions: HandlerOptions {
     var options = HandlerOptions()
     // By default, the handler does not handle SIGPIPE.
-    if kind.name == "pipe" { options.signals.insert(.brokenPipe) }
+    if [kind.name, companion?.name].contains("pipe") { options.signals.insert(.brokenPipe) }
     if let milliseconds { options.limits.time = .milliseconds(milliseconds) }
     options.forgoing = forgoing
     options.writesSummary = writesSummary

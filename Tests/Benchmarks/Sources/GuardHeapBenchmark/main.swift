@@ -84,13 +84,16 @@ func proc(_ process: Int32, _ file: String, _ name: String) throws -> Double {
   throw Failure(description: "no \(name) in /proc/\(process)/\(file)")
 }
 
-/// The CPU time of a process's threads in nanoseconds.
-func threadTime(_ process: Int32) throws -> Double {
-  let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
-  return try tasks.reduce(0) {
-    let text = try String(contentsOfFile: "/proc/\(process)/task/\($1)/schedstat", encoding: .utf8)
-    return try $0 + number(Double(text.prefix { $0 != " " }), text)
+/// The CPU time in nanoseconds of all threads that a process has had.
+///
+/// Source: clock_getcpuclockid(3).
+func processTime(_ process: Int32) throws -> Double {
+  var clock = clockid_t()
+  var time = timespec()
+  guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else {
+    throw Failure(description: "no CPU time of process \(process)")
   }
+  return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
 
 func number(_ number: Double?, _ text: String) throws -> Double {
@@ -107,7 +110,7 @@ func measureServers(_ built: String, _ settings: [Setting]) throws -> [Figures] 
       setting, readsErrors: true)
   }
   let ports = try servers.map { try $0.number(after: "listening on 127.0.0.1:") }
-  let before = try servers.map { try threadTime($0.process.processIdentifier) }
+  let before = try servers.map { try processTime($0.process.processIdentifier) }
   let loads = try ports.map { try Running([built + "/load-generator", "\($0)", "2", "8"], plain) }
   let lines = try loads.map { try $0.rest() }
   return try servers.indices.map { index in
@@ -118,7 +121,7 @@ func measureServers(_ built: String, _ settings: [Setting]) throws -> [Figures] 
     let answers = try number(Double(words[0]), line)
     var figures: Figures = [
       "answers a second": try number(Double(words[6]), line),
-      "CPU ns an answer": try (threadTime(id) - before[index]) / answers,
+      "CPU ns an answer": try (processTime(id) - before[index]) / answers,
       "resident KiB": try proc(id, "smaps_rollup", "Rss:"), "mappings": try proc(id, "maps", ""),
     ]
     server.terminate()
@@ -178,8 +181,12 @@ func compare(_ settings: [Setting], rounds: Int, _ measure: ([Setting]) throws -
       var text = String(format: "%12.1f", quantile(values, 0.5))
       if all[0][0][name] != nil {
         let ratios = zip(all[index], all[0]).map { ($0[name] ?? 0) / ($1[name] ?? 1) }
+        let quartiles = [0.25, 0.5, 0.75].map { quantile(ratios, $0) }
+        // The standard error of the median of normal values, estimated from the quartiles.
+        let error = 0.929 * (quartiles[2] - quartiles[0]) / Double(ratios.count).squareRoot()
         text += "   x first, quartiles:"
-        text += [0.25, 0.5, 0.75].map { String(format: "%8.4f", quantile(ratios, $0)) }.joined()
+        text += quartiles.map { String(format: "%8.4f", $0) }.joined()
+        text += String(format: ", median ± %.4f", error)
       }
       print("  \(setting.name.padding(toLength: 27, withPad: " ", startingAt: 0))\(text)")
     }
@@ -234,7 +241,10 @@ func heap(_ name: String, _ variables: [String: String] = [:]) -> Setting {
 let statistics = ["GUARD_HEAP_STATISTICS": "1"]
 switch words[0] {
 case "server" where words.count == 5:
-  try compare(without + [heap("heap, 1 in 4,096", statistics)], rounds: rounds) {
+  let heaps = [
+    heap("heap, never sampling", ["GUARD_HEAP_RATE": "0"]), heap("heap, 1 in 4,096", statistics),
+  ]
+  try compare(without + heaps, rounds: rounds) {
     try measureServers(words[4], $0)
   }
   let all = try measureServers(
