@@ -83,8 +83,8 @@ enum FuzzSeeds {
     let lines = [
       "postmortem-log-1x-0123456789abcdef-1of2-035-AiwBAS0BBAAAAAcAAAABLgEEAAAACwAAAAM-"
         + "b7d5287f",
-      "postmortem-log-1x-0123456789abcdef-2of2-082-AqABAZIBBAAAAAcAAAABmQEIAAAAAHAAAAAA"
-        + "AAABpwEYAAAAAAAAAEIAAAAAAAAAAAAAAAAAAAAAAAAAAw-c658768c",
+      "postmortem-log-1x-0123456789abcdef-2of2-076-AqABAZIBBAAAAAcAAAABmQEIAAAAAHAAAAAA"
+        + "AAABpwEUAAAAQgAAAABxAAAAAAAACQAAAAAAAAAD-8390f53f",
     ]
     return Array(lines.map { "2026-11-23 host \($0)\n" }.joined().utf8)
   }
