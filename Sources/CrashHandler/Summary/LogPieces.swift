@@ -5,7 +5,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Adds the pieces' lines to the lines of the summary.
+  /// Adds the pieces to the lines of the summary, in the format of `LogPiece`.
   @_noLocks
   func appendPieces() {
     let summary = installed.summary
@@ -15,34 +15,27 @@ extension Capture {
       .prefix(LogPiece.dumpSize)
     let count = (dump.count &+ LogPiece.payloadSize &- 1) / LogPiece.payloadSize
     for index in Indices(count) {
-      unsafe text.append(
-        piece: dump.prefix(LogPiece.payloadSize), number: index &+ 1, of: count,
-        reportID: Bytes(session.names.reportID, count: 8))
+      let (start, piece) = (text.count, dump.prefix(LogPiece.payloadSize))
       dump = dump.dropFirst(LogPiece.payloadSize)
+      text.append(LogPiece.beginning)
+      unsafe text.append(hexadecimal: Bytes(session.names.reportID, count: 8))
+      text.append("-", decimal: Int64(index &+ 1))
+      text.append("of", decimal: Int64(count))
+      text.append("-")
+      text.append(decimal: Int64((piece.count &* 4 &+ 2) / 3), digits: 3)
+      text.append("-")
+      text.append(base64: piece)
+      let checksum = unsafe LogPiece.checksum(of: text.place + start, count: text.count &- start)
+      text.append("-")
+      text.append(hexadecimal: UInt64(checksum), digits: 8)
+      text.append(byte: 0x0A)
     }
     summary.size = text.count
   }
 }
 
 extension TextBuffer {
-  /// Appends a line in the format of `LogPiece`.
-  fileprivate mutating func append(piece: Bytes, number: Int, of total: Int, reportID: Bytes) {
-    let start = count
-    append(LogPiece.beginning)
-    append(hexadecimal: reportID)
-    append("-", decimal: Int64(number))
-    append("of", decimal: Int64(total))
-    append("-")
-    append(decimal: Int64((piece.count &* 4 &+ 2) / 3), digits: 3)
-    append("-")
-    append(base64: piece)
-    let checksum = unsafe LogPiece.checksum(of: place + start, count: count &- start)
-    append("-")
-    append(hexadecimal: UInt64(checksum), digits: 8)
-    append(byte: 0x0A)
-  }
-
-  private mutating func append(base64 bytes: Bytes) {
+  fileprivate mutating func append(base64 bytes: Bytes) {
     var bit = 0
     while bit < bytes.count &* 8 {
       let word = UInt64(bytes[bit / 8]) &<< 8 | UInt64(bytes[bit / 8 &+ 1])

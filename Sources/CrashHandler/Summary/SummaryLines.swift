@@ -100,6 +100,7 @@ struct SummaryLines {
   /// line if there is neither.
   @_noLocks
   mutating func appendWork(_ contexts: ContextValue?, termination: Int32) {
+    guard contexts?.entry(0) != nil || termination != 0 else { return }
     begin()
     var offset = 0
     while let entry = contexts?.entry(offset) {
@@ -115,11 +116,7 @@ struct SummaryLines {
       text.append(offset == 0 ? "after" : "; after")
       text.appendName(0, ofLine: termination, orElse: termination)
     }
-    if offset != 0 || termination != 0 {
-      end()
-    } else {
-      text.rewind(to: capture.installed.summary.size)
-    }
+    end()
   }
 
   // MARK: - The last line
