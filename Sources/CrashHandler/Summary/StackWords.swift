@@ -66,8 +66,8 @@ private struct StackWords {
   /// True if the chain of frame records may not be the crashing thread's: its start was found by a search.
   var isGuess = false
 
-  /// Follows the chain of frame pointers; scans the stack word by word below the first frame record, and where the
-  /// chain breaks.
+  /// Follows the chain of frame pointers, and adds its innermost and outermost records; scans the stack word by word
+  /// below the first frame record, and where the chain breaks.
   fileprivate mutating func append() {
     addCode(context.instructionPointer, isReturnAddress: false)
     // If the crash was a call to an address without code, the return address is still where the call put it: in the
@@ -83,12 +83,6 @@ private struct StackWords {
         place &+= 8
       }
     #endif
-    appendFrames()
-    endProperty()
-  }
-
-  /// Adds the innermost and the outermost frame records, and candidates where there is no record.
-  private mutating func appendFrames() {
     let outermost = capture.installed.summary.words.dropFirst(StackWords.outermostOffset)
     var records = 0
     // The address of the next frame record; 0 if none is known.
@@ -122,20 +116,18 @@ private struct StackWords {
         pointer = next & ~(1 &<< 60)
       } else if !isSearching, records < StackWords.innermostLimit {
         isGuess = true
-        (isSearching, start, pointer, candidates) = (true, place, 0, 0)
-        saved = (0, 0)
+        (isSearching, start, pointer, candidates, saved) = (true, place, 0, 0, (0, 0))
       } else {
         break
       }
     }
     // If not all records were read, the last ones are not the outermost.
-    if records == StackWords.recordLimit { return }
-    var index = records &- 8
-    if index < StackWords.innermostLimit { index = StackWords.innermostLimit }
-    while index < records {
+    var index = records &- 8 > StackWords.innermostLimit ? records &- 8 : StackWords.innermostLimit
+    while index < records, records < StackWords.recordLimit {
       add(record: outermost.word((index & 7) &* 8))
       index &+= 1
     }
+    endProperty()
   }
 
   /// Returns the saved frame pointer of the frame record at an address; nil if the address is unaligned, unreadable or

@@ -45,20 +45,15 @@ struct SummaryLines {
   }
 
   /// Adds the line with the program, the signal, the thread and, unless `HandlerOptions.privacy` leaves out private
-  /// data, the thread's name and the messages.
+  /// data, the message.
   @_noLocks
   mutating func appendCrash() {
-    let summary = capture.installed.summary
     begin()
-    text.append(escaping: summary.program, limit: 98)
+    text.append(escaping: capture.installed.summary.program, limit: 98)
     text.append("crashed:")
     appendSignal()
-    let (thread, scratch) = (capture.session.exception.threadID, capture.session.scratch)
-    text.append(", thread ", decimal: Int64(thread))
+    text.append(", thread ", decimal: Int64(capture.session.exception.threadID))
     if !capture.installed.isSanitized {
-      let name = unsafe scratch.bytes(
-        count: capture.proc.readName(of: thread, into: scratch.address, capacity: 64))
-      if name.count > 0 { text.append(" ", escaping: name, limit: 40) }
       let runtime = capture.installed.runtime
       // libc's message begins with its size, whose 4 bytes are skipped; see `pm_abort_message_pointer`.
       if !appendMessage(at: runtime.fatalMessageBuffer, skipping: 0) {
@@ -144,7 +139,7 @@ struct SummaryLines {
   /// Ends the last line with the commands that show the report.
   @_noLocks
   mutating func endLast() {
-    let (result, names) = (capture.session.result, capture.session.names)
+    let result = capture.session.result
     if result.failure != 0 {
       text.append(result.hasFile ? "; dump cut off:" : "; no dump:")
       text.appendName(result.failure, ofLine: SignalTable.errnoLine, orElse: result.failure)
@@ -153,6 +148,7 @@ struct SummaryLines {
       text.append("; report: ")
       let command = capture.installed.summary.command
       unsafe text.append(command.address, count: command.count)
+      let names = capture.session.names
       unsafe text.append(names.finished + names.reportIDOffset, count: 8)
     }
     text.append("; from this log: postmortem symbolicate LOG")

@@ -18,7 +18,8 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     unsafe pm_read_mappings(argument)
   }
   capture.writeException(messageLimit: 480)
-  capture.writeLogThread()
+  guard let context = capture.session.exception.signal.context else { return }
+  capture.writeLogThread(context)
   capture.writeCxxException(typeLimit: 80, messageLimit: 480)
   capture.writeIdentity()
   capture.writeCrashTime()
@@ -27,10 +28,8 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   if let contexts { _ = capture.write(contexts, of: capture.session.exception.threadID) }
   capture.writer.end()
   lines.beginLast()
-  if let context = capture.session.exception.signal.context {
-    capture.writePlace(context)
-    lines.appendStack(context)
-  }
+  capture.writePlace(context)
+  lines.appendStack(context)
   lines.endLast()
 }
 
@@ -38,27 +37,22 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  fileprivate func writeLogThread() {
+  fileprivate func writeLogThread(_ context: SignalContext) {
     writer.startMap(.crashingThread)
     writeRegisters(isForLog: true)
     ThreadWriter(self).writeOwnStatus(session.exception.threadID)
-    if let context = session.exception.signal.context {
-      // The limit leaves only the bounds of the stack.
-      stacks.write(
-        from: lowestStackAddress(context), threadPointer: pm_thread_pointer(), limit: 0)
-    }
+    // The limit leaves only the bounds of the stack.
+    stacks.write(from: lowestStackAddress(context), threadPointer: pm_thread_pointer(), limit: 0)
     writer.end()
   }
 
-  /// Writes the code at the instruction pointer and, for a memory fault, the mappings around the address.
+  /// Writes the code at the instruction pointer and, for a fault, the mappings around the address.
   fileprivate func writePlace(_ context: SignalContext) {
     writer.startArray(.memory)
     writeCode(at: context, distance: 16)
     writer.end()
     let signal = session.exception.signal
-    guard signal.isFault, signal.number == SIGSEGV || signal.number == SIGBUS,
-      let information = signal.information
-    else { return }
+    guard signal.isFault, let information = signal.information else { return }
     let index = session.mappings.index(endingAbove: information.faultAddress)
     writer.startArray(.mappings)
     for offset in Indices(3) { writeMapping(index &+ offset &- 1) }
