@@ -224,11 +224,9 @@ extension IntermediateDumpKey {
       """).shown(in: .thread, as: "processorTime", "CPU time", unit: .nanoseconds)
     case .stackWords: .bytes("""
       Words of the crashing thread's stack, instead of its memory; sizes in bytes are in parentheses. Only in \
-      a log, where `crashingThread` may occur any number of times. The words are in groups, which are \
-      numbered from 0 across all of these properties. A property contains the number of its first group (4), \
-      and then for each group its head (4) and its words (8 each). The low 2 bits of the head are the number \
-      of words; the other bits are the distance in words from the stack pointer, rounded down to a multiple \
-      of 8. Two words are a frame record.
+      a log, where `crashingThread` and this key may occur any number of times. The words are in groups of a head \
+      (4) and the words (8 each). The low 2 bits of the head are the number of words, 1 or 2; the other bits are \
+      the distance in words from the stack pointer, rounded down to a multiple of 8. Two words are a frame record.
       """)
     case .memory: .array("""
       Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses the \

@@ -35,11 +35,8 @@ public enum LogPieces {
       })
   }
 
-  /// The CRC-32 of zlib.
+  /// The 32-bit FNV-1a hash.
   private static func checksum(_ bytes: [UInt8]) -> UInt32 {
-    let table = (UInt32(0)..<256).map { start in
-      (0..<8).reduce(start) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
-    }
-    return ~bytes.reduce(UInt32.max) { table[Int(($0 ^ UInt32($1)) & 0xFF)] ^ $0 >> 8 }
+    bytes.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
   }
 }

@@ -73,6 +73,7 @@ private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
   // If standard error was closed or now refers to another file, no summary is created, because that file may contain
   // the program's data.
   guard capture.isSame(capture.installed.summary.standardError) else { return }
+  capture.writer.restart(on: -1)
   capture.run(.writeSummary)
   capture.run(.writeStandardError)
 }

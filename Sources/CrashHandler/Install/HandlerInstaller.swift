@@ -128,23 +128,26 @@ enum HandlerInstaller {
             ? signals.mask : 0,
           standardError: HeldFile(STDERR_FILENO),
           program: memory.ownBytes(
-            [facts.product, facts.version].compactMap(\.self).joined(separator: " ")),
-          database: memory.ownBytes(plainPath(files.databasePath)),
+            [facts.product, facts.version].compactMap { $0.map { $0 + " " } }.joined()),
+          command: memory.ownBytes(command(files.databasePath)),
           memory: Scratch(memory.pages(CrashSummary.byteCount), size: CrashSummary.byteCount)),
         filesOwner: (files.owner?.user ?? 0, files.owner?.group ?? 0),
         mapsRecords: files.recordMapping.isMapped, changesInodes: files.changesInodes))
     return unsafe installed
   }
 
-  /// The path; nil if the summary has no room for it, or if it contains a character other than `-./_+@%` and ASCII
-  /// letters and digits, which have no special meaning in a shell.
-  private static func plainPath(_ path: String) -> String? {
+  /// The command that shows a report, without the report's ID.
+  ///
+  /// The path is left out if the summary has no room for it, or if it contains a character other than `-./_+@%` and
+  /// ASCII letters and digits, which have no special meaning in a shell.
+  private static func command(_ path: String) -> String {
     let isPlain = path.utf8.allSatisfy { byte in
       let letter = byte | 0x20
       return (0x61...0x7A).contains(letter) || (0x2D...0x39).contains(byte)
         || "_+@%".utf8.contains(byte)
     }
-    return isPlain && path.utf8.count < SummaryLines.pathLimit ? path : nil
+    let isShown = isPlain && path.utf8.count < SummaryLines.pathLimit
+    return "postmortem show " + (isShown ? "--database \(path) " : "")
   }
 
   private static func runtimePlaces() -> Installed.RuntimePlaces {

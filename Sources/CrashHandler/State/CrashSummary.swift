@@ -7,8 +7,8 @@ internal import CSignalSafe
 struct CrashSummary {
   /// The maximum size in bytes of all lines.
   static var textSize: Int { @_noLocks get { 6144 } }
-  /// The size in bytes of `memory`: the room for the lines, for the counts of lines and pieces, and for `words`.
-  static var byteCount: Int { @_noLocks get { textSize &+ 1024 } }
+  /// The size in bytes of `memory`: the room for the lines, for `size` and for `words`.
+  static var byteCount: Int { @_noLocks get { textSize &+ 512 } }
 
   /// The signals for which a crash writes the summary.
   ///
@@ -19,11 +19,10 @@ struct CrashSummary {
   let signals: UInt64
   /// Descriptor 2, and the file that it referred to at launch.
   let standardError: HeldFile
-  /// The product name and the version that were passed to `startHandler`; empty if neither was passed.
+  /// The product name and the version that were passed to `startHandler`, with a space after each.
   let program: Bytes
-  /// The database's path; empty if it is too long, or if it contains characters that may have a special meaning in a
-  /// shell.
-  let database: Bytes
+  /// The command that shows a report, without the report's ID.
+  let command: Bytes
   let memory: Scratch
 
   /// The number of bytes of the complete lines.
@@ -34,11 +33,8 @@ struct CrashSummary {
     }
   }
 
-  /// The number of pieces, and then for each piece where its tokens end.
-  var pieceEnds: Scratch { @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ 8) } }
-
   /// The room for the words of a stack that become the next property.
-  var words: Scratch { @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ 64) } }
+  var words: Scratch { @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ 8) } }
 
   /// Writes the lines to descriptor 2.
   ///

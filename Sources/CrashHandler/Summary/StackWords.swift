@@ -1,15 +1,13 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-extension LogPieces {
-  /// Adds the words of the crashing thread's stack, and the modules into which they point; adds the innermost frames to
-  /// `lines`.
+extension SummaryLines {
+  /// Writes the words of the crashing thread's stack, and the modules into which they point, to the dump for the log;
+  /// adds the innermost frames to the last line.
   ///
   /// The stack is read through the `PageCache`, because its words are read one by one.
   @_noLocks
-  mutating func appendStack(
-    _ context: SignalContext, of capture: Capture, to lines: inout SummaryLines
-  ) {
+  mutating func appendStack(_ context: SignalContext) {
     var images = capture.images
     images.findAll()
     // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
@@ -18,11 +16,10 @@ extension LogPieces {
     let index = mappings.readable(endingAbove: context.stackPointer)
     let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var stack = StackWords(
-      pieces: self, lines: lines, context: context, images: images, memory: capture.cachedMemory,
+      lines: self, context: context, images: images, memory: capture.cachedMemory,
       capture: capture, end: end, place: context.stackPointer)
     stack.append()
-    self = stack.pieces
-    lines = stack.lines
+    self = stack.lines
   }
 }
 
@@ -37,23 +34,22 @@ extension LogPieces {
 /// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 @safe
 private struct StackWords {
-  /// The maximum number of candidates of each kind for one search.
-  private static var candidateLimit: Int { 24 }
+  /// The maximum number of candidates for one search.
+  private static var candidateLimit: Int { 48 }
   /// How many bytes of the stack are searched for candidates: more than glibc's largest frame on the way to `abort`.
   private static var searchedSize: UInt64 { 16384 }
   /// The number of bytes below a return address in which the called function may have saved registers.
   private static var savedSize: UInt64 { 48 }
-  /// The size in bytes of a property's map without the property's contents.
-  private static var mapSize: Int { 11 }
   private static var pathLimit: Int { 400 }
   /// The maximum number of frame records that are read; to read all of them takes about 50 ms in a debug build.
   private static var recordLimit: Int { 16384 }
   /// The maximum number of innermost frame records that are added.
   private static var innermostLimit: Int { 64 }
+  /// The size in bytes at which a property ends, so that few words are cut off together.
+  private static var propertySize: Int { 160 }
   /// The offset, in the room for words, of the addresses of the last eight frame records.
-  private static var outermostOffset: Int { 704 }
+  private static var outermostOffset: Int { 256 }
 
-  var pieces: LogPieces
   var lines: SummaryLines
   let context: SignalContext
   let images: ImageFinder
@@ -64,16 +60,14 @@ private struct StackWords {
   let end: UInt64
   /// The address of the lowest word of the stack that was not examined yet.
   var place: UInt64
-  var groups = 0
   /// The number of bytes of the next property.
   var size = 0
   var modules = 0
-  var isFull = false
   /// True if the chain of frame records may not be the crashing thread's: its start was found by a search.
   var isGuess = false
 
-  /// Follows the chain of frame pointers; scans the stack word by word below the first frame record, and where the
-  /// chain breaks.
+  /// Follows the chain of frame pointers, and adds its innermost and outermost records; scans the stack word by word
+  /// below the first frame record, and where the chain breaks.
   fileprivate mutating func append() {
     addCode(context.instructionPointer, isReturnAddress: false)
     // If the crash was a call to an address without code, the return address is still where the call put it: in the
@@ -89,19 +83,13 @@ private struct StackWords {
         place &+= 8
       }
     #endif
-    appendFrames()
-    endProperty()
-  }
-
-  /// Adds the innermost and the outermost frame records, and candidates where there is no record.
-  private mutating func appendFrames() {
     let outermost = capture.installed.summary.words.dropFirst(StackWords.outermostOffset)
     var records = 0
     // The address of the next frame record; 0 if none is known.
     var pointer = record(at: context.framePointer) == nil ? 0 : context.framePointer
     var saved: (place: UInt64, value: UInt64) = (0, 0)
-    var (isSearching, start, candidates, pointers) = (true, place, 0, 0)
-    while !isFull, records < StackWords.recordLimit {
+    var (isSearching, start, candidates) = (true, place, 0)
+    while capture.writer.bufferedCount < LogPiece.dumpSize, records < StackWords.recordLimit {
       if isSearching, pointer == 0 || place < pointer, place &- start < StackWords.searchedSize,
         candidates < StackWords.candidateLimit, place & 7 == 0, let value = word(place)
       {
@@ -113,9 +101,9 @@ private struct StackWords {
           if pointer == 0, saved.value != 0, place &- saved.place <= StackWords.savedSize {
             (pointer, isGuess) = (saved.value, true)
           }
-        } else if pointers < StackWords.candidateLimit, value > place, record(at: value) != nil {
+        } else if value > place, record(at: value) != nil {
           add(place, count: 1)
-          pointers &+= 1
+          candidates &+= 1
           saved = (place, value)
         }
         place &+= 8
@@ -128,26 +116,25 @@ private struct StackWords {
         pointer = next & ~(1 &<< 60)
       } else if !isSearching, records < StackWords.innermostLimit {
         isGuess = true
-        (isSearching, start, pointer, candidates, pointers) = (true, place, 0, 0, 0)
-        saved = (0, 0)
+        (isSearching, start, pointer, candidates, saved) = (true, place, 0, 0, (0, 0))
       } else {
         break
       }
     }
     // If not all records were read, the last ones are not the outermost.
-    if records == StackWords.recordLimit { return }
-    var index = records &- 8
-    if index < StackWords.innermostLimit { index = StackWords.innermostLimit }
-    while index < records {
+    var index = records &- 8 > StackWords.innermostLimit ? records &- 8 : StackWords.innermostLimit
+    while index < records, records < StackWords.recordLimit {
       add(record: outermost.word((index & 7) &* 8))
       index &+= 1
     }
+    endProperty()
   }
 
   /// Returns the saved frame pointer of the frame record at an address; nil if the address is unaligned, unreadable or
   /// below `place`, or if no code address follows the saved frame pointer.
   private func record(at address: UInt64) -> UInt64? {
-    guard address & 7 == 0, address >= place, let next = word(address),
+    guard address & 7 == 0, address >= place, address &- context.stackPointer < 1 &<< 32,
+      let next = word(address),
       let target = word(address &+ 8), images.isCode(CodeAddress.of(target))
     else { return nil }
     return next
@@ -162,23 +149,17 @@ private struct StackWords {
   private mutating func addCode(
     _ address: UInt64, isFrame: Bool = true, isReturnAddress: Bool = true
   ) {
-    guard !isFull else { return }
     // For a return address, the lookup uses the preceding address, because the call may be the last instruction of
     // the module's last function.
     let (index, image) = images.image(around: isReturnAddress ? address &- 1 : address)
-    guard let image else {
-      lines.appendFrame(Bytes(""), address, isFrame: isFrame, isGuess: isGuess)
-      return
-    }
+    guard let image else { return lines.appendFrame(Bytes(""), address, isGuess: isGuess) }
     let path = images.path(of: index, image)
-    lines.appendFrame(
-      path.fileName, address &- image.start, isFrame: isFrame, isGuess: isGuess)
+    if isFrame { lines.appendFrame(path.fileName, address &- image.start, isGuess: isGuess) }
     // Scratch memory holds, after the room for one image, the start addresses of the modules that were added.
     let starts = capture.session.scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
     while module < modules, starts.word(module &* 8) != image.start { module &+= 1 }
     guard module == modules else { return }
-    // The module and the first group of words that needs it are one part, so that neither is lost without the other.
     endProperty()
     starts.setWord(module &* 8, image.start)
     modules &+= 1
@@ -198,34 +179,24 @@ private struct StackWords {
 
   /// Adds a group of one or two words at an address of the stack.
   private mutating func add(_ address: UInt64, count: Int) {
-    let room = StackWords.mapSize &+ size &+ 4 &+ 8 &* count
-    if size > 0, !pieces.hasRoom(room) { endProperty() }
-    let distance = (address &- (context.stackPointer & ~7)) &>> 3
-    isFull = isFull || distance &>> 30 != 0
-    guard !isFull else { return }
     let words = capture.installed.summary.words
-    if size == 0 {
-      words.setWord(0, UInt64(truncatingIfNeeded: groups))
-      size = 4
-    }
+    let distance = (address &- (context.stackPointer & ~7)) &>> 3
     words.setWord(size, distance &<< 2 | UInt64(truncatingIfNeeded: count))
     size &+= 4
-    groups &+= 1
     for index in Indices(count) {
       let value = word(address &+ UInt64(truncatingIfNeeded: index &* 8)) ?? 0
       words.setWord(size, capture.sanitizer?.sanitized(value) ?? value)
       size &+= 8
     }
+    if size >= StackWords.propertySize { endProperty() }
   }
 
   /// Writes the groups since the last call as a property.
   private mutating func endProperty() {
-    if size > 0 {
-      capture.writer.startMap(.crashingThread)
-      capture.writer.property(.stackWords, capture.installed.summary.words.bytes(count: size))
-      capture.writer.end()
-      size = 0
-    }
-    isFull = !pieces.endPart() || isFull
+    guard size > 0 else { return }
+    capture.writer.startMap(.crashingThread)
+    capture.writer.property(.stackWords, capture.installed.summary.words.bytes(count: size))
+    capture.writer.end()
+    size = 0
   }
 }

@@ -11,17 +11,17 @@ internal import IntermediateDump
 @safe
 struct SummaryLines {
   /// How many bytes are reserved for the last line.
-  private static var endSize: Int { 440 }
+  private static var endSize: Int { 560 }
+  /// The maximum number of bytes of the last line after the frames, without the command that shows the report.
+  private static var restSize: Int { 160 }
   /// The maximum number of bytes of the database's path.
   static var pathLimit: Int { @_noLocks get { 320 } }
   /// The maximum number of frames in the last line.
   private static var frameLimit: Int { 8 }
 
-  private let capture: Capture
+  let capture: Capture
   private var text: TextBuffer
   private var frames = 0
-  /// True if calls without a frame record were left out after the last frame.
-  private var hasGap = false
 
   @_noLocks
   init(_ capture: Capture) {
@@ -37,34 +37,23 @@ struct SummaryLines {
     text.append("]: ")
   }
 
-  /// Ends the line that `begin` began; if the line does not fit, removes it and returns false.
-  @discardableResult
-  private mutating func end() -> Bool {
+  /// Ends the line that `begin` began; removes the line if it does not fit.
+  private mutating func end() {
     text.append(byte: 0x0A)
-    let fits = !text.isCut
     let summary = capture.installed.summary
-    if fits { summary.size = text.count } else { text.rewind(to: summary.size) }
-    return fits
+    if text.isCut { text.rewind(to: summary.size) } else { summary.size = text.count }
   }
 
   /// Adds the line with the program, the signal, the thread and, unless `HandlerOptions.privacy` leaves out private
-  /// data, the thread's name and the messages.
+  /// data, the message.
   @_noLocks
   mutating func appendCrash() {
-    let summary = capture.installed.summary
     begin()
-    if summary.program.count > 0 {
-      text.append(escaping: summary.program, limit: 97)
-      text.append(" ")
-    }
+    text.append(escaping: capture.installed.summary.program, limit: 98)
     text.append("crashed:")
     appendSignal()
-    let (thread, scratch) = (capture.session.exception.threadID, capture.session.scratch)
-    text.append(", thread ", decimal: Int64(thread))
+    text.append(", thread ", decimal: Int64(capture.session.exception.threadID))
     if !capture.installed.isSanitized {
-      let name = unsafe scratch.bytes(
-        count: capture.proc.readName(of: thread, into: scratch.address, capacity: 64))
-      if name.count > 0 { text.append(" ", escaping: name, limit: 40) }
       let runtime = capture.installed.runtime
       // libc's message begins with its size, whose 4 bytes are skipped; see `pm_abort_message_pointer`.
       if !appendMessage(at: runtime.fatalMessageBuffer, skipping: 0) {
@@ -106,6 +95,7 @@ struct SummaryLines {
   /// line if there is neither.
   @_noLocks
   mutating func appendWork(_ contexts: ContextValue?, termination: Int32) {
+    guard contexts?.entry(0) != nil || termination != 0 else { return }
     begin()
     var offset = 0
     while let entry = contexts?.entry(offset) {
@@ -121,11 +111,7 @@ struct SummaryLines {
       text.append(offset == 0 ? "after" : "; after")
       text.appendName(0, ofLine: termination, orElse: termination)
     }
-    if offset != 0 || termination != 0 {
-      end()
-    } else {
-      text.rewind(to: capture.installed.summary.size)
-    }
+    end()
   }
 
   // MARK: - The last line
@@ -139,18 +125,11 @@ struct SummaryLines {
 
   /// Adds a frame as the name of its module and the offset; without a name, the offset is an address.
   ///
-  /// - Parameters:
-  ///   - isFrame: false to add only a mark that calls may be missing.
-  ///   - isGuess: true to mark the frame as uncertain.
+  /// - Parameter isGuess: true to mark the frame as uncertain.
   @_noLocks
-  mutating func appendFrame(_ name: Bytes, _ offset: UInt64, isFrame: Bool, isGuess: Bool) {
-    guard frames < SummaryLines.frameLimit else { return }
-    guard isFrame else {
-      hasGap = true
-      return
-    }
-    if hasGap { text.append(" ...") }
-    hasGap = false
+  mutating func appendFrame(_ name: Bytes, _ offset: UInt64, isGuess: Bool) {
+    let rest = SummaryLines.restSize &+ capture.installed.summary.command.count
+    guard frames < SummaryLines.frameLimit, rest < text.capacity &- text.count else { return }
     text.append(" ", escaping: name, limit: 24)
     text.append(name.count > 0 ? "+0x" : "0x", hexadecimal: offset)
     if isGuess { text.append("?") }
@@ -160,20 +139,16 @@ struct SummaryLines {
   /// Ends the last line with the commands that show the report.
   @_noLocks
   mutating func endLast() {
-    let (result, names, summary) = (
-      capture.session.result, capture.session.names, capture.installed.summary
-    )
+    let result = capture.session.result
     if result.failure != 0 {
       text.append(result.hasFile ? "; dump cut off:" : "; no dump:")
       text.appendName(result.failure, ofLine: SignalTable.errnoLine, orElse: result.failure)
     }
     if result.hasFile {
-      text.append("; report: postmortem show ")
-      // The path is empty if it would need quotes in a shell. The other texts of the commands have 90 bytes.
-      if summary.database.count > 0, summary.database.count &+ 90 < text.capacity &- text.count {
-        text.append("--database ", escaping: summary.database, limit: SummaryLines.pathLimit)
-        text.append(" ")
-      }
+      text.append("; report: ")
+      let command = capture.installed.summary.command
+      unsafe text.append(command.address, count: command.count)
+      let names = capture.session.names
       unsafe text.append(names.finished + names.reportIDOffset, count: 8)
     }
     text.append("; from this log: postmortem symbolicate LOG")

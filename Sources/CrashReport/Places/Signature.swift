@@ -63,8 +63,11 @@ package struct Signature: Sendable {
       }
     }
     let frames = source.threadID.map(stack) ?? trace.frames
+    // A recursion that continues after a gap shows that the frames there are no leftovers.
+    let isSureBehindGap = source.threadID == nil && trace.recursion?.estimatedInGap != nil
     var (names, value) = signature.names(
-      of: frames, withoutLocks: isRequested, withOffsets: !isOverflow)
+      of: frames, withoutLocks: isRequested, withOffsets: !isOverflow,
+      isSureBehindGap: isSureBehindGap)
     if value < .name, !thrown.isEmpty {
       let found = signature.names(of: thrown)
       if found.value > .weak { (names, value) = found }
@@ -119,15 +122,18 @@ package struct Signature: Sendable {
   /// - Parameters:
   ///   - withoutLocks: true to leave out the methods of locks that precede other calls of the program's own code.
   ///   - withOffsets: true to use offsets if no call of the program's own code has a name.
+  ///   - isSureBehindGap: true if frames that were found after a gap are known to be frames.
   private func names(
-    of frames: [StackFrame], withoutLocks: Bool = false, withOffsets: Bool = true
+    of frames: [StackFrame], withoutLocks: Bool = false, withOffsets: Bool = true,
+    isSureBehindGap: Bool = false
   ) -> (names: [String], value: Value) {
     // Frames of tail calls are left out: the stack walk infers them from the module's file, which may be missing, and
     // the signature must not depend on it.
     let frames = frames.filter { $0.trust != .tailCall }
     // A frame that was found after a gap or by a scan may be left over from an earlier call, so the frames that precede
     // it are tried first.
-    let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
+    let sure = Array(
+      frames.prefix { $0.trust != .scan && ($0.trust != .afterGap || isSureBehindGap) })
     let offsets = withOffsets ? offsets(in: sure) : []
     for leavesOutLocks in withoutLocks ? [true, false] : [false] {
       for frames in [sure, frames] {

@@ -6,7 +6,7 @@ package struct LoggedDump: Sendable, Equatable {
   package let architecture: UInt8
   /// The number of pieces that the handler printed.
   package let count: Int
-  /// The tokens of the pieces that were found, by the pieces' numbers from 1.
+  /// The bytes in the pieces that were found, by the pieces' numbers from 1.
   package fileprivate(set) var pieces: [Int: [UInt8]] = [:]
   /// The numbers of the pieces that were found only cut or changed, or with different contents.
   package fileprivate(set) var damaged: Set<Int> = []
@@ -17,7 +17,8 @@ package struct LoggedDump: Sendable, Equatable {
     (1...count).filter { pieces[$0] == nil && !damaged.contains($0) }
   }
 
-  /// The bytes of the dump: a header, and the tokens of all pieces that were found, without an end mark.
+  /// The bytes of the dump: a header, and the tokens in the pieces before the first one that is missing or damaged,
+  /// without an end mark.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: IntermediateDumpFormat.magic)
@@ -25,7 +26,7 @@ package struct LoggedDump: Sendable, Equatable {
     bytes += [architecture, 8]
     bytes.append(littleEndian: UInt32(IntermediateDumpFormat.headerSize))
     bytes += Array("swift-postmortem".utf8)
-    return bytes + pieces.keys.sorted().flatMap { pieces[$0] ?? [] }
+    return bytes + (1...count).lazy.map { pieces[$0] }.prefix { $0 != nil }.flatMap { $0 ?? [] }
   }
 }
 

@@ -9,12 +9,12 @@
 /// | 17 | `-`, and the first 16 hexadecimal digits of the report ID |
 /// | 5 | `-`, the piece's number from 1, `of`, and the number of pieces |
 /// | 4 | `-`, and the number of letters of the payload in three decimal digits |
-/// | 3 to 797 | `-`, and the payload in base64url without padding: tokens of a dump, whose maps and arrays all end |
-/// | 9 | `-`, and the CRC-32 of all letters before, in hexadecimal digits |
+/// | 3 to 797 | `-`, and the payload in base64url without padding: the next bytes of the dump's tokens |
+/// | 9 | `-`, and the 32-bit FNV-1a hash of all letters before, in hexadecimal digits |
 ///
-/// RUNS-DURING-CRASH. Source: RFC 4648, section 5 (base64url); RFC 1952, section 8 (CRC-32).
+/// RUNS-DURING-CRASH. Source: RFC 4648, section 5 (base64url); RFC 9923 (FNV).
 package enum LogPiece {
-  package static var mark: StaticString { "postmortem-log-" }
+  package static var mark: StaticString { @_noLocks get { "postmortem-log-" } }
   /// The letters before the report ID.
   package static var beginning: StaticString {
     @_noLocks get {
@@ -31,22 +31,19 @@ package enum LogPiece {
   package static var maximumCount: Int { @_noLocks get { 6 } }
   /// The maximum number of bytes of a payload.
   package static var payloadSize: Int { @_noLocks get { 597 } }
+  /// The maximum number of bytes of a dump's tokens.
+  package static var dumpSize: Int { @_noLocks get { maximumCount &* payloadSize } }
   /// The maximum number of bytes of a piece's line, including the line feed.
   package static var lineSize: Int { @_noLocks get { 850 } }
 
   @_noLocks
   package static func checksum(of bytes: UnsafeRawPointer, count: Int) -> UInt32 {
-    var checksum = UInt32.max
-    var index = 0
+    var (checksum, index): (UInt32, Int) = (0x811C_9DC5, 0)
     while index < count {
       checksum ^= UInt32(unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self))
-      var bit = 0
-      while bit < 8 {
-        checksum = checksum &>> 1 ^ (checksum & 1 == 1 ? 0xEDB8_8320 : 0)
-        bit &+= 1
-      }
+      checksum &*= 0x0100_0193
       index &+= 1
     }
-    return ~checksum
+    return checksum
   }
 }

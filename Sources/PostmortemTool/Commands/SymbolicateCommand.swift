@@ -30,7 +30,7 @@ enum SymbolicateCommand: Subcommand {
   static let operands = Operands(0...1, "FILE", completing: .file)
   static let closing = """
     If pieces are missing or damaged, for example because a program cut the lines, the report contains what the \
-    other pieces contain, and names the missing and damaged ones by their numbers.
+    pieces before the first of them contain, and names the missing and damaged ones by their numbers.
 
     Exit status: 0; 1 if there is no whole piece.
     """

@@ -1,9 +1,6 @@
 internal import IntermediateDump
 
 /// The words of a stack that the handler prints in a log, instead of the stack's memory.
-///
-/// The groups of words are numbered. After a gap in the numbers, which shows that a piece of the log is missing, no
-/// group is used, because a stack walk could skip the calls in the gap.
 struct StackWords {
   private(set) var regions: [MemoryRegion] = []
 
@@ -12,19 +9,17 @@ struct StackWords {
   ///   - stackPointer: the thread's stack pointer, from which the places of the words count.
   init(in map: IntermediateDumpMap, from stackPointer: Address) {
     let start = stackPointer.alignedDown(to: 8)
-    var count: UInt64 = 0
     for entry in map.entries where entry.key == IntermediateDumpKey.stackWords.rawValue {
-      guard case .property(let range) = entry.value, let data = map.bytes.slice(range),
-        data.littleEndian(at: 0, width: 4) == count
-      else { return }
-      var offset = 4
+      guard case .property(let range) = entry.value, let data = map.bytes.slice(range) else {
+        return
+      }
+      var offset = 0
       while let head = data.littleEndian(at: offset, width: 4) {
         let size = Int(truncatingIfNeeded: head & 3) * 8
         let words = data.dropFirst(offset + 4).prefix(size)
         guard size > 0, words.count == size else { return }
         regions.append(MemoryRegion(address: start &+ (head >> 2 &* 8), bytes: Array(words)))
         offset += 4 + size
-        count &+= 1
       }
     }
   }

@@ -82,9 +82,9 @@ enum FuzzSeeds {
   private static func summary() -> [UInt8] {
     let lines = [
       "postmortem-log-1x-0123456789abcdef-1of2-035-AiwBAS0BBAAAAAcAAAABLgEEAAAACwAAAAM-"
-        + "b7d5287f",
-      "postmortem-log-1x-0123456789abcdef-2of2-082-AqABAZIBBAAAAAcAAAABmQEIAAAAAHAAAAAA"
-        + "AAABpwEYAAAAAAAAAEIAAAAAAAAAAAAAAAAAAAAAAAAAAw-c658768c",
+        + "5601da5f",
+      "postmortem-log-1x-0123456789abcdef-2of2-076-AqABAZIBBAAAAAcAAAABmQEIAAAAAHAAAAAA"
+        + "AAABpwEUAAAAQgAAAABxAAAAAAAACQAAAAAAAAAD-5508957d",
     ]
     return Array(lines.map { "2026-11-23 host \($0)\n" }.joined().utf8)
   }

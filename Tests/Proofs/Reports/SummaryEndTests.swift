@@ -153,7 +153,7 @@ import Testing
       #expect(
         lines[0].wholeMatch(
           of:
-            /postmortem\[[0-9]+\]: CrashLab 1\.0 crashed: SIGABRT SI_TKILL, thread [0-9]+ crash-lab: .*/
+            /postmortem\[[0-9]+\]: CrashLab 1\.0 crashed: SIGABRT SI_TKILL, thread [0-9]+: .*/
         )
           != nil)
       #expect(

@@ -6,22 +6,26 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @c(pm_write_exception) @_noLocks
 func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  // The thread ID is written first, so that a dump that is truncated later still names the thread.
-  capture.writer.startMap(.exception)
-  capture.writer.identifier(.exceptionThreadID, capture.session.exception.threadID)
-  // In a dump without a crash, there is no signal, and the runtime's last message, if any, is about something else.
-  if capture.session.request.isCrash {
-    capture.writeSignal()
-    if capture.mayMake(CallBit.proc) { capture.writeFaultPage() }
-    if !capture.installed.isSanitized { capture.writeMessages() }
-  }
-  capture.writer.end()
+  unsafe Capture(argument).writeException(messageLimit: 16384)
 }
 
 extension Capture {
+  /// - Parameter messageLimit: the maximum number of bytes of each message.
   @_noLocks
-  func writeSignal() {
+  func writeException(messageLimit: Int) {
+    // The thread ID is written first, so that a dump that is truncated later still names the thread.
+    writer.startMap(.exception)
+    writer.identifier(.exceptionThreadID, session.exception.threadID)
+    // In a dump without a crash, there is no signal, and the runtime's last message, if any, is about something else.
+    if session.request.isCrash {
+      writeSignal()
+      if mayMake(CallBit.proc) { writeFaultPage() }
+      if !installed.isSanitized { writeMessages(limit: messageLimit) }
+    }
+    writer.end()
+  }
+
+  private func writeSignal() {
     let signal = session.exception.signal
     writer.signed(.signalNumber, Int64(signal.number), width: 4)
     guard let information = signal.information else { return }
@@ -73,8 +77,7 @@ extension Capture {
   /// region may be inside a mapping.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
-  @_noLocks
-  func writeFaultPage() {
+  private func writeFaultPage() {
     let signal = session.exception.signal
     guard signal.number == SIGSEGV, signal.code == SEGV_MAPERR,
       let information = signal.information
@@ -88,8 +91,8 @@ extension Capture {
   ///
   /// libc's message begins with its size, which is skipped, and continues with the text; see
   /// `pm_abort_message_pointer`.
-  fileprivate func writeMessages() {
-    let (text, limit) = (regions, 16384)
+  private func writeMessages(limit: Int) {
+    let text = regions
     text.writeText(
       .fatalMessage, atPointer: installed.runtime.fatalMessageBuffer, skipping: 0, limit: limit)
     text.writeText(

@@ -31,7 +31,8 @@ struct StackWriter {
       return
     }
     guard let place = place(from: wanted, threadPointer) else { return }
-    write(place)
+    capture.writer.unsigned(.stackRegionStart, place.lowest)
+    capture.writer.unsigned(.stackRegionEnd, place.end)
     var start = place.start
     var size = size(from: start, to: place.end)
     var (top, bottom) = StackWriter.parts(of: size, limit: limit)
@@ -50,17 +51,6 @@ struct StackWriter {
     if omitted > 0 {
       capture.writer.unsigned(.stackBytesOmitted, UInt64(truncatingIfNeeded: omitted))
     }
-  }
-
-  /// Writes only the bounds of a stack; writes nothing if they are not known.
-  @_noLocks
-  func writeBounds(from stackPointer: UInt64, threadPointer: UInt64) {
-    if let place = place(from: StackWriter.start(stackPointer), threadPointer) { write(place) }
-  }
-
-  private func write(_ place: (start: UInt64, lowest: UInt64, end: UInt64)) {
-    capture.writer.unsigned(.stackRegionStart, place.lowest)
-    capture.writer.unsigned(.stackRegionEnd, place.end)
   }
 
   /// How many bytes of a stack are captured at its top, where the innermost frames are, and how many at its bottom.
