@@ -88,6 +88,9 @@ import Testing
   @Test func factsThatTheIndexLacksAreReadOnceAndKept() async throws {
     try await crash(2)
     let whole = try facts(try await run("export", database))
+    // The conversion may have run out of time, so that the export has added a second record for each report.
+    try FileManager.default.removeItem(atPath: database + "/reports.index")
+    _ = try await run("export", database)
     let index = try #require(directory.bytes("db/reports.index"))
     for damage in [nil, [], Array(index.dropLast(3)), [1, 2, 3]] as [[UInt8]?] {
       try FileManager.default.removeItem(atPath: database + "/reports.index")
