@@ -28,6 +28,7 @@ extension Command {
            crash-lab tasks SCENE COUNT waits|watched|dumps --database DIR
            crash-lab tell SCENE DIR DIRECTORY
            crash-lab threads-made LIMIT KIBIBYTES (--database DIR | --no-handler)
+           crash-lab truth NUMBER waits|watched|dumps --database DIR
            crash-lab use SCENE (--database DIR | --no-handler)
            crash-lab data-race (--database DIR | --no-handler)
            crash-lab idle|start-again|status|status-closed|status-of-many|forked --database DIR

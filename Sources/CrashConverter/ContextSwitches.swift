@@ -16,7 +16,10 @@ package import Stackwalk
 /// counts do not change while it waits.
 package struct ContextSwitches {
   private let processID: Int32
-  private let counts: [UInt32: [Substring]]
+  /// The counts, by the thread's ID in the PID namespace of the process, which a dump contains.
+  private var counts: [UInt32: [Substring]] = [:]
+  /// The IDs that this process's `/proc` shows, by the IDs that the dump contains.
+  private var listed: [UInt32: UInt32] = [:]
 
   /// Counts the context switches of all threads of a process, with four system calls per thread.
   ///
@@ -25,31 +28,40 @@ package struct ContextSwitches {
     self.processID = processID
     let directory = try? Directory(path: "/proc/\(processID)/task")
     let names = (try? directory?.names()) ?? []
-    counts = names.compactMap(UInt32.init)
-      .reduce(into: [:]) { $0[$1] = Self.count(of: $1, in: processID) }
+    for id in names.compactMap(UInt32.init) {
+      guard let count = Self.count(of: id, in: processID) else { continue }
+      let own = count.ownID ?? id
+      listed[own] = id
+      counts[own] = count.lines
+    }
   }
 
   /// True if the thread has run, started or ended since the switches were counted; false if there are no counts, or if
   /// the process has ended.
   package func hasRun(_ thread: UInt32) -> Bool {
     guard !counts.isEmpty, Self.exists(processID) else { return false }
-    guard let count = Self.count(of: thread, in: processID), count == counts[thread] else {
-      return true
-    }
-    return count.contains { $0.hasPrefix("State:\tR") }
+    guard let id = listed[thread], let count = Self.count(of: id, in: processID),
+      count.lines == counts[thread]
+    else { return true }
+    return count.lines.contains { $0.hasPrefix("State:\tR") }
   }
 
   private static func exists(_ processID: Int32) -> Bool {
     SystemFile.text("/proc/\(processID)/stat") != nil
   }
 
-  /// The status lines with the thread's state and its two counts of context switches; nil if the thread has ended or
-  /// its status cannot be read.
-  private static func count(of thread: UInt32, in processID: Int32) -> [Substring]? {
+  /// The status lines with the thread's state and its two counts of context switches, and the thread's ID in the PID
+  /// namespace of its process; nil if the thread has ended or its status cannot be read.
+  ///
+  /// Source: proc_pid_status(5), NSpid.
+  private static func count(
+    of thread: UInt32, in processID: Int32
+  ) -> (lines: [Substring], ownID: UInt32?)? {
     let text = SystemFile.text("/proc/\(processID)/task/\(thread)/status")
-    return text?.split(separator: "\n").filter {
-      $0.hasPrefix("State:") || $0.contains("ctxt_switches")
-    }
+    guard let lines = text?.split(separator: "\n") else { return nil }
+    let ids = lines.first { $0.hasPrefix("NSpid:") }?.split { $0 == "\t" || $0 == " " }
+    let counts = lines.filter { $0.hasPrefix("State:") || $0.contains("ctxt_switches") }
+    return (counts, ids?.last.flatMap { UInt32($0) })
   }
 }
 

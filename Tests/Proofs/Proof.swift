@@ -158,11 +158,12 @@ extension Proof {
     Proof(
       name: "waits",
       summary: "owners and waiters of locks, and deadlocks, in hangs, captures and core files",
-      suites: ["WaitingTests", "FalseDeadlockTests"],
+      suites: ["WaitingTests", "FalseDeadlockTests", "TruthTests"],
       covers: [
         "Sources/CrashReport/Waits", "Sources/SwiftRuntime",
         "Sources/CrashHandler/Capture/Sections",
         "Sources/CoreFile", "Examples/CrashLab/Subcommands/Locks.swift",
+        "Examples/CrashLab/Truth",
       ], full: .environment(name: "POSTMORTEM_WAITS", value: "all")),
     Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",

@@ -37,6 +37,7 @@ extension Command {
     "tasks": Tasks.self,
     "tell": Telling.self,
     "threads-made": ThreadsMade.self,
+    "truth": TruthScene.self,
     "use": UseScene.self,
     "work": Working.self,
   ]

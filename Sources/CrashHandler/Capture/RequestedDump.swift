@@ -65,7 +65,7 @@ extension Capture {
   ) {
     session.request = DumpRequest()
     session.request.kind = .tool
-    session.request.stops = request.stopsThreads ? .all : .none
+    session.request.stops = request.stopsThreads ? .all : .running
     session.request.number = request.number
     session.exception = CapturedException()
     session.exception.signal = DeliveredSignal(context: signal.context)

@@ -55,15 +55,14 @@ package struct HangDump: Sendable {
 
   /// Takes the dump.
   ///
-  /// If the hung thread is known and running, a signal stops it. If the hung thread is not known, signals stop all
-  /// running threads. A thread that is waiting when the handler reads its state gets no signal, because the signal
+  /// Signals stop all running threads, because any of them may hold what the hung thread waits for. A thread that is waiting when the handler reads its state gets no signal, because the signal
   /// could end its system call with EINTR.
   ///
   /// - Throws: `CrashHandlerError`, for example if dumps of eight hangs in progress already exist.
   package init(taking description: Description) throws(CrashHandlerError) {
     var request = DumpRequest()
     request.kind = .hang
-    request.stops = description.threadEvidence == .known ? .hungIfRunning : .running
+    request.stops = .running
     request.target = description.target
     request.threshold = description.threshold
     request.time = description.time

@@ -96,11 +96,9 @@ enum StopChoice {
   /// Stops no threads, because a program that continues must not get an unexpected EINTR.
   case none
   case all
-  /// Stops only the hung thread, and only if it is running.
+  /// Stops all running threads, because any of them may hold what others wait for.
   ///
   /// To stop a running thread causes no EINTR, because the thread does not wait in a system call. A waiting thread need
   /// not be stopped, because the kernel shows its stack pointer and instruction pointer.
-  case hungIfRunning
-  /// Stops all running threads, because it is not known which thread hangs.
   case running
 }

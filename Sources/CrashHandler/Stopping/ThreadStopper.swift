@@ -199,8 +199,6 @@ struct ThreadStopper {
       // If the capturing thread captures another thread's hang, the table contains it too, but it must not stop.
       return !record.isBlocked
         && UInt32(bitPattern: record.threadID) != capture.shared.capturingThread.value
-    case .hungIfRunning:
-      return !record.isBlocked && record.threadID == capture.session.exception.threadID
     }
   }
 

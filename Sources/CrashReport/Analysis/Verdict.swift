@@ -91,7 +91,9 @@ package struct Verdict: Sendable {
     let waiting = request.map { _ in WaitingThreads(in: stacks) }
     hang = waiting?.hang
     waits = waiting?.waits ?? Waits()
-    threadID = waiting?.hang.map(\.threadID) ?? snapshot.exception?.threadID
+    threadID =
+      waiting?.hang.map(\.threadID) ?? waiting?.waits.shownThread(for: request)
+      ?? snapshot.exception?.threadID
     let id = threadID
     trace = snapshot.threads.first { $0.id == id }.map(stacks.trace) ?? StackTrace()
     let finder = CauseFinder(of: snapshot, trace: trace)

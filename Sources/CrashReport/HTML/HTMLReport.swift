@@ -85,7 +85,7 @@ package struct HTMLReport: Sendable {
     addThrown(to: &main)
     addFacts(to: &main)
     addOtherThreads(maximumSize: threadsSize, to: &main)
-    if let crashed { addRegisters(of: crashed, to: &main) }
+    if let crashed, report.showsRegisters(of: crashed) { addRegisters(of: crashed, to: &main) }
     addMemory(to: &main)
     addAddressSpace(to: &main)
     for section in report.sections(isFull: true) { addSection(section, room: &room, to: &main) }

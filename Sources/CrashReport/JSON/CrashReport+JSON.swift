@@ -31,6 +31,7 @@ extension CrashReport {
       "system": systemJSON,
       "thrown": thrownJSON(ownCode),
       "threads": threads.map { ThreadJSON(thread: $0, snapshot: snapshot, ownCode: ownCode) },
+      "standstill": standstillJSON,
       "waits": waits.all.map(waitJSON),
       "allTasks": allTasksJSON(ownCode),
       "modules": zip(snapshot.modules, symbolNotes).map { ModuleJSON(module: $0, note: $1) },
@@ -80,6 +81,7 @@ extension CrashReport {
           let places = ownCode.taskPlaces(in: group.frames)
           return [
             "state": group.found.state.word,
+            "pause": group.pause?.rawValue,
             "count": group.found.count,
             "cancelled": group.found.cancelledCount,
             "place": places.place,
@@ -105,6 +107,18 @@ extension CrashReport {
     ]
   }
 
+  private var standstillJSON: JSONObject? {
+    standstill.map { standstill in
+      [
+        "kind": standstill.kind.rawValue,
+        "certain": standstill.isCertain,
+        "threadID": standstill.threadID,
+        "waiting": standstill.waiting,
+        "sentences": waitSentences,
+      ]
+    }
+  }
+
   private func waitJSON(_ wait: Wait) -> JSONObject {
     [
       "threadID": wait.threadID,
@@ -112,7 +126,11 @@ extension CrashReport {
       "address": wait.address.description,
       "name": wait.label,
       "owner": wait.owner,
+      "absentOwner": wait.absentOwner.map { owner -> JSONObject in
+        ["id": owner.id, "kind": owner.kind.rawValue]
+      },
       "readers": wait.readers,
+      "limited": wait.hasLimit,
       "certain": wait.isCertain,
       "deadlocked": waits.deadlock(with: wait.threadID) != nil,
       "place": wait.place,

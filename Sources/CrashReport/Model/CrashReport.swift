@@ -18,6 +18,8 @@ package struct CrashReport: Sendable {
   package var verdict: Verdict
   /// The threads that wait, and what each of them waits for.
   package var waits: Waits
+  /// What keeps the process from continuing; nil for a report that is not about this.
+  package var standstill: Standstill?
   /// The tasks of Swift concurrency, whether or not a thread ran them; nil if the memory was not searched for tasks.
   package var allTasks: TaskOverview?
   /// The cycles of tasks that wait for each other.
@@ -91,6 +93,10 @@ package struct CrashReport: Sendable {
       (waits, taskDeadlocks) = (verdict.waits, verdict.taskDeadlocks)
     }
     noteWords(symbols)
+    if isAboutWaits {
+      standstill = Standstill(
+        of: snapshot, shownDeadlockCause, waits, verdict.hang, threads, allTasks)
+    }
   }
 }
 

@@ -18,6 +18,14 @@ package enum SystemCallNames {
     return index >= 0 && index < second.count ? String(second[index]) : nil
   }
 
+  /// The name of the system call that a function of the C library makes, such as "fsync" for "__fsync"; nil for any
+  /// other function.
+  static func call(of function: String) -> String? {
+    let name = function.prefix { $0 != "@" && $0 != "." }.drop { $0 == "_" }
+    let plain = name.hasPrefix("GI_") ? name.dropFirst(3).drop { $0 == "_" } : name
+    return first.contains(plain) ? String(plain) : nil
+  }
+
   /// The names of the system calls with numbers from 0, in order.
   private static let first = """
     read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction

@@ -14,6 +14,12 @@ package struct TaskOverview: Sendable {
     package let frames: [StackFrame]
     /// The group's oldest tasks that belong to a unit of work in flight, at most `contextCount`.
     package var contexts: [Context] = []
+
+    /// Why a task that waits for a continuation of the runtime needs nobody to resume it; nil for other tasks.
+    package var pause: TaskPause? {
+      found.state == .awaitsContinuation || found.state == .suspended
+        ? TaskPause(innermost: frames.prefix(TaskPause.frameCount)) : nil
+    }
   }
 
   /// A task, and the unit of work in flight to which it belongs.
@@ -46,5 +52,35 @@ package struct TaskOverview: Sendable {
         found: group, frames: walker.frames(ofSuspended: group.frames.map { Address($0) }),
         contexts: Array(contexts.prefix(Self.contextCount)))
     }
+  }
+}
+
+/// A call of the Swift runtime that suspends a task for some time, or only lets other tasks run.
+package enum TaskPause: String, Sendable {
+  case sleep
+  /// The task called `Task.yield` and is ready to run.
+  case yield
+
+  /// The maximum number of the runtime's functions between the call and the innermost function.
+  fileprivate static let frameCount = 4
+
+  /// - Parameter frames: the innermost frames of a suspended task.
+  ///
+  /// Source: swift stdlib/public/Concurrency/TaskSleep.swift, TaskSleepDuration.swift, Task.swift, Clock.swift.
+  fileprivate init?(innermost frames: ArraySlice<StackFrame>) {
+    for name in frames.compactMap(\.linkageName) {
+      let isClock =
+        name.hasPrefix("$ss15ContinuousClockV") || name.hasPrefix("$ss15SuspendingClockV")
+      guard isClock || name.hasPrefix("$sScT") else { return nil }
+      if name.contains("5sleep") || name.contains("6_sleep") {
+        self = .sleep
+        return
+      }
+      if name.contains("5yield") {
+        self = .yield
+        return
+      }
+    }
+    return nil
   }
 }

@@ -128,7 +128,8 @@ extension HangSubject {
       threads.contains { $0.id == id && Self.place(in: $0.frames[...], ownCode) != nil }
     }
     guard let owner, owner != threadID || cycle != nil else { return nil }
-    return HangSubject(threadID: owner, hasPlace: true, waiter: owner == threadID ? nil : threadID)
+    let waits = owner != threadID && chain.contains(owner)
+    return HangSubject(threadID: owner, hasPlace: true, waiter: waits ? threadID : nil)
   }
 
   private init(threadID: UInt32, hasPlace: Bool, waiter: UInt32?) {

@@ -1,11 +1,15 @@
 internal import Stackwalk
 
-/// Recognizes methods of locks, such as `withLock`: their callers show which lock a thread waits for.
+/// Recognizes methods of locks, such as `withLock`, or any method of a type whose name ends in "Lock" or "Mutex": their
+/// callers show which lock a thread waits for.
 enum LockMethod {
   static func contains(_ frame: StackFrame) -> Bool {
     guard let function = frame.function else { return false }
     let name = SignatureName(function).text.prefix { $0 != "(" }
-    return names.contains(String(name.split { $0 == "." || $0 == ":" }.last ?? ""))
+    let parts = name.split { $0 == "." || $0 == ":" }
+    guard let method = parts.last else { return false }
+    let type = parts.dropLast().last ?? ""
+    return names.contains(String(method)) || type.hasSuffix("Lock") || type.hasSuffix("Mutex")
   }
 
   private static let names: Set = [

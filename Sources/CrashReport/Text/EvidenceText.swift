@@ -129,7 +129,7 @@ extension Evidence {
       return "WATCHDOG_USEC was set at launch: \(Finding.interval(interval))"
     case .wait(let wait):
       return "thread \(wait.threadID) waits for \(wait.noun)"
-        + (wait.owner.map { wait.subject == .thread ? " \($0)" : ", owner \($0)" } ?? "")
+        + (wait.knownOwner.map { wait.subject == .thread ? " \($0)" : ", owner \($0)" } ?? "")
     case .taskWait(let wait): return "task \(wait.id) waits for \(wait.noun)"
     }
   }

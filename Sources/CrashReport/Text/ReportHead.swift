@@ -33,13 +33,20 @@ extension CrashReport {
   func head(isFull: Bool) -> Head {
     let told = verdict.message != nil && verdict.cause?.isToldByMessage == true
     let sentences = told ? objectSentences + snapshot.shortages.map(\.text) : explanationSentences
-    let details = verdict.message == nil ? Array(sentences.dropFirst()) : sentences
-    let sentence = headline ?? sentences.first
+    // The head of a dump that a tool requested is what keeps the process from continuing; how the dump was requested
+    // follows.
+    let waits = waitSentences
+    let isEventFirst = snapshot.request.map { $0.kind == .hang } ?? true
+    let first = isEventFirst ? sentences.first ?? waits.first : waits.first ?? sentences.first
+    let sentence = headline ?? first
+    let rest = (
+      waits: waits.filter { $0 != sentence }, details: sentences.filter { $0 != sentence }
+    )
     return Head(
       sentence: sentence ?? "The dump does not show the cause.",
       place: headPlace, contexts: threads.first(where: \.crashed)?.contextFields ?? [],
-      paragraphs: waitSentences
-        + (details.isEmpty ? notes : [details.joined(separator: " ")] + notes),
+      paragraphs: rest.waits
+        + (rest.details.isEmpty ? notes : [rest.details.joined(separator: " ")] + notes),
       signs: signs(isFull: isFull), facts: facts(isFull: isFull))
   }
 
@@ -127,6 +134,12 @@ extension CrashReport {
 
   private var headPlace: String? {
     if snapshot.end != nil { return Self.list([productText ?? programName, sinceStartText]) }
+    // The sentences about a standstill name the places; the place of the report is where the main thread is.
+    if snapshot.request?.kind == .tool || snapshot.request?.kind == .coreFile,
+      let kind = standstill?.kind, kind != .deadlock, kind != .none
+    {
+      return nil
+    }
     let frames = placeFrames
     let ownCode = verdict.ownCode
     let nameless = ownCode.nameless(in: frames).map(ownCode.line)

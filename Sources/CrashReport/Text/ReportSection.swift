@@ -43,27 +43,31 @@ struct ReportField: Sendable, Equatable {
 }
 
 extension CrashReport {
-  /// The sections with data that the program provided, which come before the threads.
+  /// The sections with data that the program provided, which come before the threads; in a report about waits, the waits
+  /// and the tasks come first.
   ///
   /// To add a section to the text and the page, add one element here.
   ///
   /// - Parameter isFull: false to show only the last breadcrumbs and the oldest units of work, and to cut long values.
   func programSections(isFull: Bool) -> [ReportSection] {
-    [
-      inFlightSection(isFull: isFull), annotationSection(isFull: isFull), workBreadcrumbSection,
-      breadcrumbSection(isFull: isFull),
-    ].compactMap { $0 }
+    let waits = isAboutWaits ? [waitSection, taskSection(isFull: isFull)] : []
+    return
+      (waits + [
+        inFlightSection(isFull: isFull), annotationSection(isFull: isFull), workBreadcrumbSection,
+        breadcrumbSection(isFull: isFull),
+      ]).compactMap { $0 }
   }
 
   /// The sections after the threads and the registers, in order; a section without rows is left out.
   ///
   /// - Parameter isFull: true to include evidence that the head already shows.
   func sections(isFull: Bool) -> [ReportSection] {
-    [
-      stackObjectSection(isFull: isFull), waitSection, taskSection(isFull: isFull),
-      evidenceSection(isFull: isFull),
-      resourceSection, attachmentSection, extraMemorySection, omissionSection,
-    ].compactMap { $0 }
+    let waits = isAboutWaits ? [] : [waitSection, taskSection(isFull: isFull)]
+    return
+      ([stackObjectSection(isFull: isFull)] + waits + [
+        evidenceSection(isFull: isFull),
+        resourceSection, attachmentSection, extraMemorySection, omissionSection,
+      ]).compactMap { $0 }
   }
 
   private func evidenceSection(isFull: Bool) -> ReportSection? {

@@ -30,6 +30,16 @@ extension CrashReport {
     return ReportSection("All tasks (\(allTasks.found.count))", rows: rows)
   }
 
+  /// A sentence about the largest group of tasks that wait, such as "20 tasks wait for a continuation in Pool.lease() at
+  /// Pool.swift:44.", and one about the oldest unit of work to which they belong; empty if no task waits.
+  var taskSentences: [String] {
+    guard let allTasks, let line = taskLines(of: allTasks).first(where: { $0.isWait }) else {
+      return []
+    }
+    let oldest = line.contexts.first.map { "The oldest: \(self.line($0, isFull: false))." }
+    return ["\(line.sentence)."] + [oldest].compactMap(\.self)
+  }
+
   /// The deadlock of tasks that the report is about; nil if there is none.
   var shownTaskDeadlock: TaskDeadlock? {
     if case .taskDeadlock(let deadlock) = verdict.cause?.cause { return deadlock }
@@ -44,6 +54,7 @@ extension CrashReport {
   /// Tasks that are in the same state and the same place.
   fileprivate struct TaskLine {
     let state: TaskState
+    let pause: TaskPause?
     let place: String?
     let caller: String?
     var count: UInt64 = 0
@@ -53,8 +64,11 @@ extension CrashReport {
     var awaited: Set<UInt64> = []
     var contexts: [TaskOverview.Context] = []
 
+    /// True if the tasks wait for something other than the end of a pause.
+    var isWait: Bool { state.isWait && pause == nil }
+
     func isLike(_ other: TaskLine) -> Bool {
-      (state, place, caller) == (other.state, other.place, other.caller)
+      (state, pause, place, caller) == (other.state, other.pause, other.place, other.caller)
     }
   }
 
@@ -64,7 +78,8 @@ extension CrashReport {
     var lines: [TaskLine] = []
     for group in tasks.groups {
       let places = ownCode.taskPlaces(in: group.frames)
-      let new = TaskLine(state: group.found.state, place: places.place, caller: places.caller)
+      let new = TaskLine(
+        state: group.found.state, pause: group.pause, place: places.place, caller: places.caller)
       let index = lines.firstIndex { $0.isLike(new) } ?? lines.count
       if index == lines.count { lines.append(new) }
       lines[index].count = lines[index].count.clampedAdding(group.found.count)
@@ -106,6 +121,11 @@ extension CrashReport.TaskLine {
   private var verb: String {
     let isOne = count == 1
     let wait = isOne ? "waits for" : "wait for"
+    switch pause {
+    case .sleep: return isOne ? "sleeps (Task.sleep)" : "sleep (Task.sleep)"
+    case .yield: return isOne ? "is ready to run (Task.yield)" : "are ready to run (Task.yield)"
+    case nil: break
+    }
     return switch state {
     case .running: isOne ? "runs on a thread" : "run on threads"
     case .ready: isOne ? "is ready to run" : "are ready to run"

@@ -41,7 +41,9 @@ package struct TextReport: Sendable {
     text.addHead()
     for section in report.programSections(isFull: isFull) { text.addSection(section) }
     text.addThreads()
-    for thread in report.threads where thread.crashed { text.addRegisters(thread) }
+    for thread in report.threads where report.showsRegisters(of: thread) {
+      text.addRegisters(thread)
+    }
     for section in report.sections(isFull: isFull) { text.addSection(section) }
     text.addModules()
     text.addCapture()

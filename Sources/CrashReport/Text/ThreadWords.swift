@@ -21,6 +21,12 @@ extension CrashReport {
     return "Thread \(thread.id)\(name ?? "")\(verb)" + (notes.isEmpty ? "" : " (\(notes))")
   }
 
+  /// True if a thread's registers are evidence: those of the crashed thread, or of the thread that a report about waits
+  /// is about.
+  func showsRegisters(of thread: Thread) -> Bool {
+    thread.crashed && (snapshot.request == nil || standstill?.threadID == thread.id)
+  }
+
   private func notes(on thread: Thread, isFull: Bool) -> [String] {
     let known = thread.snapshot
     let call = known.systemCallNumber.map { number in
@@ -60,13 +66,27 @@ extension CrashReport {
   private var verb: String {
     guard let request = snapshot.request else { return "crashed" }
     guard request.kind == .hang else {
+      let id = verdict.threadID
+      if let id, id != snapshot.exception?.threadID {
+        return waits.deadlock(with: id) == nil ? "blocks other threads" : "waits in a deadlock"
+      }
       return switch request.kind {
       case .tool: "was interrupted for the dump"
       case .coreFile: "comes first in the core file"
       default: "requested the dump"
       }
     }
-    if verdict.hang?.waiter != nil { return "holds what the hung thread waits for" }
+    if let waiter = verdict.hang?.waiter {
+      let chain = verdict.waits.chain(from: waiter)
+      let isCertain = chain.dropLast().allSatisfy { verdict.waits.wait(of: $0)?.isCertain ?? true }
+      return isCertain ? "blocks the hung thread" : "most likely blocks the hung thread"
+    }
+    let shown = verdict.hang?.threadID
+    if shown != snapshot.exception?.threadID, let shown,
+      verdict.waits.deadlock(with: shown) != nil
+    {
+      return "waits in a deadlock"
+    }
     if let hang = verdict.hang, hang.hasPlace, request.threadEvidence != .known {
       return "is blocked"
     }

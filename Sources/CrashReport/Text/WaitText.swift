@@ -5,9 +5,21 @@ internal import Stackwalk
 // Text about which threads wait for which. As in a `ReportSection`, the text is not escaped.
 
 extension CrashReport {
-  /// Sentences about a deadlock, or about the waits of the hung thread; empty if neither is known.
+  /// True if waits explain the report best: it is of a dump without a crash, or the service manager's watchdog ended the
+  /// process.
+  var isAboutWaits: Bool {
+    if case .watchdog = verdict.cause?.cause { return true }
+    return snapshot.request != nil
+  }
+
+  /// The deadlock that the report is about, as a cause; nil if there is none.
+  var shownDeadlockCause: Cause? {
+    shownDeadlock.map { .deadlock($0) } ?? shownTaskDeadlock.map { .taskDeadlock($0) }
+  }
+
+  /// Sentences about a deadlock, or about what else keeps the process from continuing; empty if neither is known.
   ///
-  /// For a cycle of waiting threads, there is a sentence about the cycle and one about each of its threads. Otherwise,
+  /// For a cycle of waiting threads, there is a sentence about the cycle and one about each of its threads. For a hang,
   /// the sentences describe the first four waits in the chain that starts at the hung thread, and what the owners of
   /// the locks do; sentences about a deadlock of tasks follow, if there is one.
   var waitSentences: [String] {
@@ -15,8 +27,9 @@ extension CrashReport {
     if let deadlock = shownDeadlock {
       return [deadlock.sentence] + deadlock.waits.map { sentence(on: $0) }
     }
-    return shownWaits.map { sentence(on: $0, tellsOwner: true) }
-      + (shownTaskDeadlock?.sentences ?? [])
+    let chain =
+      shownWaits.map { sentence(on: $0, tellsOwner: true) } + (shownTaskDeadlock?.sentences ?? [])
+    return chain.isEmpty ? standstill.map(sentences) ?? [] : chain
   }
 
   private var shownWaits: [Wait] {
@@ -44,19 +57,33 @@ extension CrashReport {
   func sentence(on wait: Wait, tellsOwner: Bool = false) -> String {
     let name = ownName(of: wait.threadID).map { " \"\($0)\"" } ?? ""
     let place = wait.place.map { " in \($0)" } ?? ""
-    let certainly = wait.owner == nil || wait.isCertain ? "" : "most likely "
-    let owner = wait.owner.map { owner -> String in
-      let state = tellsOwner ? self.state(of: owner) ?? "" : ""
+    let limit = wait.hasLimit ? ", with a time limit," : ""
+    let holder = holder(of: wait, tellsOwner: tellsOwner)
+    return "Thread \(wait.threadID)\(name) waits\(place)\(limit) for \(wait.noun)\(holder)."
+  }
+
+  /// The end of a sentence that says who holds the lock; empty if it is not known.
+  func holder(of wait: Wait, tellsOwner: Bool) -> String {
+    let certainly = wait.isCertain ? "" : "most likely "
+    if let owner = wait.absentOwner {
+      let state = tellsOwner ? owner.state : ""
       return switch wait.subject {
-      case .thread: " \(owner)" + state
-      case _ where owner == wait.threadID: ", which it \(certainly)holds itself"
-      case .queue: ", \(certainly)run by thread \(owner)" + state
-      default: ", \(certainly)held by thread \(owner)" + state
+      case .thread: " \(owner.id)" + state
+      case .queue: ", \(certainly)run by thread \(owner.id)" + state
+      default: ", \(certainly)held by thread \(owner.id)" + state
       }
     }
-    let readers =
-      wait.readers > 0 ? ", held by \(Quantity.counted(UInt64(wait.readers), "reader"))" : ""
-    return "Thread \(wait.threadID)\(name) waits\(place) for \(wait.noun)\(owner ?? readers)."
+    guard let owner = wait.owner else {
+      return wait.readers > 0
+        ? ", held by \(Quantity.counted(UInt64(wait.readers), "reader"))" : ""
+    }
+    let state = tellsOwner ? self.state(of: owner) ?? "" : ""
+    return switch wait.subject {
+    case .thread: " \(owner)" + state
+    case _ where owner == wait.threadID: ", which it \(certainly)holds itself"
+    case .queue: ", \(certainly)run by thread \(owner)" + state
+    default: ", \(certainly)held by thread \(owner)" + state
+    }
   }
 
   /// The thread's name; nil if it is only the process's name, which a thread has until it is given another name.
@@ -65,39 +92,69 @@ extension CrashReport {
     return threads.contains { $0.id == snapshot.process.processID && $0.name == name } ? nil : name
   }
 
-  /// The end of a sentence that describes what the owner of a lock does; nil if `waits` contains a wait of the owner
-  /// itself.
+  /// The end of a sentence that describes what the owner of a lock does; nil if it is not known, or if the owner waits for
+  /// another thread.
   func state(of owner: UInt32) -> String? {
-    guard let thread = threads.first(where: { $0.id == owner }) else {
-      let isWhole =
-        snapshot.capture.isComplete && snapshot.capture.threadsOmitted.nonzero == nil
-        && snapshot.request?.kind != .coreFile
-      return isWhole ? ", which has ended" : ", which is not in the dump"
+    guard let thread = threads.first(where: { $0.id == owner }) else { return nil }
+    if let wait = waits.wait(of: owner) {
+      guard wait.owner == nil else { return nil }
+      return ", which waits\(wait.place.map { " in \($0)" } ?? "") for \(wait.noun)"
     }
-    guard waits.wait(of: owner) == nil else { return nil }
-    guard let number = thread.snapshot.systemCallNumber else { return ", which runs" }
-    let call = snapshot.architecture.systemCallName(number) ?? "system call \(number)"
-    return ", which is in \(call)"
+    let place = verdict.ownCode.place(in: thread.frames).map { " in \($0)" } ?? ""
+    return thread.activity(snapshot.architecture).map { ", which \($0)\(place)" }
   }
 
-  /// A section about waits whose owner is known, and about waits for locks that readers hold.
+  /// A section about the waits, one line for equal waits.
   ///
-  /// The waits that the head of the report already describes (`shownWaits`) are left out.
+  /// The waits that the head of the report already describes are left out.
   var waitSection: ReportSection? {
-    let known = waits.all.filter { wait in
-      (wait.owner != nil || wait.readers > 0) && !shownWaits.contains(wait)
+    let shown = Set(shownWaits.map(\.threadID))
+    let groups = waits.groups.filter { group in
+      group != standstill?.group && !group.threads.allSatisfy(shown.contains)
     }
-    let rows = known.prefix(Self.waitCount).map {
-      ReportSection.Row.text(sentence(on: $0, tellsOwner: true))
-    }
-    let rest = known.count - rows.count
+    let rows = groups.prefix(Self.waitCount).map { ReportSection.Row.text(sentence(on: $0)) }
+    let rest = groups.dropFirst(Self.waitCount).reduce(0) { $0 + $1.threads.count }
     return ReportSection(
       "Who waits for whom",
-      rows: rows + (rest > 0 ? [.text("\(rest) more threads wait for a lock.")] : []))
+      rows: rows + (rest > 0 ? [.text("\(rest) more threads wait.")] : []))
   }
 
-  /// The maximum number of waiting threads that the section lists.
+  /// The maximum number of lines that the section lists.
   private static let waitCount = 64
+}
+
+extension CrashReport.Thread {
+  /// What a thread does, such as "runs" or "is in read"; nil if it is not known.
+  ///
+  /// The kernel does not always show the system call. Then the function of a library in which the thread is blocked
+  /// shows what it waits for.
+  func activity(_ architecture: ProcessSnapshot.Architecture) -> String? {
+    let note = snapshot.state == "D" ? ", in uninterruptible sleep" : ""
+    let function = frames.first?.function.flatMap(SystemCallNames.call)
+    if let number = snapshot.systemCallNumber {
+      let call = architecture.systemCallName(number) ?? function ?? "system call \(number)"
+      return "is in \(call)\(note)"
+    }
+    if snapshot.state == "R" { return "runs" }
+    if let function { return "is in \(function)\(note)" }
+    return switch snapshot.state {
+    case "S": "waits"
+    case "D": "is in uninterruptible sleep"
+    default: nil
+    }
+  }
+}
+
+extension Wait.AbsentOwner {
+  /// The end of a sentence that says why the owner is not in the dump.
+  fileprivate var state: String {
+    switch kind {
+    case .ended: ", which has ended"
+    case .parentProcess: " of the parent process, because fork copied the lock"
+    case .otherProcess: " of another process"
+    case .unknown: ", which this dump does not show"
+    }
+  }
 }
 
 extension Deadlock {
@@ -106,6 +163,8 @@ extension Deadlock {
     let doubt =
       if isCertain {
         ""
+      } else if hasLimit {
+        " This is likely: a wait has a time limit, and may end by itself."
       } else if isOfOneMoment {
         " This is likely: not every lock's memory and not every stack confirms it."
       } else {
@@ -120,6 +179,21 @@ extension Deadlock {
 }
 
 extension Wait {
+  /// A phrase for an object of a kind whose owner is never known, without its address.
+  var kindNoun: String {
+    switch subject {
+    case .condition: "a condition"
+    case .semaphore: "a semaphore"
+    case .group: "a group"
+    case .once: "an initialization (once)"
+    case .allocator: "a lock of the heap"
+    case .thread: "the end of a thread"
+    case .queue: "a queue"
+    case .fileLock, .child: noun
+    default: "a lock"
+    }
+  }
+
   /// A phrase for the object that a thread waits for, such as "the mutex at 0x7f01".
   var noun: String {
     switch subject {
@@ -129,11 +203,13 @@ extension Wait {
     case .writeLock: "the write lock at \(address)"
     case .queue:
       label.map { "the queue \"\($0)\"" } ?? (address == 0 ? "a queue" : "the queue at \(address)")
-    case .thread: owner == nil ? "the end of a thread" : "the end of thread"
+    case .thread: knownOwner == nil ? "the end of a thread" : "the end of thread"
     case .once: "an initialization (once) at \(address)"
     case .ownedLock: "the lock at \(address)"
     case .allocator: "a lock of the heap at \(address)"
     case .stream: "the lock of a stream at \(address)"
+    case .fileLock: label.map { "the lock of \($0)" } ?? "the lock of a file"
+    case .child: label.map { "the end of child process \($0)" } ?? "the end of a child process"
     case .condition: "a condition at \(address)"
     case .semaphore: "a semaphore at \(address)"
     case .group: "a group at \(address)"

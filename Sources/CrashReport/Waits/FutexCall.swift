@@ -3,45 +3,62 @@ internal import ProcessSnapshot
 
 /// The futex(2) call in which a thread is blocked.
 struct FutexCall: Sendable, Equatable {
+  /// FUTEX_PRIVATE_FLAG: only threads of the calling process can use the futex word.
+  private static let privateFlag: UInt64 = 0x80
+  /// FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
+  private static let flags: UInt64 = 0x180
+
   let word: Address
   /// True for FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
   ///
   /// For these operations, the kernel requires that the futex word contains the owner's thread ID.
   let isOwnedWord: Bool
+  /// True if only threads of this process can use the futex word.
+  let isPrivate: Bool
+  /// True if the wait ends by itself after some time.
+  let hasLimit: Bool
 
   /// Finds the thread's call of futex(2); nil if the thread is not in futex(2), or if the arguments of the call are not
   /// known or cannot be right.
   init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
-    let arguments: (word: UInt64, operation: UInt64)?
-    if let text = thread.systemCall {
+    let arguments: [UInt64]
+    if thread.systemCall != nil {
       guard thread.systemCallNumber == snapshot.architecture.futexNumber else { return nil }
-      let (listed, registers) = (Self.arguments(text), thread.context?.firstArguments)
-      // `text` was read before the thread was stopped, so the thread may wait for another lock now. Only the registers
-      // of x86_64 are compared with `text`, because on arm64, the register of the first argument may contain the
-      // result of the call.
-      if case .x86_64 = thread.context, let listed, listed.word != registers?.word { return nil }
-      arguments = listed ?? registers
+      let (listed, registers) = (
+        thread.systemCallArguments, thread.context?.systemCallArguments ?? []
+      )
+      // The text was read before the thread was stopped, so the thread may wait for another lock now. Only the
+      // registers of x86_64 are compared with it, because on arm64, the register of the first argument may contain
+      // the result of the call.
+      if case .x86_64 = thread.context, let first = listed.first, first != registers.first {
+        return nil
+      }
+      arguments = listed.isEmpty ? registers : listed
     } else if let context = thread.context, context.isAtFutexCall(snapshot) {
-      arguments = context.firstArguments
+      arguments = context.systemCallArguments
     } else {
       return nil
     }
-    guard let arguments, arguments.word >= 0x1000, arguments.word & 3 == 0,
-      arguments.word != IntermediateDumpFormat.replacedWord
+    guard arguments.count >= 4, arguments[0] >= 0x1000, arguments[0] & 3 == 0,
+      arguments[0] != IntermediateDumpFormat.replacedWord
     else { return nil }
-    word = Address(arguments.word)
-    // The mask removes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
-    isOwnedWord = [6, 13].contains(arguments.operation & 0x7F)
+    word = Address(arguments[0])
+    isOwnedWord = [6, 13].contains(arguments[1] & 0xFFFF_FFFF & ~Self.flags)
+    isPrivate = arguments[1] & Self.privateFlag != 0
+    hasLimit = arguments[3] != 0
   }
+}
 
-  /// The first two arguments in a line of proc_pid_syscall(5), which shows them as hexadecimal numbers.
+extension ThreadSnapshot {
+  /// The arguments in a line of proc_pid_syscall(5), which shows six of them as hexadecimal numbers.
   ///
-  /// The result is nil if the line does not contain two arguments.
-  private static func arguments(_ text: String) -> (word: UInt64, operation: UInt64)? {
-    let words = text.split(separator: " ").dropFirst().prefix(2).map { word in
-      UInt64(word.drop { $0 == "0" || $0 == "x" }, radix: 16) ?? 0
+  /// The result is empty if the line does not contain them.
+  var systemCallArguments: [UInt64] {
+    let words = systemCall?.split(separator: " ").dropFirst().prefix(6) ?? []
+    let numbers = words.compactMap { word in
+      word.hasPrefix("0x") ? UInt64(word.dropFirst(2), radix: 16) : nil
     }
-    return words.count == 2 ? (words[0], words[1]) : nil
+    return numbers.count == 6 ? numbers : []
   }
 }
 
@@ -58,14 +75,15 @@ extension ProcessSnapshot.Architecture {
 }
 
 extension CPUContext {
-  /// The first two arguments of a system call, from the registers.
+  /// The arguments of a system call, from the registers.
   ///
   /// On arm64, a core file lacks the first argument, because the register for this argument already contains the result
   /// of the call.
-  fileprivate var firstArguments: (word: UInt64, operation: UInt64)? {
+  fileprivate var systemCallArguments: [UInt64] {
     switch self {
-    case .x86_64(let context): (context.rdi, context.rsi)
-    case .arm64(let context): context.x.count > 1 ? (context.x[0], context.x[1]) : nil
+    case .x86_64(let context):
+      [context.rdi, context.rsi, context.rdx, context.r10, context.r8, context.r9]
+    case .arm64(let context): context.x.count > 5 ? Array(context.x.prefix(6)) : []
     }
   }
 

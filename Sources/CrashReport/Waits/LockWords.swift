@@ -14,8 +14,11 @@ struct LockWords {
 
   /// The owner of a lock, and whether the lock's memory shows that a thread waits.
   struct Owner: Equatable {
+    /// The owner's ID in the PID namespace of the owner.
     var id: UInt32?
     var hasWaiter: Bool
+    /// True if threads of other processes can have the lock.
+    var isShared = false
   }
 
   /// The 32-bit number at an offset from the word; nil if it was not captured.
@@ -45,13 +48,15 @@ struct LockWords {
     else { return nil }
     // In robust mutexes, and in mutexes with priority inheritance, the futex word itself contains the owner's thread
     // ID.
+    let isShared = kind & 0x80 != 0
     if kind & 0x30 != 0 {
       let inWord = lock & 0x3FFF_FFFF
-      return Owner(id: inWord.nonzero, hasWaiter: lock >> 31 == 1 && inWord == owner)
+      return Owner(
+        id: inWord.nonzero, hasWaiter: lock >> 31 == 1 && inWord == owner, isShared: isShared)
     }
     // The value 1 means locked, and 2 means locked with a waiter; the bits above can contain a priority ceiling.
     guard lock & 3 != 0, kind & 0x40 != 0 || lock <= 2 else { return Owner(hasWaiter: false) }
-    return Owner(id: owner.nonzero, hasWaiter: lock & 3 == 2)
+    return Owner(id: owner.nonzero, hasWaiter: lock & 3 == 2, isShared: isShared)
   }
 
   /// The `pthread_rwlock_t` that contains the futex word on which the thread waits; nil if the bytes were not captured

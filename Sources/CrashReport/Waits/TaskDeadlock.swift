@@ -91,7 +91,7 @@ extension [TaskDeadlock] {
     }
     if let hang, hang.hasPlace {
       guard request.isBusy != true, hang.waiter == nil,
-        hang.threadID.flatMap({ waits.wait(of: $0)?.owner }) == nil
+        hang.threadID.flatMap({ waits.wait(of: $0)?.knownOwner }) == nil
       else { return nil }
     }
     return first

@@ -2,7 +2,7 @@ package import ProcessSnapshot
 
 /// The wait of a thread for an object such as a lock, found from the thread's frames and memory.
 ///
-/// Either the thread is blocked in futex(2), or the kernel or libdispatch refused the wait, because it would never end.
+/// Either the thread is blocked in futex(2), flock(2), fcntl(2), wait4(2) or waitid(2), or the kernel or libdispatch refused the wait, because it would never end.
 package struct Wait: Sendable, Equatable {
   /// The kind of object that the thread waits for.
   package enum Subject: String, Sendable {
@@ -27,28 +27,57 @@ package struct Wait: Sendable, Equatable {
     case condition
     case semaphore
     case group
+    /// The lock of a file, by flock(2) or fcntl(2).
+    case fileLock = "file-lock"
+    /// The end of a child process, by wait4(2) or waitid(2).
+    case child = "child-process"
     /// A lock or another object that no rule recognizes.
     case unknown
   }
 
+  /// An owner that is not among the threads of the dump.
+  package struct AbsentOwner: Sendable, Equatable {
+    package enum Kind: String, Sendable {
+      case ended
+      /// A thread of the parent process: fork(2) copied the lock.
+      case parentProcess = "parent-process"
+      case otherProcess = "other-process"
+      /// The dump does not contain all threads, or does not show which of them has the owner's ID.
+      case unknown
+    }
+
+    /// The thread's ID in the PID namespace of the process that has the thread.
+    package var id: UInt32
+    package var kind: Kind
+  }
+
   package var threadID: UInt32
   package var subject: Subject
-  /// The address of the lock or the queue; for other subjects, the address of the futex word.
+  /// The address of the lock or the queue; for other subjects, the address of the futex word, or 0 if there is none.
   package var address: Address
-  /// The label of a queue; nil for another subject or for a queue without a label.
+  /// The label of a queue, the path of a file or the ID of a child process; nil for another subject, or if it is not
+  /// known.
   package var label: String?
-  /// The thread that holds the lock, or whose end is awaited; nil if it is not known.
+  /// The thread of the dump that holds the lock, or whose end is awaited; nil if it is not known.
   package var owner: UInt32?
+  /// The owner, if it is not in the dump.
+  package var absentOwner: AbsentOwner?
+  /// True if the wait ends by itself after some time.
+  package var hasLimit = false
   /// The number of readers that hold the lock; their thread IDs are not known.
   package var readers = 0
   /// True if the owner was read from the object's memory, if the waiting function confirms the kind of object, and if
   /// the memory marks that a thread waits.
   ///
   /// The mark is not required for kinds of objects that have none. If the kernel refused the wait for a `Mutex`,
-  /// `isCertain` is true if no other word looks like a lock.
+  /// `isCertain` is true if no other word looks like a lock. The owner of a lock that several processes share is
+  /// never certain if it has the ID of a thread of this process.
   package var isCertain = false
   /// The innermost call of the program's own code in the waiting thread, with file and line if they are known.
   package var place: String?
+
+  /// The ID of the owner, whether or not it is in the dump.
+  package var knownOwner: UInt32? { owner ?? absentOwner?.id }
 
   package init(threadID: UInt32, _ subject: Subject, at address: Address) {
     self.threadID = threadID

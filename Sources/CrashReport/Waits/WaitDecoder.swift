@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -9,12 +10,12 @@ struct WaitDecoder {
   let snapshot: ProcessSnapshot
   let ownCode: OwnCode
   private let byPointer: [Address: UInt32]
-  private let threads: Set<UInt32>
+  let ids: ThreadIDs
 
   init(_ snapshot: ProcessSnapshot, _ ownCode: OwnCode) {
     self.snapshot = snapshot
     self.ownCode = ownCode
-    threads = Set(snapshot.threads.map(\.id))
+    ids = ThreadIDs(of: snapshot)
     byPointer = Dictionary(
       snapshot.threads.compactMap { thread in thread.threadPointer.map { ($0, thread.id) } },
       uniquingKeysWith: { first, _ in first })
@@ -27,9 +28,13 @@ struct WaitDecoder {
   private static let frameCount = 16
 
   /// - Parameter frames: the frames of the thread, innermost first.
-  /// - Returns: nil for a thread that is not blocked in futex(2), or if the arguments of the call are not known.
+  /// - Returns: nil for a thread that is not blocked in a known call, or if the arguments of the call are not known.
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
-    guard let call = FutexCall(of: thread, in: snapshot) else { return nil }
+    guard let call = FutexCall(of: thread, in: snapshot) else {
+      var wait = OtherCall(of: thread, in: snapshot)?.wait
+      wait?.place = place(in: frames)
+      return wait
+    }
     let words = LockWords(memory: snapshot.memory, word: call.word)
     // Only frames that precede the first frame of the program's own code are examined, because that frame and its
     // callers do not belong to the wait.
@@ -37,7 +42,7 @@ struct WaitDecoder {
     var wait = wait(
       of: thread.id, words, call, Self.subject(of: inner.compactMap(\.linkageName)),
       isNameless: inner.prefix(4).allSatisfy { $0.function == nil })
-    if wait.owner == nil { wait.isCertain = false }
+    wait.hasLimit = call.hasLimit
     wait.place = place(in: frames)
     return wait
   }
@@ -57,32 +62,37 @@ struct WaitDecoder {
   ) -> Wait {
     var wait = Wait(threadID: id, subject, at: call.word)
     func hold(_ owner: LockWords.Owner?, isCertain: Bool = true) {
-      wait.owner = owner?.id
-      wait.isCertain = isCertain && owner?.hasWaiter == true
+      guard let owner, let held = owner.id else { return }
+      setOwner(held, of: &wait, isShared: owner.isShared)
+      wait.isCertain =
+        isCertain && owner.hasWaiter && !owner.isShared && (ids.areCertain || subject == .stream)
     }
     switch subject {
     case .mutex: hold(words.mutex)
-    case .swiftMutex: hold(words.ownedWord, isCertain: call.isOwnedWord)
+    // Newer versions of the module Synchronization use another operation, and the word contains no owner.
+    case .swiftMutex where call.isOwnedWord: hold(words.ownedWord)
     case .ownedLock: hold(words.ownedWord)
     case .readLock, .writeLock:
-      guard let lock = words.readWriteLock(reads: subject == .readLock) else { break }
+      guard var lock = words.readWriteLock(reads: subject == .readLock) else { break }
       (wait.address, wait.readers) = (lock.start, lock.readers)
+      lock.owner.isShared = !call.isPrivate
       hold(lock.owner)
     case .queue:
-      guard let queue = words.queue(waitedForBy: id) else { break }
+      guard let queue = words.queue(waitedForBy: ids.ownID(of: id) ?? id) else { break }
       (wait.address, wait.label) = (queue.address, queue.label)
       hold(LockWords.Owner(id: queue.owner, hasWaiter: true))
     case .thread:
       guard let ended = words.value(0), ended != 0 else { break }
       // The futex word is in the control block of the awaited thread. The address of the block is known only if the
       // handler stopped that thread, or if that thread crashed.
-      let pointer = snapshot.threads.first { $0.id == ended }?.threadPointer
+      let listed = ids.thread(ended)
+      let pointer = snapshot.threads.first { $0.id == listed }?.threadPointer
       let above = pointer.map { call.word.wrappedDistance(above: $0) }
-      let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? threads.contains(ended)
+      let isNear = above.map { min($0, 0 &- $0) < 8192 } ?? (listed != nil)
       hold(LockWords.Owner(id: ended, hasWaiter: isNear))
     case .stream:
-      let holder = words.long(8).flatMap { byPointer[Address($0)] }
-      hold(LockWords.Owner(id: holder, hasWaiter: words.value(0) == 2))
+      guard let holder = words.long(8).flatMap({ byPointer[Address($0)] }) else { break }
+      hold(LockWords.Owner(id: ids.ownID(of: holder) ?? holder, hasWaiter: words.value(0) == 2))
     case .unknown where call.isOwnedWord:
       wait.subject = .ownedLock
       hold(words.ownedWord, isCertain: false)
@@ -90,13 +100,40 @@ struct WaitDecoder {
       // Without the names of functions, a mutex is the only kind of lock that is recognized, and only if its owner is
       // one of the threads.
       guard let owner = words.mutex, owner.hasWaiter, let holder = owner.id,
-        threads.contains(holder)
+        ids.thread(holder) != nil
       else { break }
       wait.subject = .mutex
       hold(owner, isCertain: false)
-    case .unknown, .once, .allocator, .condition, .semaphore, .group: break
+    case .unknown, .swiftMutex, .once, .allocator, .condition, .semaphore, .group, .fileLock,
+      .child:
+      break
     }
     return wait
+  }
+
+  /// Finds the thread with an ID from a lock's memory.
+  ///
+  /// Another process can be in another PID namespace, where a thread can have the same ID as a thread of this process.
+  /// So a lock that several processes share never shows that a thread waits for itself.
+  private func setOwner(_ id: UInt32, of wait: inout Wait, isShared: Bool) {
+    if let listed = ids.thread(id), !isShared || listed != wait.threadID {
+      wait.owner = listed
+      return
+    }
+    wait.absentOwner = Wait.AbsentOwner(id: id, kind: isShared ? .otherProcess : kind(of: id))
+  }
+
+  /// What is known about a thread that is not in the dump, but holds a lock of this process.
+  private func kind(of id: UInt32) -> Wait.AbsentOwner.Kind {
+    let capture = snapshot.capture
+    let process = snapshot.process
+    guard capture.isComplete, capture.threadsOmitted.nonzero == nil,
+      !capture.partsNotShown.contains(.threads), ids.areCertain,
+      snapshot.request?.kind != .coreFile
+    else { return .unknown }
+    // A process gets its ID before its threads, so a lower ID belongs to a thread of the parent.
+    let isOlder = process.processID.map { id < $0 } ?? false
+    return id == process.parentProcessID || isOlder ? .parentProcess : .ended
   }
 
   // MARK: - Functions
@@ -126,7 +163,8 @@ struct WaitDecoder {
         .mutex,
         """
         pthread_mutex_lock pthread_mutex_lock_full pthread_mutex_cond_lock \
-        pthread_mutex_cond_lock_full pthread_mutex_timedlock pthread_mutex_clocklock
+        pthread_mutex_cond_lock_full pthread_mutex_timedlock pthread_mutex_clocklock \
+        pthread_mutex_clocklock_common
         """
       ),
       (.readLock, "pthread_rwlock_rdlock pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock"),

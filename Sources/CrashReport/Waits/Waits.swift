@@ -32,7 +32,15 @@ package struct Waits: Sendable, Equatable {
     _ ownCode: OwnCode
   ) {
     let decoder = WaitDecoder(snapshot, ownCode)
-    let known = threads.compactMap { decoder.wait(of: $0.thread, $0.frames) }
+    let globals = LazyGlobals(threads)
+    let known = threads.compactMap { thread, frames -> Wait? in
+      var wait = decoder.wait(of: thread, frames)
+      if wait?.subject == .once, let owner = globals.owner(for: frames) {
+        wait?.owner = owner
+        wait?.isCertain = true
+      }
+      return wait
+    }
     self.init(known)
     // If the runtime ended the process because the kernel refused a thread's wait for a `Mutex` (EDEADLK), add this wait
     // too.
@@ -80,6 +88,13 @@ package struct Waits: Sendable, Equatable {
     return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first
   }
 
+  /// The thread that a dump requested by a tool is about: one of the first deadlock, or the owner for which the most
+  /// threads wait; nil if there is none, or for other dumps.
+  func shownThread(for request: DumpRequest?) -> UInt32? {
+    guard request?.kind == .tool || request?.kind == .coreFile else { return nil }
+    return deadlocks.first?.waits.first?.threadID ?? bottleneck?.wait.owner
+  }
+
   /// The chain of waits that begins at a thread.
   ///
   /// The chain contains the thread, the owner of the lock that the thread waits for, and so on. Each thread occurs
@@ -117,8 +132,14 @@ package struct Deadlock: Sendable, Equatable {
     self.waits = Array(waits[first...] + waits[..<first])
   }
 
-  /// True if all waits of the cycle are certain, and are known to have existed at the same moment.
-  package var isCertain: Bool { isOfOneMoment && waits.allSatisfy(\.isCertain) }
+  /// True if all waits of the cycle are certain, are known to have existed at the same moment, and do not end by
+  /// themselves.
+  package var isCertain: Bool {
+    isOfOneMoment && !hasLimit && waits.allSatisfy(\.isCertain)
+  }
+
+  /// True if a wait of the cycle ends by itself after some time.
+  package var hasLimit: Bool { waits.contains(where: \.hasLimit) }
 
   fileprivate var order: (String, UInt32) {
     waits.first.map(Self.order) ?? ("", 0)

@@ -14,8 +14,8 @@ enum CaptureCommand: Subcommand {
     Requests a dump from the crash handler of a running process. The process continues.
 
     Sends the signal with which the handler stops threads, together with a request. The thread that receives the \
-    signal writes the dump. This takes milliseconds and stops only that thread: a call of poll, epoll_wait or \
-    nanosleep in it may end with EINTR. The dump contains the stacks of the other threads that wait. The command \
+    signal writes the dump. This takes milliseconds and stops that thread, and the threads that are running: a call \
+    of poll, epoll_wait or nanosleep in that thread may end with EINTR. The dump contains all stacks. The command \
     then searches the process's memory for all Swift concurrency tasks, unless Yama denies this user access. The \
     dump becomes a report in the process's database, marked as requested.
 
@@ -31,7 +31,7 @@ enum CaptureCommand: Subcommand {
   static let options: [CommandOption] = [
     CommandOption(
       "--all-threads",
-      "stop the other threads during the dump, so that running threads have stacks too; each may see EINTR, as "
+      "stop the waiting threads too during the dump, so that all stacks are of one moment; each may see EINTR, as "
         + "above"
     ),
     CommandOption(

@@ -44,7 +44,7 @@ import Testing
         "mappings", "mappingsOmitted", "memory", "message", "modules", "otherMessages",
         "place",
         "privacy", "process", "reportID", "request", "resources", "schemaVersion", "signature",
-        "survival",
+        "standstill", "survival",
         "symbolHint", "system", "threads", "thrown", "waits", "words",
       ])
     #expect(object["schemaVersion"] as? Int == 1)

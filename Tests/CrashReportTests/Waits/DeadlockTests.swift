@@ -73,7 +73,9 @@ import Testing
 
   @Test(arguments: [DumpRequest.Kind.hang, .tool, .program, .coreFile])
   func aDumpWithoutACrashHasItForItsCause(kind: DumpRequest.Kind) throws {
-    let report = cycle(of: [8, 7]).report(kind: kind)
+    var process = cycle(of: [8, 7])
+    process.putBlocks { $0 }
+    let report = process.report(kind: kind)
     #expect(report.cause?.kind == "deadlock" && report.cause?.certainty == .certain)
     #expect(
       report.explanation?.hasSuffix(
@@ -109,7 +111,7 @@ import Testing
     let report = process.report(kind: kind)
     let place = "Shop.serve7() at Shop.swift:7"
     #expect(report.cause?.kind == "deadlock" && report.place == place, "\(report.place ?? "")")
-    #expect(report.threads.first?.id == 1)
+    #expect(report.threads.first?.id == (kind == .program ? 1 : 7))
     #expect(report.signature == "dump | deadlock | Shop.serve7() | Shop.serve8()")
     let lines = TextReport.text(of: report).split(separator: "\n")
     #expect(lines.dropFirst().first == "in \(place)", "\(lines.prefix(3))")
@@ -122,7 +124,7 @@ import Testing
     func report(_ caller: String) -> CrashReport {
       var process = WaitingProcess()
       var thread = ThreadSnapshot(id: 7)
-      thread.systemCall = "202 0x5000 0x80 0x2 0x0 0x0 0x0"
+      thread.systemCall = "202 0x5000 0x80 0x2 0x0 0x0 0x0 0x0 0x0"
       process.add(
         thread,
         [
@@ -155,7 +157,7 @@ import Testing
     for (id, next) in [(8, 7), (7, 8)] as [(UInt32, UInt32)] {
       var thread = ThreadSnapshot(id: id)
       let lock = 0x5000 + UInt64(id) * 0x100
-      thread.systemCall = "202 0x\(String(lock, radix: 16)) 0x80 0x2 0x0 0x0 0x0"
+      thread.systemCall = "202 0x\(String(lock, radix: 16)) 0x80 0x2 0x0 0x0 0x0 0x0 0x0"
       process.add(
         thread, [StackFrame("pthread_mutex_lock", module: 1), StackFrame(nil, address: 0x420)])
       process.putMutex(at: lock, owner: next)
@@ -176,7 +178,7 @@ import Testing
     context.rdi = register
     var thread = ThreadSnapshot(id: 7)
     (thread.context, thread.captureMethod) = (.x86_64(context), .stopped)
-    thread.systemCall = "202 0x5000 0x80 0x2 0x0 0x0 0x0"
+    thread.systemCall = "202 0x5000 0x80 0x2 0x0 0x0 0x0 0x0 0x0"
     process.add(thread, [StackFrame("pthread_mutex_lock", module: 1), StackFrame("f() -> ()")])
     process.putMutex(at: 0x5000, owner: 7)
     #expect(process.waits.deadlocks.count == (register == 0x5000 ? 1 : 0))
@@ -192,19 +194,127 @@ import Testing
     let report = process.report()
     #expect(report.signature == "hang | Shop.serve9()" && report.cause == nil)
     #expect(report.hang?.waiter == 7)
-    #expect(report.explanation?.contains("held by thread 9, which runs.") == true)
+    let owner = "held by thread 9, which runs in Shop.serve9() at Shop.swift:9."
+    #expect(report.explanation?.contains(owner) == true, "\(report.explanation ?? "")")
     #expect(report.threads.first { $0.crashed }?.id == 9)
   }
 
   @Test func anOwnerThatEndedIsSaidTo() {
+    func explanation(omitting: Bool) -> String {
+      var process = WaitingProcess()
+      process.wait(7, at: 0x5000, "pthread_mutex_lock")
+      process.putMutex(at: 0x5000, owner: 100)
+      process.setComplete()
+      if omitting { process.omitThread() }
+      return process.report().explanation ?? ""
+    }
+    #expect(explanation(omitting: false).contains("held by thread 100, which has ended."))
+    #expect(
+      explanation(omitting: true).contains("held by thread 100, which this dump does not show."))
+  }
+
+  /// Such a wait ends by itself.
+  @Test(arguments: DumpRequest.Kind.allCases) func aCycleWithALimitIsNotCertain(
+    kind: DumpRequest.Kind
+  ) throws {
+    var process = WaitingProcess()
+    for (id, next) in [(8, 7), (7, 8)] as [(UInt32, UInt32)] {
+      let lock = 0x5000 + UInt64(id) * 0x100
+      process.wait(id, at: lock, "pthread_mutex_timedlock", hasLimit: id == 8)
+      process.putMutex(at: lock, owner: next)
+    }
+    process.putBlocks { $0 }
+    let deadlock = try #require(process.waits.deadlocks.first)
+    #expect(!deadlock.isCertain && deadlock.waits.map(\.hasLimit) == [false, true])
+    #expect(process.report(kind: kind).cause?.certainty == .likely)
+  }
+
+  /// The threads that a debugger in another PID namespace lists have other IDs there: 8 is 7, and 9 is 8.
+  @Test func aDumpFromOutsideIsTranslated() throws {
+    var process = WaitingProcess()
+    process.wait(8, at: 0x5000, "pthread_mutex_lock")
+    process.wait(9, at: 0x5100, "pthread_mutex_lock")
+    process.putMutex(at: 0x5000, owner: 8)
+    process.putMutex(at: 0x5100, owner: 7)
+    let untold = process.report(kind: .coreFile)
+    #expect(untold.cause?.certainty == .likely, "\(String(describing: untold.cause))")
+    process.putBlocks { $0 - 1 }
+    let report = process.report(kind: .coreFile)
+    #expect(report.cause?.certainty == .certain)
+    #expect(report.waits.all.map(\.owner) == [9, 8])
+    #expect(report.waits.deadlocks.first?.waits.count == 2)
+  }
+
+  /// `/proc` of another PID namespace shows other IDs than the locks, and the dump lacks the memory of the threads.
+  @Test func idsOfAnotherNamespaceNameNoThread() {
+    var process = WaitingProcess()
+    process.wait(8, at: 0x5000, "pthread_mutex_lock")
+    process.run(9)
+    process.putMutex(at: 0x5000, owner: 8)
+    process.setStatus("Name:\tshop\nNStgid:\t8\t7\nNSpid:\t8\t7\n")
+    process.setComplete()
+    let wait = process.waits.all.first
+    #expect(wait?.owner == nil && wait?.absentOwner == .init(id: 8, kind: .unknown))
+    #expect(process.waits.deadlocks.isEmpty)
+  }
+
+  /// A thread of another process can have the ID of a thread of this process, in another PID namespace.
+  @Test func anOwnerOfASharedLockIsNeverCertain() {
+    for (owner, inDump) in [(UInt32(7), UInt32?.none), (8, 8), (100, nil)] {
+      var process = WaitingProcess()
+      process.wait(7, at: 0x5000, "pthread_mutex_lock", operation: 0)
+      process.run(8)
+      process.putMutex(at: 0x5000, owner: owner, kind: 0x80)
+      process.setComplete()
+      let waits = process.waits
+      let wait = waits.all.first
+      #expect(wait?.owner == inDump && wait?.isCertain == false && waits.deadlocks.isEmpty)
+      #expect(
+        wait?.absentOwner == (inDump == nil ? .init(id: owner, kind: .otherProcess) : nil))
+    }
+  }
+
+  @Test func anOwnerFromBeforeTheForkIsOfTheParent() {
+    for (owner, kind) in [(UInt32(40), Wait.AbsentOwner.Kind.parentProcess), (60, .ended)] {
+      var process = WaitingProcess()
+      process.wait(50, at: 0x5000, "pthread_mutex_lock")
+      process.putMutex(at: 0x5000, owner: owner)
+      process.setProcessID(50)
+      process.setComplete()
+      #expect(process.waits.all.first?.absentOwner == .init(id: owner, kind: kind))
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("D", nil, "is in fsync, in uninterruptible sleep"), ("S", nil, "is in fsync"),
+      ("R", nil, "runs"), ("D", "74 0x3", "is in fsync, in uninterruptible sleep"),
+      ("S", "0 0x3", "is in read"),
+    ] as [(Character, String?, String)])
+  func theHeadSaysWhatTheOwnerDoes(state: Character, call: String?, words: String) {
     var process = WaitingProcess()
     process.wait(7, at: 0x5000, "pthread_mutex_lock")
-    process.putMutex(at: 0x5000, owner: 100)
-    var report = process.report()
-    report.snapshot.capture.isComplete = true
-    #expect(report.explanation?.contains("held by thread 100, which has ended.") == true)
-    report.snapshot.capture.threadsOmitted = 1
-    #expect(report.explanation?.contains("held by thread 100, which is not in the dump.") == true)
+    process.putMutex(at: 0x5000, owner: 8)
+    process.add(
+      ThreadSnapshot(id: 8),
+      [StackFrame("__GI_fsync", module: 1), StackFrame("Shop.serve8() -> ()")])
+    process.setState(state, systemCall: call, of: 8)
+    let report = process.report()
+    #expect(report.explanation?.contains("held by thread 8, which \(words)") == true)
+  }
+
+  /// A thread that hangs for another reason does not wait for the deadlock of other threads.
+  @Test func aDeadlockOfOthersDoesNotBlockTheHungThread() {
+    var process = WaitingProcess()
+    process.add(ThreadSnapshot(id: 1), [StackFrame("poll", module: 1)])
+    for (id, next) in [(8, 7), (7, 8)] as [(UInt32, UInt32)] {
+      let lock = 0x5000 + UInt64(id) * 0x100
+      process.wait(id, at: lock, "pthread_mutex_lock")
+      process.putMutex(at: lock, owner: next)
+    }
+    let report = process.report()
+    #expect(report.hang?.threadID == 7 && report.hang?.waiter == nil)
+    #expect(report.threads.first.map { report.title(of: $0) }?.contains("blocks") == false)
   }
 
   /// The kernel refused the lock because of a deadlock: the lock word has an owner in the cycle, and its address

@@ -18,12 +18,14 @@ struct WaitingProcess {
 
   /// Adds a waiting thread: its own function has called the given functions of a library, innermost first.
   mutating func wait(
-    _ id: UInt32, at word: UInt64, _ functions: String?..., operation: Int = 128
+    _ id: UInt32, at word: UInt64, _ functions: String?..., operation: Int = 128,
+    hasLimit: Bool = false
   ) {
     var thread = ThreadSnapshot(id: id)
     thread.state = "S"
     thread.systemCall =
-      "202 0x\(String(word, radix: 16)) 0x\(String(operation, radix: 16)) 0x2 0x0 0x0 0x0"
+      "202 0x\(String(word, radix: 16)) 0x\(String(operation, radix: 16)) 0x2 \(hasLimit ? "0x7f0010" : "0x0") 0x0 0x0 "
+      + "0x7f0000 0x400000"
     add(thread, functions.map { StackFrame($0, module: 1) } + [own(id)])
   }
 
@@ -61,6 +63,32 @@ struct WaitingProcess {
   /// Adds a `pthread_mutex_t` of the default kind for which threads wait.
   mutating func putMutex(at address: UInt64, owner: UInt32, lock: UInt32 = 2, kind: UInt32 = 0) {
     put([lock, 0, owner, 1, kind, 0, 0, 0, 0, 0], at: address)
+  }
+
+  /// Adds the C library's control block of each thread, with the ID that the process itself uses for the thread.
+  mutating func putBlocks(ownID: (UInt32) -> UInt32) {
+    let start: UInt32 = 0x70_0000
+    let links = snapshot.threads.indices.map { start + UInt32($0) * 0x1000 + 704 }
+    for (index, thread) in snapshot.threads.enumerated() {
+      snapshot.threads[index].threadPointer = Address(UInt64(links[index] - 704))
+      let next = links[(index + 1) % links.count]
+      let previous = links[(index + links.count - 1) % links.count]
+      put([next, 0, previous, 0, ownID(thread.id), 0], at: UInt64(links[index]))
+    }
+  }
+
+  mutating func setStatus(_ text: String) { snapshot.process.statusText = Array(text.utf8) }
+
+  /// Makes it a process whose dump contains all threads.
+  mutating func setComplete() { snapshot.capture.isComplete = true }
+
+  mutating func omitThread() { snapshot.capture.threadsOmitted = 1 }
+
+  mutating func setState(_ state: Character, systemCall: String? = nil, of id: UInt32) {
+    for index in snapshot.threads.indices where snapshot.threads[index].id == id {
+      snapshot.threads[index].state = state
+      snapshot.threads[index].systemCall = systemCall
+    }
   }
 
   /// Sets the ID of the process, and so of its main thread.
