@@ -58,7 +58,9 @@ extension CrashReport {
 
   /// The words that say why the first thread is first, such as "crashed" or "requested the dump".
   private var verb: String {
-    guard let request = snapshot.request else { return "crashed" }
+    guard let request = snapshot.request else {
+      return snapshot.isQuitRequest ? "received the signal" : "crashed"
+    }
     guard request.kind == .hang else {
       return switch request.kind {
       case .tool: "was interrupted for the dump"

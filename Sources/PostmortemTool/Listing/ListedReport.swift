@@ -1,4 +1,5 @@
 internal import CrashConverter
+internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
@@ -28,6 +29,9 @@ struct ListedReport {
   /// The time of the crash or, if it is not known, the time of the report.
   var time: Timestamp { facts?.time ?? stored.creationTime }
 
+  /// True if the facts say that the report is about a request to quit.
+  var isQuitRequest: Bool { facts?.cause == Finding.quitRequest }
+
   /// The kind of event that the report is about; read from the beginning of its minidump if its facts are not known.
   ///
   /// A minidump that another program wrote is treated as a crash.
@@ -36,6 +40,7 @@ struct ListedReport {
   func kind(in database: CrashReportDatabase) -> ReportDetails.Kind? {
     if let facts {
       if let kind = facts.details?.kind { return kind }
+      if isQuitRequest { return .quit }
       return facts.end != nil ? .end : facts.signal == nil ? .dump : .crash
     }
     let read: IntermediateDumpDocument?
@@ -45,10 +50,7 @@ struct ListedReport {
       return nil
     }
     guard let document = read else { return .crash }
-    let snapshot = ProcessSnapshot(summarizing: document)
-    if snapshot.end != nil { return .end }
-    guard let request = snapshot.request else { return .crash }
-    return request.kind == .hang ? .hang : .dump
+    return ReportDetails.Kind(of: ProcessSnapshot(summarizing: document))
   }
 
   /// The results of reading all reports of a database: the facts, the reports that could not be read, and the errors
