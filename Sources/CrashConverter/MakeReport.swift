@@ -13,16 +13,17 @@ internal import Stackwalk
 ///   - name: the name of the file that the snapshot was made from.
 ///   - path: the database's directory.
 ///   - privacy: the privacy level of the report.
+///   - symbolDirectories: directories to search for more files of the same builds.
 /// - Returns: the result, whose `summary` is nil if the report already existed or could not be made.
 /// - Throws: `CrashConverterError` only if the database cannot be used.
 package func makeReport(
   of snapshot: ProcessSnapshot, named name: String, database path: String,
-  privacy: ReportPrivacy = .full
+  privacy: ReportPrivacy = .full, symbolDirectories: [String] = []
 ) throws(CrashConverterError) -> ProcessedDump {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
     let database = try openDatabase(path)
     let conversion = DumpConversion(
-      database: database, annotations: [:], symbols: SymbolBudget(),
+      database: database, annotations: [:], symbols: SymbolBudget(directories: symbolDirectories),
       userStreams: UserStreams(sources: []), privacy: privacy)
     let id = snapshot.reportID ?? ReportID()
     do throws(DumpConversion.Failure) {

@@ -54,11 +54,14 @@ public func processIntermediateDumps(
 /// Makes reports from a database's dumps, and reports how an observed process ended, using its wait status.
 ///
 /// In all other respects, the function acts like `processIntermediateDumps(database:)`.
+///
+/// - Parameter symbolDirectories: directories to search for more files of the same builds, by build ID and by name.
 package func processIntermediateDumps(
   database path: String, after observedEnd: ObservedEnd?, identifier: String? = nil,
   annotations: [String: String] = [:], limit: Int = 20, storingSymbols: Bool = true,
-  userStreams: [any UserStreamDataSource] = [], pruning: PruneCondition = PruneCondition(),
-  privacy: ReportPrivacy, progress: (_ done: Int, _ count: Int) -> Void
+  symbolDirectories: [String] = [], userStreams: [any UserStreamDataSource] = [],
+  pruning: PruneCondition = PruneCondition(), privacy: ReportPrivacy,
+  progress: (_ done: Int, _ count: Int) -> Void
 ) throws(CrashConverterError) -> [ProcessedDump] {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
     let database = try openDatabase(path)
@@ -78,7 +81,8 @@ package func processIntermediateDumps(
       throw CrashConverterError(.pendingDirectoryUnusable, error)
     }
     let conversion = DumpConversion(
-      database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
+      database: database, annotations: annotations,
+      symbols: storingSymbols ? SymbolBudget(directories: symbolDirectories) : nil,
       userStreams: UserStreams(sources: userStreams), privacy: privacy)
     var processed: [ProcessedDump] = []
     var (foreignCount, workedOn) = (0, 0)

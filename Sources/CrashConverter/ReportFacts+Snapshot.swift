@@ -28,6 +28,17 @@ extension ReportFacts {
   }
 }
 
+extension ReportDetails.Kind {
+  package init(of snapshot: ProcessSnapshot) {
+    self =
+      switch (snapshot.end, snapshot.request) {
+      case (.some, _): .end
+      case (nil, let request?): request.kind == .hang ? .hang : .dump
+      case (nil, nil): snapshot.isQuitRequest ? .quit : .crash
+      }
+  }
+}
+
 extension ReportDetails {
   /// Reads the details of a snapshot.
   ///
@@ -42,12 +53,7 @@ extension ReportDetails {
       default: break
       }
     }
-    kind =
-      switch (snapshot.end, snapshot.request) {
-      case (.some, _): .end
-      case (nil, let request?): request.kind == .hang ? .hang : .dump
-      case (nil, nil): .crash
-      }
+    kind = Kind(of: snapshot)
     if snapshot.request == nil, let signal = snapshot.exception?.signal,
       let code = snapshot.exception?.code
     {

@@ -11,9 +11,14 @@ final class SymbolBudget {
   /// The maximum number of seconds that one report may take from the time that all reports share.
   private static let limitOfReport = 2.0
   private var rest = 4.0
-  private let files = SymbolSource(timeLimit: 0)
+  private let files: SymbolSource
   /// The symbol files for the dump that was last passed to `gather`; nil if no time was left for this dump.
   private(set) var source: SymbolSource?
+
+  /// - Parameter directories: directories to search for more files of the same builds.
+  init(directories: [String] = []) {
+    files = SymbolSource(directories: directories, timeLimit: 0)
+  }
 
   /// Finds the function names and lines that a report stores, until the time is used up; nil if no time was left or
   /// nothing was found.

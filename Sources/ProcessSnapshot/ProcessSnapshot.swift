@@ -110,7 +110,26 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   /// True for a crash on a thread of this package's uploader.
   package var isUploaderCrash: Bool {
-    request == nil && end == nil && crashedThread?.name == UploaderThread.name
+    request == nil && end == nil && !isQuitRequest && crashedThread?.name == UploaderThread.name
+  }
+
+  /// True for SIGQUIT that another process or a terminal sent to ask this process to end.
+  ///
+  /// Such a signal is not a crash. It is the stop signal of some supervisors and container images.
+  package var isQuitRequest: Bool {
+    request == nil && end == nil && exception?.foreign == nil
+      && exception?.signal == Self.quitSignal && !isOwnProcess(exception?.sender)
+  }
+
+  /// SIGQUIT, whose number is the same on x86_64 and arm64.
+  ///
+  /// Source: signal(7).
+  private static let quitSignal: Int32 = 3
+
+  /// True if the process sent the signal to itself.
+  package func isOwnProcess(_ sender: ExceptionSnapshot.Sender?) -> Bool {
+    guard let sender, let own = process.processID else { return false }
+    return Int64(sender.processID) == Int64(own)
   }
 
   /// The module whose image covers an address.

@@ -269,6 +269,43 @@ import Testing
     #expect(try sent("tini", interval: 30_000_000_000).kind == "sent-signal")
   }
 
+  @Test func quitRequest() throws {
+    func sent(by sender: UInt8, signal: Int32 = 3, code: Int32 = 0) -> ProcessSnapshot {
+      aborted(by: sender) {
+        $0.exception?.signal = signal
+        $0.exception?.code = code
+      }
+    }
+    for snapshot in [sent(by: 7), sent(by: 0), sent(by: 7, code: -1), sent(by: 7, code: 128)] {
+      #expect(snapshot.isQuitRequest)
+      let found = try finding(snapshot)
+      #expect(found.kind == "quit-request" && found.certainty == .certain)
+      #expect(found.text.hasPrefix("The process was asked to end: SIGQUIT was sent"))
+      let report = CrashReport(snapshot: snapshot, symbolicating: false)
+      #expect(report.signature == "SIGQUIT | quit-request")
+    }
+    #expect(try finding(sent(by: 7)).text.contains(" by process 7 of user 3."))
+    #expect(try finding(sent(by: 7, code: 128)).text.contains("did not record by whom"))
+    // A program that sends SIGQUIT to itself has ended itself, and other signals are not requests.
+    #expect(try finding(sent(by: 100, code: -6)).kind == "sent-signal")
+    #expect(try finding(sent(by: 7, signal: 6)).kind == "sent-signal")
+    #expect(!sent(by: 100, code: -6).isQuitRequest && !sent(by: 7, signal: 6).isQuitRequest)
+    var requested = sent(by: 7)
+    requested.request = DumpRequest()
+    #expect(!requested.isQuitRequest)
+  }
+
+  /// The kernel may give a request to quit to any thread.
+  @Test func aRequestToQuitIsNoCrashOfTheUploader() {
+    func onUploader(_ signal: Int32) -> ProcessSnapshot {
+      aborted(by: 7) {
+        $0.exception?.signal = signal
+        $0.threads[0].name = UploaderThread.name
+      }
+    }
+    #expect(onUploader(6).isUploaderCrash && !onUploader(3).isUploaderCrash)
+  }
+
   @Test func mainThreadsActivity() throws {
     func text(_ change: (inout ThreadSnapshot) -> Void) throws -> String {
       let snapshot = aborted(by: 7) { change(&$0.threads[1]) }

@@ -54,6 +54,18 @@ import Testing
     #expect(page.contains("<dt>new in the newest version</dt><dd>1</dd>"))
   }
 
+  @Test func aRequestToQuitIsInNoOtherNumber() throws {
+    var overview = CrashOverview()
+    overview.add(try Self.report(day: 19_999))
+    overview.add(
+      try Self.report(day: 19_999, version: "2.0", signature: "SIGQUIT | g", host: "b", kind: .quit)
+    )
+    #expect(overview.total == 1 && overview.quits == 1 && overview.all.count == 1)
+    #expect(overview.signatures.count == 1 && overview.versions.count == 1)
+    #expect(overview.hosts.count == 1 && overview.days == [.crash: [19_999: 1]])
+    #expect(Self.page(overview).contains("<dt>requests to quit</dt><dd>1</dd>"))
+  }
+
   /// The report of a run without a dump has no host name, so it does not count as a host.
   @Test func anUnknownHostIsNotCounted() throws {
     var overview = CrashOverview()

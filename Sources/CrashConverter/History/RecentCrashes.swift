@@ -124,7 +124,7 @@ extension RecentCrash {
   ) {
     // Only the needed keys are read. The dump is not claimed, so this read does not count as an attempt to convert it.
     let snapshot = ProcessSnapshot(summarizing: document)
-    guard let exception = snapshot.exception, snapshot.request == nil,
+    guard let exception = snapshot.exception, snapshot.request == nil, !snapshot.isQuitRequest,
       snapshot.process.identifier == identifier
     else { return nil }
     self.reportID = reportID

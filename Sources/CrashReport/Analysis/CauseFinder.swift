@@ -34,7 +34,8 @@ struct CauseFinder {
   /// The cause of the crash with its evidence; nil if the dump does not show the cause.
   var finding: Finding? {
     guard let exception = snapshot.exception, let signal = exception.signal else { return nil }
-    if exception.wasSent {
+    // The kernel sends SIGQUIT for a key of the terminal, with a positive code.
+    if exception.wasSent || snapshot.isQuitRequest {
       return SentFinding(snapshot: snapshot, frames: trace.frames).finding(exception, signal)
     }
     switch signal {
@@ -92,11 +93,6 @@ struct CauseFinder {
 }
 
 extension ProcessSnapshot {
-  func isOwnProcess(_ sender: ExceptionSnapshot.Sender?) -> Bool {
-    guard let sender, let own = process.processID else { return false }
-    return Int64(sender.processID) == Int64(own)
-  }
-
   /// The signal, its code and its address, as evidence.
   var signalEvidence: [Evidence] {
     guard let exception, let signal = exception.signal else { return [] }

@@ -75,6 +75,8 @@ package enum Cause: Sendable, Equatable {
   case brokenPipe
   case ownSignal(Int32)
   case sentSignal(Int32, Sender?, MainThreadActivity?)
+  /// SIGQUIT from another process or a terminal, which asked the process to end.
+  case quitRequest(Sender?, MainThreadActivity?)
   /// The service manager's watchdog sent the signal; `interval` is in nanoseconds.
   case watchdog(Sender, interval: UInt64, MainThreadActivity?)
 
@@ -208,6 +210,9 @@ package struct StackOverflow: Sendable, Equatable {
 }
 
 extension Finding {
+  /// The word for a request to quit.
+  package static let quitRequest = "quit-request"
+
   /// The word for the cause, as in the table in `Docs/Reference/Reports.md`.
   package var kind: String {
     switch cause {
@@ -249,6 +254,7 @@ extension Finding {
     case .fileSizeLimit: "file-size-limit"
     case .brokenPipe: "broken-pipe"
     case .ownSignal, .sentSignal: "sent-signal"
+    case .quitRequest: Self.quitRequest
     case .watchdog: "watchdog"
     case .deadlock, .taskDeadlock: "deadlock"
     case .recorded(let word): word

@@ -36,7 +36,10 @@ struct SentFinding {
           evidence: evidence + [.watchdogInterval(interval)])
       }
     }
-    return Finding(cause: .sentSignal(signal, sender, activity), evidence: evidence)
+    return Finding(
+      cause: snapshot.isQuitRequest
+        ? .quitRequest(sender, activity) : .sentSignal(signal, sender, activity),
+      evidence: evidence)
   }
 
   /// The interval in nanoseconds of the service manager's watchdog, if the watchdog may have sent the signal.

@@ -38,6 +38,8 @@ package struct Signature: Sendable {
   ) -> String? {
     if let end = snapshot.end { return end.kind.map { "end | \($0.word)" } ?? "end" }
     guard let kind = kind(of: snapshot) else { return nil }
+    // The place at which a request arrives does not distinguish requests.
+    if snapshot.isQuitRequest, let word = finding?.kind { return "\(kind) | \(word)" }
     if let reason = snapshot.request?.reason {
       return "\(kind) | " + reason.split(whereSeparator: \.isNewline).joined(separator: " ")
     }

@@ -152,6 +152,9 @@ extension Finding {
     case .sentSignal(let signal, let sender, let activity):
       return ["The signal \(SignalNames.text(signal)) was sent\(Self.origin(sender))"]
         + [activity?.text].compactMap(\.self)
+    case .quitRequest(let sender, let activity):
+      return ["The process was asked to end: SIGQUIT was sent\(Self.origin(sender))"]
+        + [activity?.text].compactMap(\.self)
     case .watchdog(let sender, let interval, let activity):
       return [
         "The service manager most likely ended the process because it sent no watchdog message for"

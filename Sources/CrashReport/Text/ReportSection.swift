@@ -138,7 +138,8 @@ extension CrashReport {
     let client = snapshot.client
     let breadcrumbs = client.workBreadcrumbs
     guard breadcrumbs != client.breadcrumbs.suffix(breadcrumbs.count) else { return nil }
-    let verb = snapshot.request == nil ? "crashed" : "is shown first"
+    let verb =
+      snapshot.request == nil && !snapshot.isQuitRequest ? "crashed" : "is shown first"
     return ReportSection("Breadcrumbs of what \(verb)", rows: breadcrumbs.map(row))
   }
 

@@ -46,7 +46,7 @@ extension CrashReport {
     // A hung process is often ended with a signal, for example by a supervisor or a watchdog. So the first deadlock is
     // taken as the explanation for such a signal.
     switch verdict.cause?.cause {
-    case .sentSignal, .watchdog, .ownSignal: return taskDeadlocks.first
+    case .sentSignal, .quitRequest, .watchdog, .ownSignal: return taskDeadlocks.first
     default: return nil
     }
   }

@@ -92,7 +92,8 @@ package struct TextReport: Sendable {
     func wrapped(_ line: Substring, width: Int, _ style: Style) -> [String] {
       Self.wrapped(String(line), width: width).map { styled($0, style) }
     }
-    let isAlarm = report.snapshot.request.map { $0.kind == .hang } ?? true
+    let isAlarm =
+      report.snapshot.request.map { $0.kind == .hang } ?? !report.snapshot.isQuitRequest
     // Even on a narrower terminal, the first line of the sentence is wrapped only at `headlineWidth`. So the sentence
     // usually fits on one line, and the second line shows the place of the crash.
     lines += wrapped(

@@ -64,7 +64,9 @@ extension CrashReport {
 
   /// The words that say why the first thread is first, such as "crashed" or "requested the dump".
   private var verb: String {
-    guard let request = snapshot.request else { return "crashed" }
+    guard let request = snapshot.request else {
+      return snapshot.isQuitRequest ? "received the signal" : "crashed"
+    }
     guard request.kind == .hang else {
       let id = verdict.threadID
       if let id, id != snapshot.exception?.threadID {

@@ -44,7 +44,7 @@ extension CrashReport {
     // Another process often ends a hung process with a signal, so the first deadlock in the dump is taken as the
     // explanation for such a signal.
     switch verdict.cause?.cause {
-    case .sentSignal, .watchdog, .ownSignal: return waits.deadlocks.first
+    case .sentSignal, .quitRequest, .watchdog, .ownSignal: return waits.deadlocks.first
     default: break
     }
     return threads.first { $0.crashed }.flatMap { waits.deadlock(with: $0.id) }

@@ -16,6 +16,8 @@ package struct ReportDetails: Sendable, Equatable {
     case dump = 3
     /// The end of a run that left no dump, for example because the process was killed or the machine rebooted.
     case end = 4
+    /// SIGQUIT from another process or a terminal, which asked the process to end.
+    case quit = 5
 
     /// The word for this kind in an export.
     package var word: String {
@@ -24,6 +26,7 @@ package struct ReportDetails: Sendable, Equatable {
       case .hang: "hang"
       case .dump: "dump"
       case .end: "end"
+      case .quit: "quit"
       }
     }
   }

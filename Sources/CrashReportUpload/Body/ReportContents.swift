@@ -15,6 +15,8 @@ struct ReportContents: Sendable {
   let attachments: [(name: String, file: UploadFile)]
   /// The fields to send: the annotations, including `prod`, `ver` and `guid`, and the fields of `UploadOptions`.
   let fields: [String: String]
+  /// Directories to search for files that name functions.
+  let symbolDirectories: [String]
 
   /// Opens a report's files.
   ///
@@ -27,7 +29,7 @@ struct ReportContents: Sendable {
   ) throws(CrashReportDatabaseError) {
     let minidump =
       if options.privacy > .full || leavesOutMemory {
-        try UploadFile(Self.rewritten(report, in: database, options.privacy, leavesOutMemory))
+        try UploadFile(Self.rewritten(report, in: database, options, leavesOutMemory))
       } else {
         try UploadFile(try database.openReport(report))
       }
@@ -41,6 +43,7 @@ struct ReportContents: Sendable {
     fields["guid"] = fields["guid"] ?? client.description
     fields.merge(options.fields) { _, new in new }
     self.fields = fields
+    symbolDirectories = options.symbolDirectories
     self.minidump = minidump
     reportID = report.id
     let isLeftOut = options.privacy > .full || reduction != .none
@@ -59,7 +62,7 @@ struct ReportContents: Sendable {
   /// A report's minidump with parts left out, in a file whose name has already been removed, so that the file
   /// disappears when it is closed.
   private static func rewritten(
-    _ report: StoredReport, in database: CrashReportDatabase, _ privacy: ReportPrivacy,
+    _ report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions,
     _ leavesOutMemory: Bool
   ) throws(CrashReportDatabaseError) -> OpenFile {
     let bytes = try database.openReport(report).dumpBytes(limit: Self.largestRewritten)
@@ -67,7 +70,10 @@ struct ReportContents: Sendable {
     let file = try directory.createTemporary("\(report.id)", suffix: UploadBody.suffix)
     try? directory.remove(file.name)
     do throws(MinidumpError) {
-      let symbols = privacy > .sanitized || leavesOutMemory ? SymbolSource() : nil
+      let privacy = options.privacy
+      let symbols =
+        privacy > .sanitized || leavesOutMemory
+        ? SymbolSource(directories: options.symbolDirectories) : nil
       var snapshot = try MinidumpReader.snapshot(of: bytes).keeping(privacy, symbols: symbols)
       if leavesOutMemory { snapshot = snapshot.withoutMemory(symbols: symbols) }
       try MinidumpWriter.write(snapshot, to: file.descriptor)

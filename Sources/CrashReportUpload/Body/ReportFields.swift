@@ -17,7 +17,10 @@ extension ReportContents {
     guard let bytes, let snapshot = try? MinidumpReader.snapshot(of: bytes) else { return [:] }
     // Without a stored verdict, the files of the modules are read, as for all other forms of the report.
     let verdict = Verdict(
-      of: snapshot, symbols: SymbolSource(readsFiles: snapshot.storedVerdict == nil))
+      of: snapshot,
+      symbols: SymbolSource(
+        directories: symbolDirectories,
+        readsFiles: snapshot.storedVerdict == nil || !symbolDirectories.isEmpty))
     var fields: [String: String] = [:]
     fields["report_cause"] = verdict.kind
     fields["report_place"] = verdict.place

@@ -42,6 +42,9 @@ public struct UploadOptions: Sendable, Equatable {
   /// sent as a plain attachment.
   public var sentryReadsMinidump = false
 
+  /// Directories to search for more files of the programs' builds, by build ID and by name.
+  package var symbolDirectories: [String] = []
+
   /// Creates options with the defaults: no fields, nothing left out, no headers, one upload per minute, at most 15
   /// minutes for each, and all reports sent complete and without delay.
   public init() {}

@@ -63,7 +63,9 @@ struct SentryEnvelope: UploadContent {
     do throws(MinidumpError) {
       let snapshot = try MinidumpReader.snapshot(of: bytes)
       return CrashReport(
-        snapshot: snapshot, symbolicating: true, prefersStored: snapshot.storedVerdict != nil)
+        snapshot: snapshot, symbolicating: true,
+        prefersStored: snapshot.storedVerdict != nil && contents.symbolDirectories.isEmpty,
+        symbolDirectories: contents.symbolDirectories)
     } catch {
       throw CrashReportDatabaseError(
         .fileSystemError, "\(contents.reportID) cannot be converted to an event: \(error)")

@@ -38,7 +38,9 @@ struct SentryFrames {
     }
   }
 
-  private var isCrash: Bool { report.snapshot.request == nil && report.snapshot.end == nil }
+  private var isCrash: Bool {
+    report.snapshot.request == nil && report.snapshot.end == nil && !report.snapshot.isQuitRequest
+  }
 
   /// The stack of a thread with its registers; nil for a thread without frames.
   func stacktrace(of thread: CrashReport.Thread) -> SentryValue? {

@@ -22,7 +22,7 @@ struct SentryKind {
     case .hang: return "error"
     case .program: return "warning"
     case .tool, .coreFile: return "info"
-    case nil: return snapshot.request == nil ? "fatal" : "warning"
+    case nil: return snapshot.isQuitRequest ? "info" : snapshot.request == nil ? "fatal" : "warning"
     }
   }
 
@@ -77,7 +77,8 @@ struct SentryKind {
     }
     let exception = snapshot.exception
     return [
-      "type": "signalhandler", "handled": false,
+      "type": snapshot.isQuitRequest ? "quit-request" : "signalhandler",
+      "handled": .bool(snapshot.isQuitRequest),
       "description": report.message == nil
         ? nil : report.explanation.map { .text(SentryLimits.cut($0, SentryLimits.text)) },
       "meta": exception?.signal.map { ["signal": signal($0, code: exception?.code)] },

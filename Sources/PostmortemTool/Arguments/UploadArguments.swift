@@ -53,6 +53,7 @@ extension UploadOptions {
       spread = .seconds(seconds)
     }
     privacy = arguments.privacy
+    symbolDirectories = try arguments.symbolDirectories()
     sentryReadsMinidump = arguments.has("--sentry-reads-minidump")
     for field in arguments.values(of: "--field") {
       guard let (name, value) = UploadFiles.namedValue(field, separator: "=") else {

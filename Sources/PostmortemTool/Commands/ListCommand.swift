@@ -16,7 +16,8 @@ enum ListCommand: Subcommand {
     The last line counts reports, waiting dumps and uploads. To a pipe or file, prints a line for each report, with \
     two spaces between columns: ID; state (new, pending or completed); time in UTC; signal; program and version; \
     cause; location; and the state of the upload, if any: uploading; uploaded, and the server's ID; skipped, and \
-    why; the time of the next attempt, and why the last one failed. "-" means that a value is not known. More lines \
+    why; the time of the next attempt, and why the last one failed; "time old" for a crash more than 30 days ago, \
+    "time doubtful" if the clock was wrong: the time is in the future, after the report's creation or before 2020. "-" means that a value is not known. More lines \
     count the dumps that wait to be processed (see postmortem process), and those that could not be processed and \
     are in quarantine.
 
@@ -39,7 +40,7 @@ enum ListCommand: Subcommand {
     CommandOption("-q, --quiet", "print only IDs, without a table, counts or remarks"),
     .color,
     .json(
-      "print a JSON array of objects with reportID, state, creationTime, size, path; time, program, version, pid, "
+      "print a JSON array of objects with reportID, state, creationTime, size, path; time, timeMark (old or doubtful), program, version, pid, "
         + "signal, cause, message, place and signature, if known; end, for a run that left no dump; and upload, "
         + "with state (pending, uploading, uploaded, skipped), attempts, lastAttempt, nextAttempt, requested, "
         + "serverID and note. Groups have signature, program, count, first, last, versions and reportIDs"

@@ -26,10 +26,7 @@ enum ProcessCommand: Subcommand {
       "also create a report of each core file in DIR that has none yet; the core files are kept; may be given "
         + "more than once"),
     .spool,
-    CommandOption(
-      "--symbols", value: "DIR", completing: .directory,
-      "with --cores, also search DIR for files of the same builds, as for postmortem show"),
-    .sanitize, .noMemory, .quiet,
+    .symbols, .sanitize, .noMemory, .quiet,
     .json(
       "print a JSON array of objects with reportID, file, outcome (complete, torn, ended, failed, quarantined or "
         + "left), reason and until"),
@@ -49,7 +46,8 @@ enum ProcessCommand: Subcommand {
       arguments.database(), creating: arguments.has("--create"))
     let progress = ProgressLine("processing dumps:", isQuiet: arguments.has("--quiet"))
     var processed = try processIntermediateDumps(
-      database: path, privacy: arguments.privacy, progress: progress.update)
+      database: path, after: nil, symbolDirectories: arguments.symbolDirectories(),
+      privacy: arguments.privacy, progress: progress.update)
     var unreadable = 0
     for directory in arguments.values(of: "--cores") {
       let cores = try CoreReports.make(

@@ -32,7 +32,7 @@ enum RunCommand: Subcommand {
         + "it does not exist. Without this option, COMMAND is not run if DIR belongs to a different user than "
         + "this command, or if DIR does not exist and COMMAND is one that switches the user (gosu, su-exec, "
         + "setpriv --reuid, ...)"),
-    .sanitize, .noMemory,
+    .symbols, .sanitize, .noMemory,
     CommandOption(
       "--upload", value: "URL",
       "afterwards, send the pending reports to this server, once, for at most 30 seconds, if uploads are enabled "
@@ -62,6 +62,7 @@ enum RunCommand: Subcommand {
     }
     // The arguments are checked here, so that mistakes are reported before the program runs.
     let upload = try UploadAfterRun(arguments)
+    let symbolDirectories = try arguments.symbolDirectories()
     if path == nil {
       Terminal.printError(
         "postmortem run: no database given, so no dump will be processed; use --database DIR, or "
@@ -73,7 +74,7 @@ enum RunCommand: Subcommand {
     let end = try SupervisedCommand.run(lastArguments: command.count)
     if let database {
       database.compare(with: end)
-      process(database.path, after: end, arguments)
+      process(database.path, after: end, symbolDirectories, arguments)
       upload?.send(from: database.path)
     }
     end.status.repeatForThisProcess()
@@ -83,7 +84,8 @@ enum RunCommand: Subcommand {
   ///
   /// Errors are printed, but do not change the exit status.
   private static func process(
-    _ database: String, after end: CommandEnd, _ arguments: Arguments
+    _ database: String, after end: CommandEnd, _ symbolDirectories: [String],
+    _ arguments: Arguments
   ) {
     guard InputFile.isDirectory(database) else {
       // A missing database is not an error, because the handler creates it when the handler starts.
@@ -96,8 +98,8 @@ enum RunCommand: Subcommand {
     do {
       let progress = ProgressLine("processing dumps:", isQuiet: arguments.has("--quiet"))
       let processed = try processIntermediateDumps(
-        database: database, after: end.observed, privacy: arguments.privacy,
-        progress: progress.update)
+        database: database, after: end.observed, symbolDirectories: symbolDirectories,
+        privacy: arguments.privacy, progress: progress.update)
       progress.clear()
       for dump in processed {
         if arguments.has("--json") {

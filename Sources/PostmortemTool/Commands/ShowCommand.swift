@@ -65,9 +65,9 @@ enum ShowCommand: Subcommand {
     }
     let color = try arguments.usesColor()
     let (file, found) = try file(arguments)
-    let directories = arguments.values(of: "--symbols")
+    let directories = try arguments.symbolDirectories()
     let sources = arguments.values(of: "--source")
-    for directory in directories + sources { try InputFile.requireDirectory(directory) }
+    for directory in sources { try InputFile.requireDirectory(directory) }
     func makeReport(_ directories: [String]) -> CrashReport {
       CrashReport(
         snapshot: file.snapshot, privacy: arguments.privacy,

@@ -20,8 +20,8 @@ enum StatsCommand: Subcommand {
   static let options: [CommandOption] = [
     .database,
     .json(
-      "print a JSON object with dumps, quarantine, reports (each count and bytes), ends (by verdict), oldestReport, "
-        + "newestReport, clientID and uploadsEnabled"),
+      "print a JSON object with dumps, quarantine, reports (each count and bytes), ends (by verdict), quits, "
+        + "oldestReport, newestReport, clientID and uploadsEnabled"),
   ]
   static let operands = Operands.database
 
@@ -45,6 +45,8 @@ enum StatsCommand: Subcommand {
     var reports: [String: Amount] = [:]
     /// The reports of runs that left no dump, by how the run ended; these reports are also counted in `reports`.
     var ends: [String: Int] = [:]
+    /// The reports of requests to quit, which are also counted in `reports`.
+    var quits = 0
     var oldestReport: Timestamp?
     var newestReport: Timestamp?
     /// The client ID; nil if the database has no settings, or damaged ones.
@@ -98,6 +100,7 @@ enum StatsCommand: Subcommand {
     try StandardOutput.print("\nMost frequent:\n" + table.text(of: Array(groups.prefix(5))))
   }
 
+  /// - Returns: the reports, except those of requests to quit, which are not crashes.
   private static func countReports(
     _ path: String, _ statistics: inout Statistics, _ unreadable: inout UnreadableFiles
   ) throws -> [ListedReport] {
@@ -113,6 +116,7 @@ enum StatsCommand: Subcommand {
       if let kind = report.facts.map(\.end) ?? stored.endKind {
         statistics.ends[kind, default: 0] += 1
       }
+      if report.isQuitRequest { statistics.quits += 1 }
     }
     statistics.oldestReport = reports.map(\.creationTime).min()
     statistics.newestReport = reports.map(\.creationTime).max()
@@ -120,7 +124,7 @@ enum StatsCommand: Subcommand {
       statistics.clientID = settings.clientID.description
       statistics.uploadsEnabled = settings.uploadsEnabled
     }
-    return listed
+    return listed.filter { !$0.isQuitRequest }
   }
 
   private static func text(of statistics: Statistics) -> String {
@@ -137,6 +141,9 @@ enum StatsCommand: Subcommand {
     }
     for (kind, count) in statistics.ends.sorted(by: { $0.key < $1.key }) {
       text += "of these, ends      \(count) \(kind)\n"
+    }
+    if statistics.quits > 0 {
+      text += "of these, quits     \(statistics.quits)\n"
     }
     text += "oldest report       \(statistics.oldestReport.map { "\($0.second) UTC" } ?? "none")\n"
     text += "newest report       \(statistics.newestReport.map { "\($0.second) UTC" } ?? "none")\n"

@@ -40,7 +40,7 @@ enum UploadCommand: Subcommand {
     CommandOption(
       "--timeout", value: "SECONDS",
       "the time without progress after which an upload fails (default: 60)"),
-    .sanitize, .noMemory, .wholeReports,
+    .symbols, .sanitize, .noMemory, .wholeReports,
     CommandOption("--force", "with IDs: send the reports even if the server already has them"),
     CommandOption(
       "--dry-run",

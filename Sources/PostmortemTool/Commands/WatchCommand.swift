@@ -33,10 +33,7 @@ enum WatchCommand: Subcommand {
       "also create a report of each core file in DIR, two seconds after the last write to it and not while it is "
         + "being written; the core files are kept; may be given more than once"),
     .spool,
-    CommandOption(
-      "--symbols", value: "DIR", completing: .directory,
-      "with --cores, also search DIR for files of the same builds, as for postmortem show"),
-    .create, .sanitize, .noMemory,
+    .symbols, .create, .sanitize, .noMemory,
     CommandOption(
       "--upload", value: "URL",
       "also send each pending report to this server, as postmortem upload does, while uploads are enabled in the "
@@ -61,6 +58,7 @@ enum WatchCommand: Subcommand {
     let arguments = try Arguments(words, of: self)
     let path = try ReportDatabase.place(
       arguments.database(), creating: arguments.has("--create"))
+    let symbolDirectories = try arguments.symbolDirectories()
     var count = try arguments.integer("--count", in: 1...Int.max) ?? .max
     arguments.remark("Waiting for crashes in \(path.escapedForMessage); press Ctrl-C to stop.")
     let waiting = try WatchWaiting(stopsAt: [SIGINT, SIGTERM])
@@ -77,7 +75,9 @@ enum WatchCommand: Subcommand {
       waiting.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
       cores.watch { waiting.watch($0, orIfMissing: $0) }
       let dumps =
-        try processIntermediateDumps(database: path, privacy: arguments.privacy)
+        try processIntermediateDumps(
+          database: path, after: nil, symbolDirectories: symbolDirectories,
+          privacy: arguments.privacy, progress: { _, _ in })
         + cores.newReports(in: path, arguments)
       let left = dumps.filter { $0.outcome.kind == .left }.map(\.reportID)
       leftSince = Dictionary(left.map { ($0, leftSince[$0] ?? .now) }) { first, _ in first }

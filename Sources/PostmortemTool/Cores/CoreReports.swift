@@ -37,7 +37,8 @@ enum CoreReports {
         try file.checkReads()
         processed.append(
           try makeReport(
-            of: excerpt, named: name, database: database, privacy: arguments.privacy))
+            of: excerpt, named: name, database: database, privacy: arguments.privacy,
+            symbolDirectories: arguments.values(of: "--symbols")))
       } catch let error as ToolError {
         arguments.warn(error.description)
         failures += 1

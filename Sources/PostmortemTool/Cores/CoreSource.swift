@@ -41,6 +41,15 @@ struct CoreSource {
 }
 
 extension Arguments {
+  /// The directories of the option `--symbols`.
+  ///
+  /// - Throws: `ToolError` if one of them is not a directory.
+  func symbolDirectories() throws(ToolError) -> [String] {
+    let directories = values(of: "--symbols")
+    for directory in directories { try InputFile.requireDirectory(directory) }
+    return directories
+  }
+
   /// The settings from the options `--symbols`, `--no-symbols` and `--spool`.
   var coreSource: CoreSource {
     CoreSource(

@@ -34,7 +34,7 @@ struct ExportedReport {
     self.failure = failure
   }
 
-  /// One of "crash", "hang", "dump", "end" and "unreadable".
+  /// One of "crash", "hang", "dump", "end", "quit" and "unreadable".
   var kind: String {
     failure == nil ? (details.kind ?? .crash).word : "unreadable"
   }

@@ -20,6 +20,7 @@ enum OTLPLine {
     json.add(verbatim: String(report.time.nanoseconds))
     let severity: (number: StaticString, text: StaticString) =
       switch report.details.kind {
+      case .quit: ("9", "INFO")
       case .hang, .dump: ("17", "ERROR")
       case .crash, .end, nil: ("21", "FATAL")
       }

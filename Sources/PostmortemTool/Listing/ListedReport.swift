@@ -1,4 +1,5 @@
 internal import CrashConverter
+internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
@@ -28,6 +29,28 @@ struct ListedReport {
   /// The time of the crash or, if it is not known, the time of the report.
   var time: Timestamp { facts?.time ?? stored.creationTime }
 
+  /// What to keep in mind about a report's time.
+  enum TimeMark: String, Codable {
+    /// The crash was more than 30 days ago; some receivers replace such a time with that of the upload.
+    case old
+    /// The machine's clock was wrong at the crash, or is wrong now.
+    case doubtful
+  }
+
+  /// The mark of the report's time; nil if the time is neither old nor doubtful.
+  func timeMark(now: Timestamp) -> TimeMark? {
+    let seconds = time.seconds
+    let latest = min(now.seconds, stored.creationTime.seconds).clampedAdding(60)
+    if seconds > latest || seconds < Self.firstSecond { return .doubtful }
+    return now.seconds.clampedSubtracting(seconds) > 30 * 86_400 ? .old : nil
+  }
+
+  /// The start of 2020; this package did not exist then, so an earlier time comes from a clock that was not set.
+  private static let firstSecond: Int64 = 1_577_836_800
+
+  /// True if the facts say that the report is about a request to quit.
+  var isQuitRequest: Bool { facts?.cause == Finding.quitRequest }
+
   /// The kind of event that the report is about; read from the beginning of its minidump if its facts are not known.
   ///
   /// A minidump that another program wrote is treated as a crash.
@@ -36,6 +59,7 @@ struct ListedReport {
   func kind(in database: CrashReportDatabase) -> ReportDetails.Kind? {
     if let facts {
       if let kind = facts.details?.kind { return kind }
+      if isQuitRequest { return .quit }
       return facts.end != nil ? .end : facts.signal == nil ? .dump : .crash
     }
     let read: IntermediateDumpDocument?
@@ -45,10 +69,7 @@ struct ListedReport {
       return nil
     }
     guard let document = read else { return .crash }
-    let snapshot = ProcessSnapshot(summarizing: document)
-    if snapshot.end != nil { return .end }
-    guard let request = snapshot.request else { return .crash }
-    return request.kind == .hang ? .hang : .dump
+    return ReportDetails.Kind(of: ProcessSnapshot(summarizing: document))
   }
 
   /// The results of reading all reports of a database: the facts, the reports that could not be read, and the errors
@@ -184,9 +205,10 @@ extension ListedReport {
   }
 
   /// The report as a line of a list, for people.
-  func line(isUploading: Bool) -> String {
+  func line(isUploading: Bool, now: Timestamp) -> String {
     let upload = UploadEntry(stored, isUploading: isUploading)
-    return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\n"
+    let mark = timeMark(now: now).map { "  time \($0.rawValue)" } ?? ""
+    return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\(mark)\n"
   }
 
   /// The columns that follow the ID and the state.

@@ -30,8 +30,11 @@ struct ReportOutput {
     _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,
     uploading: ReportID? = nil
   ) throws {
+    let now = Timestamp.now
     if isJSON {
-      let entries = reports.map { ReportEntry($0, isUploading: $0.stored.id == uploading) }
+      let entries = reports.map {
+        ReportEntry($0, isUploading: $0.stored.id == uploading, now: now)
+      }
       return try StandardOutput.print(JSON.text(of: entries))
     }
     if isQuiet {
@@ -45,7 +48,7 @@ struct ReportOutput {
     }
     let pieces = collectConcurrently(reports.count) { piece in
       let lines = piece.map {
-        reports[$0].line(isUploading: reports[$0].stored.id == uploading)
+        reports[$0].line(isUploading: reports[$0].stored.id == uploading, now: now)
       }
       return [(start: piece.lowerBound, text: lines.joined())]
     }
@@ -81,6 +84,8 @@ struct ReportEntry: Codable {
   let path: String
   /// The time of the crash.
   let time: Timestamp?
+  /// "old" or "doubtful"; nil for other times.
+  let timeMark: ListedReport.TimeMark?
   let program: String?
   let version: String?
   let pid: UInt64?
@@ -93,7 +98,7 @@ struct ReportEntry: Codable {
   let end: String?
   let upload: UploadEntry
 
-  init(_ report: ListedReport, isUploading: Bool) {
+  init(_ report: ListedReport, isUploading: Bool, now: Timestamp = .now) {
     let stored = report.stored
     reportID = stored.id.description
     state = stored.state.rawValue
@@ -101,6 +106,7 @@ struct ReportEntry: Codable {
     size = stored.size
     path = stored.path
     time = report.facts?.time
+    timeMark = report.timeMark(now: now)
     program = report.facts?.program
     version = report.facts?.version
     pid = report.processID

@@ -124,7 +124,7 @@ struct ReportSelection {
   /// Returns the newest crash.
   ///
   /// If there is no crash, the newest other dump is returned. If there is no such dump either, the newest report on
-  /// how a run ended is returned. A report that cannot be read is returned only if there is nothing else.
+  /// how a run ended, by itself or on request, is returned. A report that cannot be read is returned only if there is nothing else.
   ///
   /// A report on a process that was killed during a deployment must not hide an earlier crash. A report that cannot be
   /// read must not hide an earlier crash either, because the time of its own crash is not known.
@@ -133,7 +133,7 @@ struct ReportSelection {
     for candidate in candidates.sorted(by: { ($0.time, $0.id) > ($1.time, $1.id) }) {
       switch candidate.kind() {
       case .crash: return candidate
-      case .end: end = end ?? candidate
+      case .end, .quit: end = end ?? candidate
       case .hang, .dump: other = other ?? candidate
       case nil: unreadable = unreadable ?? candidate
       }

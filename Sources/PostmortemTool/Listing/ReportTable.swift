@@ -34,7 +34,7 @@ struct ReportTable {
     let ids = Self.shortIDs(of: reports.map(\.stored.id.description))
     let rows = zip(reports, ids).map { report, id in
       [
-        id, age(of: report.time), report.programText, CrashWords.text(of: report.facts),
+        id, age(of: report), report.programText, CrashWords.text(of: report.facts),
         CrashWords.location(of: report.facts),
       ]
     }
@@ -147,6 +147,11 @@ struct ReportTable {
     }
     let length = max(8, min(36, (shared.max() ?? 0) + 1))
     return ids.map { String($0.prefix(length)) }
+  }
+
+  /// The age of a report, with the mark of its time.
+  private func age(of report: ListedReport) -> String {
+    age(of: report.time) + (report.timeMark(now: now).map { ", \($0.rawValue)" } ?? "")
   }
 
   /// A time as an age in seconds, minutes, hours or days.

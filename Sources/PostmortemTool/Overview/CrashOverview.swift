@@ -28,6 +28,8 @@ struct CrashOverview {
   }
 
   private(set) var total = 0
+  /// The number of reports of requests to quit, which no other number includes.
+  private(set) var quits = 0
   private(set) var unreadable = 0
   private(set) var all = Group()
   /// For each kind of report, the number of reports on each day, counted in days since 1970.
@@ -41,6 +43,10 @@ struct CrashOverview {
   private var numbers: [String: Int32] = [:]
 
   mutating func add(_ report: ExportedReport) {
+    guard report.failure != nil || report.details.kind != .quit else {
+      quits += 1
+      return
+    }
     total += 1
     guard report.failure == nil else {
       unreadable += 1

@@ -88,7 +88,7 @@ struct OverviewPage {
     let signs = [
       ("signatures", overview.signatures.count), ("new in the newest version", newCount),
       ("hosts", overview.all.hosts.count), ("programs", programs),
-      ("cannot be read", overview.unreadable),
+      ("cannot be read", overview.unreadable), ("requests to quit", overview.quits),
     ]
     html.element("dl", ["class": "signs tiles"]) { html in
       for (name, count) in signs where count > 0 || name == "signatures" {

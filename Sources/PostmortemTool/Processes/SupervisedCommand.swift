@@ -69,7 +69,9 @@ enum SupervisedCommand {
       let signal = unsafe sigwaitinfo(&signals, &information)
       guard signal > 0 else { continue }
       guard signal == SIGCHLD else {
-        if isForCommand(signal, code: unsafe information.si_code) { kill(child, signal) }
+        if isForCommand(signal, code: unsafe information.si_code) {
+          unsafe ForwardedSignal.send(signal, information, to: child)
+        }
         continue
       }
       var end: CommandEnd?

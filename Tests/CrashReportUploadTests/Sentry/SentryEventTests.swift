@@ -46,6 +46,29 @@ import Testing
     #expect(image["debug_id"] == "a3a2a1a0-a5a4-a7a6-a8a9-aaabacadaeaf")
   }
 
+  /// SIGQUIT from another process is information; from the process itself, or for another signal, it is a crash.
+  @Test(arguments: [(3, 7, true), (3, 4001, false), (6, 7, false)])
+  func aRequestToQuitIsNoCrash(signal: Int32, sender: UInt32, isRequest: Bool) throws {
+    let event = event {
+      $0.exception?.signal = signal
+      $0.exception?.code = 0
+      $0.exception?.address = nil
+      $0.process.processID = 4001
+      var information = [UInt8](repeating: 0, count: 128)
+      information[16] = UInt8(truncatingIfNeeded: sender)
+      information[17] = UInt8(truncatingIfNeeded: sender >> 8)
+      $0.exception?.signalInfo = information
+    }
+    let value = event.value(SentryCuts())
+    #expect(value["level"] == (isRequest ? "info" : "fatal"))
+    let exception = try #require(value["exception"]?["values"]?.elements.last)
+    #expect(exception["mechanism"]?["handled"] == .bool(isRequest))
+    #expect(
+      exception["mechanism"]?["type"] == (isRequest ? "quit-request" : "signalhandler"))
+    let crashed = value["threads"]?["values"]?.elements.filter { $0["crashed"] == true }.count
+    #expect(crashed == (isRequest ? 0 : 1))
+  }
+
   /// The versions of Swift and of the C compiler differ, and the process is older than its handler.
   @Test func versionAndAgesHaveTheirOwnNames() throws {
     let event = event {
