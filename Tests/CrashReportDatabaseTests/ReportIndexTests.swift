@@ -68,6 +68,7 @@ import Testing
     let facts = keys.indices.map { number in
       var facts = Self.facts(number)
       facts.message = String(repeating: "m", count: number)
+      facts.place = String(repeating: "p", count: number)
       return facts
     }
     ReportIndex.append(Array(zip(keys, facts)), in: try database.open())

@@ -71,9 +71,8 @@ struct DebugFileServers {
   private func fetch(_ module: ModuleSnapshot, before end: ContinuousClock.Instant) -> Bool {
     let folder = "\(directory)/\(module.buildID.hexadecimal)"
     let path = folder + "/debuginfo"
-    if let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0 {
-      return true
-    }
+    var status = stat()
+    if unsafe stat(path, &status) == 0, status.st_size > 0 { return true }
     // An empty file in the cache means that no server had the debug file.
     let servers = isRecent(path) ? [] : urls.filter { !isRecent(unreachable($0)) }
     guard !servers.isEmpty, ContinuousClock.now < end else { return false }
