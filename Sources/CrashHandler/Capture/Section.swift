@@ -23,7 +23,10 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // `stopThreads` and `readMappings` write nothing. The mappings, which many later sections need, are read after the
   // threads are stopped, because running threads could change them.
   case stopThreads, readMappings
-  case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
+  // The surroundings come before all sections that read much memory, because they show whether another process or
+  // thread may have to provide memory. They take a system call for each of up to 256 open descriptors.
+  case writeProcess, writeMappings, writeSurroundings
+  case writeModules, writeCrashingThread, writeCxxException
   // The sections in the next line are small. Tasks and threads can reach the dump's size limit, so they come later,
   // with the crashing thread's task first.
   case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient, writePointedMemory
@@ -31,9 +34,6 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // The data in these sections rarely explains a crash: memory that the program registered, bytes that show the types
   // of objects, resource counts, the dynamic linker's list.
   case writeExtraMemory, writeObjects, writeResources, writeLinkMap
-  // This section is the last one before `writeCapture`, because it makes a system call for each of up to 256 open
-  // descriptors.
-  case writeSurroundings
   // This section has a separate time limit, and lists the sections that failed or were left out.
   case writeCapture
   // These sections run only in a crash: `removeHangDumps` after a complete dump, the other two also after a dump that

@@ -6,12 +6,18 @@ internal import IntermediateDump
 /// The section reads only names that the kernel itself has in memory, never the attributes of a file. Otherwise, a file
 /// system that does not respond, such as NFS without its server, would delay the end of the process.
 ///
+/// The same lists show whether a thread of the program or another process may have to provide pages of memory. If
+/// neither does, later sections read memory without looking up the states of pages (`ResidentPages`).
+///
 /// RUNS-DURING-CRASH. Source: proc(5), /proc/pid/fd, cwd, mountinfo.
 @c(pm_write_surroundings) @_noLocks
 func pm_write_surroundings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  capture.writeMachine()
-  capture.writePlace()
+  let pages = capture.absentPages
+  let mounts = pages.mounts()
+  capture.writeMachine(mounts)
+  let isServer = capture.writePlace()
+  if !isServer, !pages.areServed(in: mounts) { capture.closeResidentPages() }
 }
 
 enum Surroundings {
@@ -43,31 +49,24 @@ enum Surroundings {
 extension Capture {
   // MARK: - The system
 
-  fileprivate func writeMachine() {
-    guard installed.surroundings.mayBeContainer, !proc.isMissing else { return }
-    writer.startMap(.system)
-    writeContainerMount()
-    writer.end()
-  }
-
   /// Writes the path, outside the container, of a file that the container's runtime has mounted.
   ///
   /// With Docker and Podman, this path contains the container's ID.
-  private func writeContainerMount() {
-    let text = session.scratch.firstHalf
-    let count = unsafe proc.readList(
-      named: "thread-self/mountinfo", into: text.address, capacity: text.size)
-    guard let count else { return }
-    let mount = Surroundings.containerMount(in: text.text(count: count))
+  fileprivate func writeMachine(_ mounts: TextScanner) {
+    guard installed.surroundings.mayBeContainer, !proc.isMissing else { return }
+    writer.startMap(.system)
+    let mount = Surroundings.containerMount(in: mounts)
     if mount.count > 0 {
       writer.property(
         .containerMount, mount.prefixOfCharacters(Surroundings.pathLimit))
     }
+    writer.end()
   }
 
   // MARK: - The process
 
-  fileprivate func writePlace() {
+  /// Returns true unless no descriptor is one of userfaultfd.
+  fileprivate func writePlace() -> Bool {
     writer.startMap(.process)
     if !installed.surroundings.isHidden {
       let directory = unsafe proc.link(
@@ -77,18 +76,22 @@ extension Capture {
           .workingDirectory, directory.prefixOfCharacters(4095))
       }
     }
-    writeDescriptors()
+    let isServer = writeDescriptors()
     writer.end()
+    return isServer
   }
 
   /// Writes the first `descriptorLimit` open descriptors, and the number of all open descriptors, which are counted up
   /// to 65,536.
-  private func writeDescriptors() {
+  ///
+  /// - Returns: true unless all descriptors were listed, and none is one of userfaultfd.
+  private func writeDescriptors() -> Bool {
     let directory = proc.open(named: "thread-self/fd", directory: true)
     session.counts.set(.descriptors, isShown: directory >= 0)
-    guard directory >= 0 else { return }
+    guard directory >= 0 else { return true }
     var entries = DirectoryEntries(directory, in: session.scratch.firstHalf)
     var (count, listed) = (UInt64(0), 0)
+    var isServer = false
     writer.startArray(.descriptors)
     while count < 65536, let name = entries.next() {
       // Skips "." and "..".
@@ -97,16 +100,22 @@ extension Capture {
       var digits = name
       let number = Int32(truncatingIfNeeded: digits.decimal())
       // The descriptor with which the list is read is counted, but not listed.
-      guard number != directory, listed < Surroundings.descriptorLimit else { continue }
+      guard number != directory else { continue }
+      guard listed < Surroundings.descriptorLimit else {
+        isServer = true
+        continue
+      }
       let link = unsafe ProcReader(proc: directory).link(
         name.rest.address.assumingMemoryBound(to: CChar.self), in: session.scratch.secondHalf)
       writeDescriptor(number, link)
+      isServer = isServer || link.count == 0 || link.text.matches("anon_inode:[userfaultfd]")
       listed &+= 1
     }
     writer.end()
     _ = pm_close(directory)
     session.counts.set(.descriptors, isShown: !entries.isBroken)
     if !entries.isBroken { writer.unsigned(.descriptorCount, count, width: 4) }
+    return isServer || entries.isBroken
   }
 
   /// Writes one descriptor, or only its number if the link could not be read.

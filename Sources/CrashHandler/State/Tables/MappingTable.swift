@@ -164,6 +164,23 @@ struct MappingTable {
     return self[index]
   }
 
+  /// Returns how many consecutive bytes, starting at an address, are in readable mappings; at most `count`.
+  ///
+  /// Without mappings, all addresses count as readable.
+  @_noLocks
+  func readable(_ address: UInt64, count: Int) -> Int {
+    guard self.count > 0 else { return count }
+    let end = address &+ UInt64(truncatingIfNeeded: count)
+    var (place, index) = (address, index(endingAbove: address))
+    while place < end, index < self.count, self[index].start <= place,
+      self[index].has(Mapping.isReadable)
+    {
+      place = self[index].end
+      index &+= 1
+    }
+    return Int(truncatingIfNeeded: (place < end ? place : end) &- address)
+  }
+
   /// The index of the first readable mapping that ends above an address; `count` if none does.
   @_noLocks
   func readable(endingAbove address: UInt64) -> Int {

@@ -29,7 +29,7 @@ struct ResidentPages {
 
   private let memory: Scratch
   private let pageSize: UInt64
-  /// `/proc/thread-self/pagemap`, open while a dump is taken.
+  /// `/proc/thread-self/pagemap`, open while a dump is taken, until it is known that no page can make a read wait.
   private(set) var file = HeldFile()
   /// The bits from 44 on count the calls of `forget`; the bits from 56 on hold the `attempt` that was passed to
   /// `again`.

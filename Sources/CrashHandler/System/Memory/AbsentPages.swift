@@ -31,9 +31,11 @@ struct AbsentPages {
   /// Copies up to `count` bytes from one mapping; returns the number of bytes that could be read.
   @_noLocks
   func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
-    guard let mapping = mappings.mapping(around: address), mapping.has(Mapping.isReadable),
-      !isServed(mapping)
-    else { return 0 }
+    guard let mapping = mappings.mapping(around: address), mapping.has(Mapping.isReadable) else {
+      return 0
+    }
+    let device = device(of: mapping)
+    if device != 0, isServed(device, in: mounts()) { return 0 }
     let descriptor = proc.open(named: "thread-self/mem")
     guard descriptor >= 0 else { return 0 }
     let rest = Int(truncatingIfNeeded: mapping.end &- address)
@@ -43,42 +45,62 @@ struct AbsentPages {
     return result > 0 ? result : 0
   }
 
-  /// True if a mapping's file may be on a file system that another process serves.
+  /// Returns how many consecutive bytes, starting at an address, are in readable mappings; at most `count`.
+  @_noLocks
+  func mapped(_ address: UInt64, count: Int) -> Int { mappings.readable(address, count: count) }
+
+  // MARK: - Who serves the mapped files
+
+  /// True unless each mapped file is on a file system that the kernel itself reads.
   ///
-  /// Another process may serve the file if the file is on FUSE or 9P, or on a file system that is not in the list of
-  /// mounts, or if that list cannot be read.
-  private func isServed(_ mapping: Mapping) -> Bool {
-    var device = mappings.device(of: mapping)
-    let major = device.hexadecimal()
-    device.skip(0x3A)  // ":"
-    let minor = device.hexadecimal()
-    // The device 0:0 means that the mapping has no file.
-    guard major != 0 || minor != 0 else { return false }
-    let path = mappings.path(of: mapping).text
-    // These files are on the kernel's internal file system for shared memory, which is not in the list of mounts.
-    if path.matches("/memfd:") || path.matches("/dev/zero") || path.matches("/SYSV") {
-      return false
+  /// - Parameter mounts: the list of mounts.
+  @_noLocks
+  func areServed(in mounts: TextScanner) -> Bool {
+    var known: UInt64 = 0
+    for index in Indices(mappings.count) {
+      let mapping = mappings[index]
+      guard mapping.hasPath, mapping.has(Mapping.isReadable) else { continue }
+      let device = device(of: mapping)
+      if device != 0, device != known, isServed(device, in: mounts) { return true }
+      known = device
     }
-    return isServed(major, minor)
+    return mappings.count == 0 || mappings.count >= mappings.capacity
   }
 
-  /// True if the file system with this device number may be served by another process.
-  ///
-  /// FUSE can also serve a file system on a block device (`fuseblk`), which has the number of that device, so the type
-  /// of the file system is read from mountinfo.
-  @inline(never)
-  private func isServed(_ major: UInt64, _ minor: UInt64) -> Bool {
+  /// Reads the list of mounts into the unused memory after the mappings; the result is empty if it cannot be read.
+  @_noLocks
+  func mounts() -> TextScanner {
     let room = mappings.room
     let count = unsafe proc.readList(
       named: "thread-self/mountinfo", into: room.address, capacity: room.size)
-    guard let count else { return true }
-    var list = room.text(count: count)
+    return room.text(count: count ?? 0)
+  }
+
+  /// The number of the device with a mapping's file; 0 if the mapping has no file, or a file of the kernel.
+  private func device(of mapping: Mapping) -> UInt64 {
+    let path = mappings.path(of: mapping).text
+    // These files are on the kernel's internal file system for shared memory, which is not in the list of mounts.
+    if path.matches("/memfd:") || path.matches("/dev/zero") || path.matches("/SYSV") { return 0 }
+    var text = mappings.device(of: mapping)
+    let major = text.hexadecimal()
+    text.skip(0x3A)  // ":"
+    return major &<< 32 | text.hexadecimal()
+  }
+
+  /// True if another process may serve the file system with this device number.
+  ///
+  /// Another process may serve it if it is FUSE or 9P, or is not in the list of mounts. FUSE can also serve a file
+  /// system on a block device (`fuseblk`), which has the number of that device, so the type of the file system is read
+  /// from the list.
+  @inline(never)
+  private func isServed(_ device: UInt64, in mounts: TextScanner) -> Bool {
+    var list = mounts
     // A line has the form `ID parent major:minor root mount-point options … - type source options`.
     while !list.isAtEnd {
       list.skipWords(2)
-      let isMajor = list.decimal() == major
+      let isMajor = list.decimal() == device &>> 32
       list.skip(0x3A)  // ":"
-      if isMajor, list.decimal() == minor {
+      if isMajor, list.decimal() == device & 0xFFFF_FFFF {
         while !list.isAtEnd, !list.matches("- ") { list.skipWords(1) }
         list.skipWords(1)
         return list.matches("fuse") || list.matches("9p")

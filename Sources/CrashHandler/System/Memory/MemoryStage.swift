@@ -68,16 +68,29 @@ struct MemoryStage {
     return true
   }
 
-  /// Reads the ranges up to the first byte that cannot be read.
+  /// Reads the ranges; one system call is enough unless a range cannot be read completely.
+  ///
+  /// Such a range is skipped, and its length becomes 0.
   @inline(never) @_noLocks
   func read() {
-    let number = Int(truncatingIfNeeded: scratch.word(0))
-    let size = Int(truncatingIfNeeded: scratch.word(8))
-    guard number > 0 else { return }
-    let count = unsafe memory.copyRanges(
-      scratch.address + MemoryStage.rangesOffset, number: number,
-      to: scratch.address + MemoryStage.dataOffset, count: size)
-    scratch.setWord(8, UInt64(truncatingIfNeeded: count))
+    let total = Int(truncatingIfNeeded: scratch.word(8))
+    var (index, size) = (0, 0)
+    while index < count {
+      let place = MemoryStage.dataOffset &+ size
+      var copied = unsafe memory.copyRanges(
+        scratch.address + MemoryStage.rangesOffset + index &* 16, number: count &- index,
+        to: scratch.address + place, count: total &- size)
+      guard copied >= 0 else { break }
+      while index < count, length(index) <= copied {
+        copied &-= length(index)
+        size &+= length(index)
+        index &+= 1
+      }
+      guard index < count else { break }
+      scratch.setWord(MemoryStage.rangesOffset &+ index &* 16 &+ 8, 0)
+      index &+= 1
+    }
+    scratch.setWord(8, UInt64(truncatingIfNeeded: size))
   }
 
   /// Returns the bytes of the range that begins at an address; nil unless exactly `count` bytes were read.
@@ -97,7 +110,7 @@ struct MemoryStage {
     for before in Indices(index) {
       start &+= length(before)
     }
-    guard index < count, start &+ length(index) <= size else { return nil }
+    guard index < count, length(index) > 0, start &+ length(index) <= size else { return nil }
     return scratch.bytes(MemoryStage.dataOffset &+ start, count: length(index))
   }
 

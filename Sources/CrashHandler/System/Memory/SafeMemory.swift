@@ -26,7 +26,8 @@ struct SafeMemory {
   var usesSystemCall = true
   /// The cache of recently read pages; nil to read from memory each time.
   var pages: PageCache?
-  /// The reader for pages that are neither in memory nor in swap; nil if all pages are read in the same way.
+  /// The reader for pages that are neither in memory nor in swap, while their states are looked up; nil to read all
+  /// pages in the same way.
   var absent: AbsentPages?
 
   /// Returns how many consecutive bytes, starting at an address, do not belong to the arguments and the environment,
@@ -42,12 +43,14 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// Returns how many consecutive bytes, starting at an address, may be read and, as far as is known, are in memory or
-  /// in swap; at most `count`.
+  /// Returns how many consecutive bytes, starting at an address, may be read without waiting; at most `count`.
+  ///
+  /// While the states of pages are looked up, these are pages in memory or in swap; later, pages of readable mappings.
   @_noLocks
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
     guard allowed > 0, let absent else { return allowed }
+    guard absent.resident.isOpen else { return absent.mapped(address, count: allowed) }
     let run = absent.resident.run(address, count: allowed)
     return run.isHere ? run.count : 0
   }
@@ -101,15 +104,18 @@ struct SafeMemory {
       allowed &+= 1
     }
     guard allowed > 0 else { return 0 }
-    return unsafe copyRanges(
-      addresses.address, number: allowed, to: place, count: allowed &* size) / size
+    let copied = unsafe copyRanges(
+      addresses.address, number: allowed, to: place, count: allowed &* size)
+    return copied > 0 ? copied / size : 0
   }
 
   /// Copies bytes without the cache.
   @_noLocks
   func copyDirectly(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
     let allowed = allowed(address, count: count)
-    guard let absent else { return unsafe copyAtHand(address, to: place, count: allowed) }
+    guard let absent, absent.resident.isOpen else {
+      return unsafe copyAtHand(address, to: place, count: allowed)
+    }
     var done = 0
     while done < allowed {
       let start = address &+ UInt64(truncatingIfNeeded: done)
@@ -164,7 +170,7 @@ struct SafeMemory {
 
   /// Copies ranges into one buffer with one system call; returns the number of bytes that were copied.
   ///
-  /// The copy ends before the first byte that cannot be read; the result is 0 if the system call is not allowed.
+  /// The copy ends before the first byte that cannot be read; the result is negative if the system call is not allowed.
   ///
   /// - Parameters:
   ///   - ranges: ranges that `Scratch.setRange` stored; all their pages are in memory.
@@ -174,9 +180,9 @@ struct SafeMemory {
   func copyRanges(
     _ ranges: UnsafeRawPointer, number: Int, to place: UnsafeMutableRawPointer, count: Int
   ) -> Int {
-    guard usesSystemCall else { return 0 }
+    guard usesSystemCall else { return -1 }
     let result = unsafe pm_copy_ranges(processID, place, count, ranges, number)
-    return result > 0 ? result : 0
+    return result == -Int(EFAULT) ? 0 : result
   }
 
   @_noLocks
@@ -222,6 +228,12 @@ extension Capture {
   /// A reader of memory with a `PageCache`, for sections that run after the threads have been stopped.
   var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
 
+  var absentPages: AbsentPages {
+    @_noLocks get {
+      AbsentPages(resident: session.resident, mappings: session.mappings, proc: proc)
+    }
+  }
+
   @inline(never)
   private func memory(_ pages: PageCache?) -> SafeMemory {
     unsafe SafeMemory(
@@ -229,8 +241,7 @@ extension Capture {
       environmentEnd: installed.environment.end,
       recoveryPoint: session.hasFaultStack ? session.recoveryPoints.copy : nil,
       usesSystemCall: mayMake(CallBit.memory), pages: pages,
-      absent: session.resident.isOpen
-        ? AbsentPages(resident: session.resident, mappings: session.mappings, proc: proc) : nil)
+      absent: absentPages)
   }
 }
 
