@@ -50,7 +50,11 @@ struct CauseFinder {
       return TrapFinding(snapshot: snapshot, frames: trace.frames).finding(exception, signal)
     case SIGSYS:
       return exception.systemCall.map { call in
-        Finding(cause: .forbiddenSystemCall(call), evidence: [.systemCallSignal(call)])
+        // The code of a seccomp filter is SYS_SECCOMP (1), and that of syscall user dispatch is SYS_USER_DISPATCH (2).
+        // Source: Linux include/uapi/asm-generic/siginfo.h.
+        Finding(
+          cause: exception.code == 2 ? .dispatchedSystemCall(call) : .forbiddenSystemCall(call),
+          evidence: [.systemCallSignal(call)])
       }
     case SIGXCPU:
       let used = (snapshot.process.userTime ?? 0) &+ (snapshot.process.systemTime ?? 0)

@@ -19,8 +19,14 @@ package enum Cause: Sendable, Equatable {
   case nullCall(Address)
   /// The program used an address that no user process can have.
   case impossibleAddress(MemoryAccess?, Address)
-  /// A mapping does not allow the access; `code` is the signal's `si_code`.
-  case protectedMemory(MemoryAccess?, Address, MemoryMapping, code: Int32?)
+  /// A mapping does not allow the access.
+  case protectedMemory(MemoryAccess?, Address, MemoryMapping)
+  /// The thread's rights for a protection key do not allow the access.
+  case protectionKey(MemoryAccess?, Address, MemoryMapping?, key: UInt32?)
+  /// The tag of the pointer was not that of the memory; nil for the address if the processor reported it later.
+  case memoryTag(MemoryAccess?, Address?)
+  /// A return or an indirect branch went to an address to which it may not go.
+  case controlProtection
   /// The access hit a guard region inside a mapping that otherwise allows the access.
   case guardRegion(MemoryAccess?, Address, MemoryMapping)
   /// Nothing was mapped at the address when the fault occurred; the mapping that is there now is newer.
@@ -51,6 +57,8 @@ package enum Cause: Sendable, Equatable {
   case trapInstruction(isInSwift: Bool)
   case breakpoint
   case illegalInstruction(Address)
+  /// The kernel could not return to the program, because the registers to restore were not valid.
+  case invalidReturn
   case sanitizerTrap(SanitizerCheck)
   case dispatchAssertion
   case actorIsolation
@@ -68,6 +76,8 @@ package enum Cause: Sendable, Equatable {
 
   // Limits and filters
   case forbiddenSystemCall(ExceptionSnapshot.TrappedSystemCall)
+  /// The program itself requested a signal for its system calls (PR_SET_SYSCALL_USER_DISPATCH).
+  case dispatchedSystemCall(ExceptionSnapshot.TrappedSystemCall)
   case cpuLimit
   case fileSizeLimit
 
@@ -219,9 +229,12 @@ extension Finding {
     case .nullDereference: "null-dereference"
     case .nullCall: "null-call"
     case .impossibleAddress: "impossible-address"
-    case .protectedMemory(let access, _, let mapping, _):
+    case .protectedMemory(let access, _, let mapping):
       access == .execute && !mapping.protection.contains(.execute)
         ? "executed-data" : "protected-memory"
+    case .protectionKey: "protected-memory"
+    case .memoryTag: "memory-tag"
+    case .controlProtection: "control-protection"
     case .guardRegion: "guard-region"
     case .unmappedMemory, .mappedSince: "unmapped-memory"
     case .generalProtection: "general-protection"
@@ -238,6 +251,7 @@ extension Finding {
     case .trapInstruction: "trap-instruction"
     case .breakpoint: "breakpoint"
     case .illegalInstruction: "illegal-instruction"
+    case .invalidReturn: "invalid-return"
     case .sanitizerTrap: "undefined-behavior"
     case .dispatchAssertion: "dispatch-assertion"
     case .actorIsolation: "swift-actor-isolation"
@@ -250,6 +264,7 @@ extension Finding {
     case .badAllocation: "out-of-memory"
     case .abortInCatch, .abort: "abort"
     case .forbiddenSystemCall: "forbidden-system-call"
+    case .dispatchedSystemCall: "dispatched-system-call"
     case .cpuLimit: "cpu-limit"
     case .fileSizeLimit: "file-size-limit"
     case .brokenPipe: "broken-pipe"

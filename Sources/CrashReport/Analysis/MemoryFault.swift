@@ -11,6 +11,8 @@ struct MemoryFault {
 
   /// Addresses below this one are never mapped on most systems, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
+  /// A fault below this address is most likely an access to a property or an element at null.
+  private static let longestOffset: Address = 4096
   /// The maximum distance in bytes below a stack at which a fault counts as an overflow of this stack without further
   /// evidence.
   ///
@@ -32,6 +34,13 @@ struct MemoryFault {
   private static let longestInstruction: UInt64 = 16
   /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).
   private static let generalProtectionTrap: UInt64 = 13
+  /// Source: Intel SDM volume 3, 6.15, interrupt 14 (#PF).
+  private static let pageFaultTrap: UInt64 = 14
+  /// The codes SEGV_PKUERR, SEGV_MTEAERR, SEGV_MTESERR and SEGV_CPERR; headers of libc lack some of them.
+  private static let protectionKeyCode: Int32 = 4
+  private static let asynchronousTagCode: Int32 = 8
+  private static let synchronousTagCode: Int32 = 9
+  private static let controlProtectionCode: Int32 = 10
   /// The `si_code` SI_KERNEL, which a general protection fault has because the kernel knows no address for the fault.
   ///
   /// Signals that are not faults can have this code too.
@@ -41,6 +50,9 @@ struct MemoryFault {
 
   var finding: Finding? {
     guard var finding = bareFinding else { return nil }
+    // The kernel reports unmapped memory and missing permissions only for a page fault. Without one, the program may
+    // have sent itself a signal with these codes.
+    if isWithoutPageFault { finding.certainty = .likely }
     if let allocator = allocatorFunction { finding.evidence.append(.allocator(allocator)) }
     finding.evidence += wordEvidence(of: finding.cause)
     return finding
@@ -51,6 +63,10 @@ struct MemoryFault {
     if exception.code == Self.kernelCode {
       return overflowBySignal(fact) ?? generalProtection(fact)
     }
+    switch exception.code {
+    case nil, Int32(clamping: SEGV_MAPERR), Int32(clamping: SEGV_ACCERR): break
+    default: return ruleFinding(fact)
+    }
     guard let address = exception.address else { return nil }
     if let overflow = stackOverflow(address) {
       guard let mapping = hiddenMapping(address) else { return overflowFinding(overflow, fact) }
@@ -59,13 +75,11 @@ struct MemoryFault {
       return finding
     }
     if let finding = endOfCode(address, fact) { return finding }
-    if address < Self.nullPageEnd {
+    if let finding = nullFinding(address, fact) { return finding }
+    // With addresses of 57 bits, or with tags that the processor ignores, a page fault can have such an address.
+    if snapshot.architecture == .x86_64, !Self.isCanonical(address.value), !isPageFault {
       return Finding(
-        cause: access == .execute ? .nullCall(address) : .nullDereference(access, address),
-        evidence: fact)
-    }
-    if snapshot.architecture == .x86_64, !Self.isCanonical(address.value) {
-      return Finding(cause: .impossibleAddress(access, address), evidence: fact)
+        cause: .impossibleAddress(access, address), certainty: .likely, evidence: fact)
     }
     if let mapping = hiddenMapping(address) {
       if isMappedSince {
@@ -78,7 +92,7 @@ struct MemoryFault {
     }
     if let mapping = snapshot.mapping(containing: address) {
       return Finding(
-        cause: .protectedMemory(access, address, mapping, code: exception.code),
+        cause: .protectedMemory(access, address, mapping),
         evidence: fact + [.mapping(mapping)])
     }
     guard !snapshot.mappings.isEmpty else { return nil }
@@ -88,6 +102,58 @@ struct MemoryFault {
         below: snapshot.mappings.last { $0.range.ends(atOrBelow: address) },
         above: snapshot.mappings.first { $0.start > address }),
       evidence: fact + [.notMapped])
+  }
+
+  /// The finding for an access near null; nil if the address was not computed from a null pointer.
+  private func nullFinding(_ address: Address, _ fact: [Evidence]) -> Finding? {
+    guard address < Self.nullPageEnd else { return nil }
+    func null(_ isCertain: Bool) -> Finding {
+      Finding(
+        cause: access == .execute ? .nullCall(address) : .nullDereference(access, address),
+        certainty: isCertain ? .certain : .likely, evidence: fact)
+    }
+    if access == .execute { return null(address == 0) }
+    // A small number is most likely the offset of a property; a larger one may be anything.
+    let isNear = address < Self.longestOffset || snapshot.mappings.isEmpty
+    switch NullBase(at: address, exception, snapshot) {
+    case .null: return null(true)
+    case .unknown: return null(address == 0)
+    case .constant: return isNear ? null(address == 0) : nil
+    case .none: return isNear ? null(false) : nil
+    case .value(let base):
+      return isNear && base < Self.nullPageEnd.value ? null(false) : nil
+    }
+  }
+
+  /// The finding for a fault that is about neither unmapped memory nor a mapping's permissions; nil if the meaning of
+  /// its code is not known.
+  ///
+  /// Source: Linux include/uapi/asm-generic/siginfo.h, the codes of SIGSEGV.
+  private func ruleFinding(_ fact: [Evidence]) -> Finding? {
+    switch exception.code {
+    case Self.protectionKeyCode:
+      guard let address = exception.address else { return nil }
+      let mapping = snapshot.mapping(containing: address)
+      return Finding(
+        cause: .protectionKey(access, address, mapping, key: exception.protectionKey),
+        evidence: fact + (mapping.map { [.mapping($0)] } ?? []))
+    case Self.asynchronousTagCode: return Finding(cause: .memoryTag(nil, nil), evidence: fact)
+    case Self.synchronousTagCode:
+      return Finding(cause: .memoryTag(access, exception.address), evidence: fact)
+    case Self.controlProtectionCode: return Finding(cause: .controlProtection, evidence: fact)
+    default: return nil
+    }
+  }
+
+  /// True if the processor is known to have raised a page fault.
+  private var isPageFault: Bool { exception.trapNumber == Self.pageFaultTrap }
+
+  /// True if a code that the kernel reports only for page faults came without one, on a processor that records this.
+  private var isWithoutPageFault: Bool {
+    guard snapshot.architecture == .x86_64, let trap = exception.trapNumber,
+      exception.code != Self.kernelCode, exception.code != Self.controlProtectionCode
+    else { return false }
+    return trap != Self.pageFaultTrap
   }
 
   /// The mapping that contains the faulting address and allows the access, although the kernel reported unmapped
@@ -181,9 +247,14 @@ struct MemoryFault {
     }
     // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
     // addresses.
-    let suspects = context.generalRegisters
+    let operands = Set(
+      (MemoryOperand.all(at: context, in: snapshot.memory) ?? []).flatMap(\.registers))
+    let unlikely = context.generalRegisters
       .filter { !Self.isCanonical($0.value) && $0.value != IntermediateDumpFormat.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
+    // If the instruction used some of the registers, the other ones are not suspected.
+    let used = unlikely.filter { operands.contains($0.name) }
+    let suspects = used.isEmpty ? unlikely : used
     return Finding(
       cause: .generalProtection(suspects), certainty: .likely,
       evidence: fact + suspects.map { .register($0) })

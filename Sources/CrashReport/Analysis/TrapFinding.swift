@@ -22,6 +22,9 @@ struct TrapFinding {
 
   func finding(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding? {
     let fact = snapshot.signalEvidence
+    if signal == SIGILL, Int(exception.code ?? 0) == ILL_BADSTK {
+      return Finding(cause: .invalidReturn, evidence: fact)
+    }
     if let message = MessageOwner(snapshot: snapshot, frames: frames).swiftMessage {
       return Finding(
         cause: .swiftFailure(SwiftFailure(message: message.text), .trap),
@@ -44,6 +47,9 @@ struct TrapFinding {
     case .sanitizer(let check):
       return Finding(cause: .sanitizerTrap(check), evidence: evidence)
     case .other:
+      if signal == SIGILL, [ILL_PRVOPC, ILL_PRVREG].contains(Int(exception.code ?? 0)) {
+        return Finding(cause: .privilegedInstruction(place), evidence: fact)
+      }
       return signal == SIGILL
         ? Finding(cause: .illegalInstruction(place), evidence: evidence) : nil
     }

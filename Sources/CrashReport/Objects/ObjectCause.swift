@@ -60,7 +60,7 @@ extension Finding {
   fileprivate var isOfMemory: Bool {
     switch cause {
     case .nullDereference, .nullCall, .impossibleAddress, .protectedMemory, .guardRegion,
-      .mappedSince,
+      .mappedSince, .memoryTag,
       .unmappedMemory, .generalProtection, .trapInstruction, .illegalInstruction, .misalignedAccess:
       true
     default: false

@@ -22,13 +22,14 @@ extension MemoryFault {
       evidence.append(missing)
     }
     switch cause {
-    case .nullDereference:
+    case .nullDereference(_, let address):
       // If Swift code uses a null reference without a check, it accesses the property at null plus an offset, so the
       // register that holds null is evidence.
-      if isInSwift, let null = NullBase(exception, snapshot), null.offset >= Self.firstProperty,
-        !hasNullMetadata
+      if isInSwift,
+        case .null(let register, let offset) = NullBase(at: address, exception, snapshot),
+        offset >= Self.firstProperty, !hasNullMetadata
       {
-        evidence.append(.nullBase(register: null.register, offset: null.offset))
+        evidence.append(.nullBase(register: register, offset: offset))
       }
     case .impossibleAddress(_, let address), .unmappedMemory(_, let address, _, _):
       if let (pattern, offset) = WordPattern.below(address) {

@@ -67,11 +67,30 @@ extension Finding {
     case .nullCall(let address): return ["A call or jump to \(address), near null."]
     case .impossibleAddress(let access, let address):
       return [
-        "\(access.subject) \(address), which cannot be an address of a user process: the"
+        "\(access.subject) \(address), which most likely cannot be an address of a user process: the"
           + " pointer was overwritten, or never was valid."
       ]
-    case .protectedMemory(let access, let address, let mapping, let code):
-      return [Self.protectedMemory(access, address, mapping, code)]
+    case .protectedMemory(let access, let address, let mapping):
+      return [Self.protectedMemory(access, address, mapping)]
+    case .protectionKey(let access, let address, let mapping, let key):
+      return [
+        "\(access.subject) \(address)\(mapping.map { " in " + $0.text } ?? ""), which"
+          + " \(key.map { "protection key \($0)" } ?? "a protection key") forbids."
+      ]
+    case .memoryTag(let access, let address):
+      let what = address.map { "\(access.subject) \($0)" } ?? "An access to memory"
+      return [
+        "\(what) with a pointer whose tag is not that of the memory (MTE): the memory had been freed, or"
+          + " lies past the end of what the pointer points to."
+      ]
+        + (address == nil
+          ? ["The processor reported it later, so the instruction and the stack may be later ones."]
+          : [])
+    case .controlProtection:
+      return [
+        "The processor stopped a return or an indirect branch to an address to which it may not go"
+          + " (shadow stack or branch tracking): a return address was most likely overwritten."
+      ]
     case .guardRegion(let access, let address, _):
       return [
         "\(access.subject) \(address), in a guard region within mapped memory"
@@ -146,6 +165,11 @@ extension Finding {
         "System call number \(call.number)\(call.name.map { " (\($0))" } ?? "") is not allowed"
           + " by a seccomp filter of this process."
       ]
+    case .dispatchedSystemCall(let call):
+      return [
+        "System call number \(call.number)\(call.name.map { " (\($0))" } ?? "") raised SIGSYS because"
+          + " the program requested this for its system calls (PR_SET_SYSCALL_USER_DISPATCH)."
+      ]
     case .illegalInstruction(let address):
       return ["The processor does not know the instruction at \(address)."]
     case .ownSignal(let signal): return [Self.ownSignal(signal)]
@@ -190,6 +214,9 @@ extension Finding {
     case .integerOverflow: "An integer overflow that traps."
     case .floatingPointException: "A floating-point operation with an unmasked exception."
     case .breakpoint: "A breakpoint instruction was executed (\(TrapInstruction.breakpoint.text))."
+    case .invalidReturn:
+      "The kernel could not return to the program, because the registers that it was to restore are"
+        + " not valid (ILL_BADSTK)."
     case .cpuLimit: "The process used up the CPU time that its limit (RLIMIT_CPU) allows."
     case .fileSizeLimit:
       "A write would have made a file larger than the process' limit (RLIMIT_FSIZE) allows."
@@ -232,7 +259,7 @@ extension Finding {
   }
 
   private static func protectedMemory(
-    _ access: MemoryAccess?, _ address: Address, _ mapping: MemoryMapping, _ code: Int32?
+    _ access: MemoryAccess?, _ address: Address, _ mapping: MemoryMapping
   ) -> String {
     let protection = mapping.protection
     let place = "\(address) in \(mapping.text)"
@@ -246,12 +273,9 @@ extension Finding {
       return "A read of \(place), which is not readable."
     case nil: return "An access to \(place), which does not allow it."
     default:
-      // The mapping allows the access. So the mapping was changed after the fault, or a protection key (SEGV_PKUERR)
-      // forbade the access.
-      return code == 4
-        ? "\(access.subject) \(place), which a protection key forbids."
-        : "\(access.subject) \(place), which allows it now: it may have been changed after the"
-          + " fault."
+      // The mapping allows the access, so it was changed after the fault.
+      return "\(access.subject) \(place), which allows it now: it may have been changed after the"
+        + " fault."
     }
   }
 

@@ -145,6 +145,14 @@ extension ExceptionSnapshot {
   }
 }
 
+extension ExceptionSnapshot {
+  /// The protection key whose rights did not allow an access (`si_pkey`); nil for any other fault, and without siginfo.
+  package var protectionKey: UInt32? {
+    guard signal == 11, code == 4, let info = signalInfo?[...] else { return nil }
+    return info.littleEndian(at: 32, width: 4).map { UInt32(truncatingIfNeeded: $0) }
+  }
+}
+
 /// The last C++ exception that the crashing thread caught before the process aborted.
 ///
 /// An uncaught exception is included, because the runtime counts the call of std::terminate() as a catch.
