@@ -42,8 +42,8 @@ extension KnownCrash {
     KnownCrash(
       kind: "sent-quit", summary: "gets SIGQUIT from another process", signal: 3, code: 0,
       address: .none, function: "crash_sent",
-      explanation: "The signal SIGQUIT was sent by process", places: [.main],
+      explanation: "The process was asked to end: SIGQUIT was sent by process", places: [.main],
       isOnItsThread: false,
-      causes: [Cause(kind: "sent-signal", evidence: "si_uid")]),
+      causes: [Cause(kind: "quit-request", evidence: "si_uid")]),
   ]
 }

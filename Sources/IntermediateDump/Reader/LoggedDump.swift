@@ -143,17 +143,24 @@ package struct LoggedDumpReader {
   }
 
   private func head(of letters: [UInt8]) -> Head? {
-    let fields = String(decoding: letters[..<Self.headSize], as: UTF8.self)
-    guard
-      let match = fields.wholeMatch(
-        of: /postmortem-log-1([ax])-([0-9a-f]{16})-([1-6])of([1-6])-([0-9]{3})-/),
-      let number = Int(match.3), let count = Int(match.4), let size = Int(match.5),
-      number <= count, (2...LogPiece.lineSize).contains(size)
+    let fields = String(decoding: letters[Self.mark.count..<Self.headSize], as: UTF8.self)
+      .split(separator: "-", omittingEmptySubsequences: false)
+    guard fields.count == 5, fields[0] == "1a" || fields[0] == "1x", fields[1].utf8.count == 16,
+      fields[1].utf8.allSatisfy(Self.isHexadecimal), fields[2].utf8.count == 4,
+      fields[2].dropFirst().hasPrefix("of"), let number = fields[2].first?.wholeNumberValue,
+      let count = fields[2].last?.wholeNumberValue, let size = Int(fields[3]),
+      (1...LogPiece.maximumCount).contains(count), number >= 1, number <= count,
+      (2...LogPiece.lineSize).contains(size), fields[4].isEmpty
     else { return nil }
     return Head(
       key: Key(
-        reportDigits: String(match.2), architecture: match.1 == "a" ? 2 : 1, count: count),
+        reportDigits: String(fields[1]), architecture: fields[0] == "1a" ? 2 : 1, count: count),
       number: number, length: Self.headSize + size + Self.tailSize)
+  }
+
+  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
   }
 
   private mutating func addPiece() {
