@@ -128,7 +128,7 @@ enum HandlerInstaller {
             ? signals.mask : 0,
           standardError: HeldFile(STDERR_FILENO),
           program: memory.ownBytes(
-            [facts.product, facts.version].compactMap { $0.map { $0 + " " } }.joined()),
+            (facts.product.map { $0 + " " } ?? "") + (facts.version.map { $0 + " " } ?? "")),
           command: memory.ownBytes(command(files.databasePath)),
           memory: Scratch(memory.pages(CrashSummary.byteCount), size: CrashSummary.byteCount)),
         filesOwner: (files.owner?.user ?? 0, files.owner?.group ?? 0),

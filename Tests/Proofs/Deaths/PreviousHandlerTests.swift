@@ -127,8 +127,8 @@ import Testing
     let alone = try await victim.dieAlone("stack-overflow", on: place, backtracer: true)
     let handled = try await victim.die("stack-overflow", on: place, backtracer: true)
     #expect(handled.end == alone.end)
-    #expect(!alone.standardError.contains("crashed:"))
-    #expect(!handled.standardError.contains("crashed:"))
+    #expect(!alone.standardError.contains("Program crashed: "))
+    #expect(!handled.standardError.contains("Program crashed: "))
     #expect(try LoggedReport.dumps(in: handled.standardError).count == 1)
     #expect(try await victim.process().count == 1)
     let report = try #require(try victim.reports().first)
@@ -141,8 +141,8 @@ import Testing
     let alone = try await victim.dieAlone("stack-overflow", on: .main, backtracer: true)
     let handled = try await victim.die("stack-overflow", on: .main, backtracer: true)
     #expect(handled.end == alone.end)
-    #expect(alone.standardError.contains("crashed:"))
-    #expect(handled.standardError.contains("crashed:"))
+    #expect(alone.standardError.contains("Program crashed: "))
+    #expect(handled.standardError.contains("Program crashed: "))
     #expect(try await victim.process().count == 1)
   }
 
@@ -156,8 +156,8 @@ import Testing
     let alone = try await victim.dieAlone(kind, on: .main, backtracer: true)
     let handled = try await victim.die(kind, on: .main, backtracer: true)
     #expect(handled.end == alone.end)
-    #expect(alone.standardError.contains("crashed:"), "\(alone.standardError)")
-    #expect(handled.standardError.contains("crashed:"), "\(handled.standardError)")
+    #expect(alone.standardError.contains("Program crashed: "), "\(alone.standardError)")
+    #expect(handled.standardError.contains("Program crashed: "), "\(handled.standardError)")
     #expect(try await victim.process().count == 1)
     let report = try #require(try victim.reports().first)
     Self.checkLines(handled, report.id)
@@ -200,7 +200,7 @@ import Testing
     let victim = try await Victim(.asTested)
     let off = try await victim.die(
       "null-read", on: .main, options: ["--no-summary"], backtracer: true)
-    #expect(off.standardError.contains("crashed:"))
+    #expect(off.standardError.contains("Program crashed: "))
     #expect(!off.standardError.contains("postmortem["))
     #expect(try await victim.process().count == 1)
   }
