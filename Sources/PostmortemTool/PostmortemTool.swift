@@ -88,7 +88,9 @@ struct PostmortemTool {
         guard rest.count > 1 else { throw ToolError.usage("\(word) needs a value", help: help) }
         moved += rest.prefix(2)
         rest = rest.dropFirst(2)
-      } else if word.hasPrefix("--database=") || ["-q", "--quiet", "--json"].contains(word) {
+      } else if word.hasPrefix("--database=")
+        || ["-q", "--quiet", "--json", "--no-pager"].contains(word)
+      {
         moved.append(word)
         rest = rest.dropFirst()
       } else {
@@ -118,14 +120,15 @@ struct PostmortemTool {
     ]
     let end = """
       The database is the directory that the program passes to startHandler(database:). Name it with -d DIR, with the \
-      variable POSTMORTEM_DATABASE, or as an argument that contains a slash.
+      variable POSTMORTEM_DATABASE, or as an argument that contains a slash. Commands that only read also find one in \
+      /var/lib/postmortem or in postmortem/ of XDG_STATE_HOME or ~/.local/state, and print its path on standard error.
 
         postmortem list               list the crashes
         postmortem show               show the newest crash, or an ID, PID or PROGRAM
         postmortem help SUBCOMMAND    describe a subcommand
 
-      Aliases: ls (list), info (show), rm (delete). Each subcommand accepts --shared-with GROUP, for a database that \
-      the members of GROUP may write to (HandlerOptions.sharedGroup). With --json, an error is printed as a JSON \
+      Aliases: ls (list), info (show), rm (delete). Each subcommand accepts --no-pager, and --shared-with GROUP for a \
+      database that the members of GROUP may write to (HandlerOptions.sharedGroup). With --json, an error is printed as a JSON \
       object too: one line on standard error, with error and exitStatus.
 
       Exit status: 0 success; 1 failure; 2 success, except for what was left for later or could not be read; 64 usage \

@@ -168,9 +168,9 @@ import Testing
       [ReportEntry].self, from: Data(list.output.utf8))
     #expect(entries.count == 1)
     let entry = try #require(entries.first)
-    #expect(entry.state == "pending")
-    #expect(entry.size > 1000)
-    #expect(try run("list", database).output.hasPrefix("\(entry.reportID)  pending "))
+    #expect(entry.state == .report)
+    #expect(entry.bytes > 1000)
+    #expect(try run("list", database).output.hasPrefix("\(entry.reportID)  report   "))
     // `show` prints the same report for the ID and for the file.
     let byID = try run("show", entry.reportID, "--database", database, "--json")
     #expect(byID.output == (try run("show", entry.path, "--json").output))

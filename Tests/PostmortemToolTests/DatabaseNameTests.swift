@@ -21,6 +21,8 @@ import Testing
 
   /// Makes a report in a database below the directory, and returns its ID.
   private func makeReport(in name: String) async throws -> String {
+    try FileManager.default.createDirectory(
+      atPath: directory.path + "/" + name, withIntermediateDirectories: true)
     let child = try await ChildProcess.run(
       try BuiltProducts.besideTests("HandlerOnlyVictim"), [directory.path + "/" + name, "abort"],
       in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
@@ -82,7 +84,7 @@ import Testing
     }
     // The commands that expect a directory say how to name it; without a database, an ID cannot be looked up.
     for variable in [nil, database] {
-      for command in ["list", "stats", "export", "dashboard", "prune", "process", "watch"] {
+      for command in ["stats", "export", "dashboard", "prune", "process", "watch"] {
         let child = try await run([command, "db"], variable: variable)
         #expect(child.end.exitCode == 64 && child.standardOutput == "", "\(command) \(child)")
         let advice = "'db' has no slash: to name a directory, use ./db or --database db"
@@ -103,6 +105,59 @@ import Testing
     #expect(directory.names(beginning + "/pending").contains("\(other).dmp"))
   }
 
+  /// A word selects a program, a process or the beginning of an ID; a directory of that name changes nothing.
+  @Test func aWordSelectsRowsOfTheList() async throws {
+    let id = try await makeReport(in: "db")
+    _ = try await makeReport(in: String(id.prefix(4)))
+    let entry = try #require(
+      try JSONDecoder().decode(
+        [ReportEntry].self,
+        from: Data(try await run(["list", "./db", "--json"]).standardOutput.utf8)
+      ).first)
+    let pid = try #require(entry.pid)
+    for word in [
+      "HandlerOnlyVictim", "handler only", "handler", String(id.prefix(4)), id, "\(pid)",
+    ] {
+      for words in [["-d", "db", word], ["./db", word], ["./db", "--group", word]] {
+        let child = try await run(["list"] + words)
+        let isFound = word != "handler"
+        #expect(child.end.exitCode == 0 && child.standardError == "", "\(words) \(child)")
+        #expect((child.standardOutput != "") == isFound, "\(words) \(child)")
+      }
+    }
+    let directory = try await run(["list", "db"], variable: database)
+    #expect(directory.standardOutput == "", "\(directory)")
+    #expect(directory.standardError.contains("to name the directory, use ./db"), "\(directory)")
+    let unnamed = try await run(["list", "db"])
+    #expect(unnamed.end.exitCode == 64 && unnamed.standardError.contains("use ./db or"))
+    #expect(try await run(["list", "./db", "a", "b"]).end.exitCode == 64)
+  }
+
+  @Test func commandsThatReadFindTheDatabaseInAUsualPlace() async throws {
+    let id = try await makeReport(in: "state/postmortem")
+    let tool = try BuiltProducts.besideTests("postmortem")
+    let environment = [
+      "POSTMORTEM_DATABASE": "", "XDG_STATE_HOME": directory.path + "/state",
+    ]
+    for (words, isFound) in [
+      (["list"], true), (["show"], true), (["show", id], true), (["stats"], true),
+      (["export"], true), (["process"], false), (["prune"], false), (["delete", id], false),
+    ] {
+      let child = try await ChildProcess.run(
+        tool, words, in: directory.path, environment: environment)
+      #expect(child.end.exitCode == (isFound ? 0 : 64), "\(words) \(child)")
+      let text = isFound ? "reading \(directory.path)/state/postmortem" : "no database given: use"
+      #expect(child.standardError.contains(text), "\(words) \(child)")
+    }
+    // One is obvious, two are not.
+    let other = try await makeReport(in: "other")
+    #expect(other != id)
+    let places = ["state/postmortem", "other", "nothing"].map { directory.path + "/" + $0 }
+    #expect(try ReportDatabase.found(in: [places[0], places[2]]) == places[0])
+    #expect(try ReportDatabase.found(in: [places[2]]) == nil)
+    #expect(throws: ToolError.self) { try ReportDatabase.found(in: places) }
+  }
+
   @Test func wrongWordsAreDiagnosed() async throws {
     let id = try await makeReport(in: "db")
     for (words, status, text) in [
@@ -113,9 +168,9 @@ import Testing
       (["delete", "nonsense"], 64, "'nonsense' is not a report ID"),
       (["delete"], 64, "argument: ID"),
       (["doctor", "a", "b"], 64, "unexpected argument 'b'"),
-      (["capture"], 64, "missing argument: PID"), (["list", "-f"], 64, "unknown option '-f'"),
+      (["capture"], 64, "missing argument: PID"), (["stats", "-f"], 64, "unknown option '-f'"),
       (["list", "-json"], 64, "did you mean '--json'?"),
-      (["list", "-f"], 64, "see postmortem watch"),
+      (["stats", "-f"], 64, "see postmortem watch"),
       (["delete", "--older-than", "7d"], 64, "see postmortem prune --age"),
       (["delete", "--force", "4c67"], 64, "did you mean '--yes'?"),
       (["prune", "--older-than", "7d"], 64, "did you mean '--age'?"),

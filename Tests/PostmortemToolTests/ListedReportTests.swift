@@ -25,7 +25,7 @@ import Testing
     let database = try CrashReportDatabase(path: directory.path)
     let now = Timestamp.now
     let day: Int64 = 86_400
-    let times: [(seconds: Int64, mark: ListedReport.TimeMark?)] = [
+    let times: [(seconds: Int64, mark: ListRow.TimeMark?)] = [
       (5, .doubtful), (now.seconds - 31 * day, .old), (now.seconds - 29 * day, nil),
       (now.seconds, nil), (now.seconds + 30, nil), (now.seconds + 300, .doubtful),
       (.max / 1_000_000_000, .doubtful),
@@ -38,7 +38,9 @@ import Testing
       var facts = ReportFacts()
       facts.time = Timestamp(seconds: seconds)
       let stored = try #require(try database.report(id))
-      #expect(ListedReport(stored: stored, facts: facts).timeMark(now: now) == mark, "\(seconds)")
+      #expect(
+        ListRow(ListedReport(stored: stored, facts: facts)).timeMark(now: now) == mark, "\(seconds)"
+      )
       records.append((ReportIndex.Key(of: stored), facts))
     }
     ReportIndex.append(records, in: try database.open())
@@ -68,7 +70,7 @@ import Testing
     var facts = ReportFacts()
     facts.time = Timestamp(seconds: stored.creationTime.seconds + 600)
     let later = Timestamp(seconds: stored.creationTime.seconds + 86_400)
-    #expect(ListedReport(stored: stored, facts: facts).timeMark(now: later) == .doubtful)
+    #expect(ListRow(ListedReport(stored: stored, facts: facts)).timeMark(now: later) == .doubtful)
   }
 
   /// The list has more reports than one of its pieces.

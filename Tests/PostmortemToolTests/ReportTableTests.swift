@@ -56,7 +56,7 @@ import Testing
   @Test(arguments: [60, 80, 200])
   func aReportIsOneLineOfTheTerminal(width: Int) throws {
     let reports = try Self.reports(in: SharedDirectory(inMemory: true))
-    let lines = Self.table(width).text(of: reports).split(separator: "\n")
+    let lines = Self.table(width).text(of: reports.map { ListRow($0) }).split(separator: "\n")
     #expect(lines.count == 5)
     for line in lines { #expect(line.count <= width, "\(line)") }
     let ids = ReportTable.shortIDs(of: reports.map(\.stored.id.description))
@@ -81,8 +81,8 @@ import Testing
 
   @Test func colorChangesNoLetter() throws {
     let reports = try Self.reports(in: SharedDirectory(inMemory: true))
-    let plain = Self.table(80).text(of: reports)
-    let colored = Self.table(80, color: true).text(of: reports)
+    let plain = Self.table(80).text(of: reports.map { ListRow($0) })
+    let colored = Self.table(80, color: true).text(of: reports.map { ListRow($0) })
     #expect(colored.contains("\u{1B}[31mIndex out of "))
     #expect(colored.replacing(/\u{1B}\[[0-9]*m/, with: "") == plain)
   }
@@ -91,7 +91,8 @@ import Testing
     let directory = try SharedDirectory(inMemory: true)
     let reports = try Self.reports(in: directory)
     func count(_ reports: some Sequence<ListedReport>, of total: Int) -> String {
-      Self.table(80).count(of: Array(reports), total: total, DatabaseRest(of: directory.path))
+      Self.table(80).count(
+        of: reports.map { ListRow($0) }, total: total, DatabaseRest(of: directory.path))
     }
     #expect(count(reports, of: 4) == "4 reports")
     #expect(count(reports.prefix(1), of: 4) == "1 of 4 reports")

@@ -48,13 +48,16 @@ import Testing
     #expect(dry.standardOutput.contains("bytes of \(database)/pending/\(ids[0]).dmp>"))
     #expect(dry.standardOutput.contains("name=\"report_cause\"\r\n\r\nabort\r\n"))
     #expect(!dry.standardOutput.contains(ids[1]))
-    #expect(try await list(database).allSatisfy { $0.upload.attempts == 0 && !$0.upload.requested })
+    #expect(
+      try await list(database).allSatisfy {
+        $0.upload?.attempts == 0 && $0.upload?.requested == false
+      })
 
     // Without the secret, the server refuses all reports; with the secret, the report is sent.
     #expect(try await run("upload", database, ids[0], "--url", receiver.url).end.exitCode == 1)
     var entry = try #require(try await list(database).first)
-    #expect(entry.upload.state == "pending" && entry.upload.note?.hasPrefix("HTTP 401") == true)
-    #expect(entry.upload.refusedSince != nil && entry.upload.nextAttempt != nil)
+    #expect(entry.upload?.state == "pending" && entry.upload?.note?.hasPrefix("HTTP 401") == true)
+    #expect(entry.upload?.refusedSince != nil && entry.upload?.nextAttempt != nil)
     let text = try await run("list", database).standardOutput
     #expect(text.contains(" UTC, HTTP 401") && text.contains("refused since "))
     let sent = try await run(
@@ -63,9 +66,9 @@ import Testing
     #expect(sent.end.exitCode == 0, "\(sent.standardError)")
     let entries = try await list(database)
     entry = try #require(entries.first)
-    #expect(entry.state == "completed" && entry.upload.state == "uploaded")
-    #expect(entry.upload.serverID == ids[0] && entries[1].upload.state == "pending")
-    #expect(entry.upload.refusedSince == nil)
+    #expect(entry.upload?.state == "uploaded")
+    #expect(entry.upload?.serverID == ids[0] && entries[1].upload?.state == "pending")
+    #expect(entry.upload?.refusedSince == nil)
     #expect(receiver.forms.map { $0.fields["report_id"] } == [ids[0]])
     let secret = ["--url", receiver.url, "--secret-file", directory.path + "/secret"]
     let again = try await run(["upload", database, ids[0]] + secret)
@@ -138,7 +141,7 @@ import Testing
       "run", "--database", database, "--upload", "http://127.0.0.1:1/", "--", victim, database,
       "abort")
     #expect(child.end.signal == SIGABRT && child.standardError.contains("not before"))
-    #expect(try await list(database).map(\.upload.state) == ["uploaded", "uploaded", "pending"])
+    #expect(try await list(database).map(\.upload?.state) == ["uploaded", "uploaded", "pending"])
     child = try await run("run", "--upload", receiver.url, "--", "/bin/true")
     #expect(child.end.exitCode == 64)
   }
@@ -163,7 +166,7 @@ import Testing
       in: directory.path)
     #expect(child.end.exitCode == 0, "\(child.standardError)")
     #expect(receiver.forms.count == 1)
-    #expect(try await list(database).map(\.upload.state) == ["uploaded"])
+    #expect(try await list(database).map(\.upload?.state) == ["uploaded"])
     child = try await run("watch", database, "--upload", "ftp://x")
     #expect(child.end.exitCode == 1 && child.standardError.contains("http"))
   }

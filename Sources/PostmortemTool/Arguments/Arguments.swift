@@ -141,6 +141,9 @@ struct Arguments {
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
+  /// True if an option was given, with a value or without one.
+  func isGiven(_ option: String) -> Bool { has(option) || self[option] != nil }
+
   /// The privacy level that `--sanitize` and `--no-memory` ask for.
   var privacy: ReportPrivacy {
     has("--no-memory") ? .noMemory : has("--sanitize") ? .sanitized : .full

@@ -57,6 +57,11 @@ extension CommandOption {
     "-d, --database", value: "DIR", completing: .directory,
     "the database (default: $POSTMORTEM_DATABASE)")
 
+  static let databaseToRead = CommandOption(
+    "-d, --database", value: "DIR", completing: .directory,
+    "the database (default: $POSTMORTEM_DATABASE; else /var/lib/postmortem or postmortem/ in XDG_STATE_HOME or "
+      + "~/.local/state, if only one of these is a database)")
+
   static let since = CommandOption(
     "--since", value: "WHEN", completing: .words(["yesterday", "today", "1h", "7d"]),
     "leave out crashes before this time: yesterday, today, an age (90m, 7d, 1d12h, \"2 hours ago\"), or a date in "
@@ -116,5 +121,8 @@ extension CommandOption {
     CommandOption(
       "--shared-with", value: "GROUP",
       "allow databases that the members of GROUP may write to (HandlerOptions.sharedGroup)"),
+    CommandOption(
+      "--no-pager",
+      "on a terminal, do not pass a list or text to the program that PAGER names, or to less"),
   ]
 }

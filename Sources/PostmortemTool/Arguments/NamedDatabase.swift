@@ -34,32 +34,56 @@ extension Arguments {
   var namedDatabase: String? { self["--database"] ?? ReportDatabase.ofEnvironment }
 
   /// The path of the database, for a command that takes no operand other than the database.
-  func database() throws(ToolError) -> String {
-    guard let path = operands.first else { return try requiredDatabase() }
+  ///
+  /// - Parameter isReading: true for a command that only reads, which may find the database itself.
+  func database(isReading: Bool = false) throws(ToolError) -> String {
+    guard let path = operands.first else { return try unnamedDatabase(isReading) }
     if self["--database"] != nil { throw twice(path) }
     guard path.isPath else { throw noPath(path) }
     return path
   }
 
-  /// The databases of a command that takes several databases.
+  /// The databases of a command that reads several databases.
   func databases() throws(ToolError) -> [String] {
     let all = values(of: "--database") + operands
-    guard !all.isEmpty else { return [try requiredDatabase()] }
+    guard !all.isEmpty else { return [try databaseToRead()] }
     for word in operands where !word.isPath { throw noPath(word) }
     return all
   }
 
-  /// The database and the report IDs of a command that changes or sends reports.
-  func databaseAndIDs() throws(ToolError) -> (path: String, ids: ArraySlice<String>) {
+  /// The database and the other operands, for a command that takes IDs or other words that name reports.
+  func databaseAndWords(
+    isReading: Bool = false
+  ) throws(ToolError) -> (path: String, words: ArraySlice<String>) {
     guard let first = operands.first, first.isPath else {
-      return (try requiredDatabase(), operands[...])
+      return (try unnamedDatabase(isReading), operands[...])
     }
     if self["--database"] != nil { throw twice(first) }
     return (first, operands.dropFirst())
   }
 
+  /// The database of a command that only reads.
+  func databaseToRead() throws(ToolError) -> String {
+    if let path = self["--database"] { return path }
+    if let path = try unnamedDatabaseToRead() { return path }
+    return try requiredDatabase()
+  }
+
+  /// The database that the environment names or else the one in a usual place, which a line on standard error then
+  /// names; nil if there is none.
+  func unnamedDatabaseToRead() throws(ToolError) -> String? {
+    if let path = ReportDatabase.ofEnvironment { return path }
+    guard let path = try ReportDatabase.found(in: ReportDatabase.usualPlaces) else { return nil }
+    if !has("--quiet") { warn("no database given; reading \(path.escapedForMessage)") }
+    return path
+  }
+
+  private func unnamedDatabase(_ isReading: Bool) throws(ToolError) -> String {
+    isReading ? try databaseToRead() : try requiredDatabase()
+  }
+
   /// The error for a word without a slash where a command expects a directory.
-  private func noPath(_ word: String) -> ToolError {
+  func noPath(_ word: String) -> ToolError {
     usage(
       "'\(word.escapedForMessage)' has no slash: to name a directory, use "
         + "\(("./" + word).quotedForShell) or --database \(word.quotedForShell)")

@@ -19,6 +19,31 @@ enum ReportDatabase {
     ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
   }
 
+  /// The directories in which a command that only reads looks for a database that nothing names: the system's, and
+  /// the user's in the XDG state directory.
+  ///
+  /// Source: XDG Base Directory Specification 0.8.
+  static var usualPlaces: [String] {
+    let environment = ProcessInfo.processInfo.environment
+    let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.local/state" : nil }
+    return ["/var/lib/postmortem"] + [state ?? home].compactMap { $0.map { $0 + "/postmortem" } }
+  }
+
+  /// The only database among some directories; nil if none of them is a database.
+  ///
+  /// - Throws: `ToolError` if more than one is.
+  static func found(in places: [String]) throws(ToolError) -> String? {
+    let found = places.filter { path in
+      let place = DatabaseDirectory.place(path)
+      return InputFile.isDirectory(place + "/pending") || waiting(in: place) != nil
+    }
+    guard found.count > 1 else { return found.first }
+    throw ToolError(
+      "no database given, and there is more than one: use "
+        + found.map { "-d " + $0.quotedForShell }.joined(separator: " or "))
+  }
+
   /// Finds a report by its ID or the beginning of its ID.
   ///
   /// - Parameter help: the help text that is shown if the word cannot be an ID.

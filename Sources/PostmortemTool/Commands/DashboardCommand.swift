@@ -18,7 +18,7 @@ enum DashboardCommand: Subcommand {
   static let options: [CommandOption] = [
     CommandOption(
       "-d, --database", value: "DIR", completing: .directory,
-      "a database; may be given more than once (default: $POSTMORTEM_DATABASE)"),
+      "a database; may be given more than once (default: as for postmortem list)"),
     .since, .until,
     CommandOption(
       "-o, --output", value: "FILE", completing: .file,

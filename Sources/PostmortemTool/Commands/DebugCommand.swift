@@ -18,7 +18,7 @@ enum DebugCommand: Subcommand {
     paths. gdb cannot read minidumps.
     """
   static let options: [CommandOption] = [
-    .database, .program, .processID,
+    .databaseToRead, .program, .processID,
     CommandOption(
       "--symbols", value: "DIR", completing: .directory,
       "also search DIR for modules and their debug files; may be given more than once"),

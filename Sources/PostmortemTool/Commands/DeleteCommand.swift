@@ -30,18 +30,18 @@ enum DeleteCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    let (path, words) = try arguments.databaseAndIDs()
+    let (path, words) = try arguments.databaseAndWords()
     guard !words.isEmpty else { throw arguments.usage("missing argument: ID") }
     let database = try ReportDatabase.open(path)
     let reports = try reports(words, database, path, arguments)
     let listed = try ListedReport.indexed(reports, in: database)
     let output = ReportOutput(try arguments.usesColor(), arguments)
     if arguments.has("--dry-run") {
-      try output.print(listed, of: nil)
+      try output.print(listed)
       return arguments.remark("Nothing was deleted.")
     }
     if !arguments.has("--yes"), !arguments.has("--json"), Terminal.canAsk {
-      try output.print(listed, of: nil)
+      try output.print(listed)
       guard
         Terminal.ask(
           "Delete \(reports.count == 1 ? "this report" : "these \(reports.count) reports")?")
@@ -54,7 +54,7 @@ enum DeleteCommand: Subcommand {
       try database.delete(report.id)
       progress.update(index + 1, of: reports.count)
     }
-    if arguments.has("--json") { try output.print(listed, of: nil) }
+    if arguments.has("--json") { try output.print(listed) }
     arguments.remark("Deleted \(ReportTable.reports(reports.count)).")
   }
 

@@ -22,7 +22,7 @@ enum ExportCommand: Subcommand {
   static let options: [CommandOption] = [
     CommandOption(
       "-d, --database", value: "DIR", completing: .directory,
-      "a database; may be given more than once (default: $POSTMORTEM_DATABASE)"),
+      "a database; may be given more than once (default: as for postmortem list)"),
     .since, .until,
     CommandOption(
       "--format", value: "FORMAT", completing: .words(["ndjson", "otlp"]),

@@ -52,7 +52,7 @@ enum PruneCommand: Subcommand {
         ? database.excess(condition) { unreadable.add($0) }
         : database.prune(condition) { unreadable.add($0) },
       in: database)
-    try ReportOutput(try arguments.usesColor(), arguments).print(deleted, of: nil)
+    try ReportOutput(try arguments.usesColor(), arguments).print(deleted)
     try arguments.remark(
       (isDry ? "Would delete " : "Deleted ") + ReportTable.reports(deleted.count) + "; "
         + ReportTable.reports(

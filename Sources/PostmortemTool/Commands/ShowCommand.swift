@@ -29,7 +29,7 @@ enum ShowCommand: Subcommand {
     Otherwise those of the crashing thread come from what was stored at conversion.
     """
   static let options: [CommandOption] = [
-    .database, .program, .processID,
+    .databaseToRead, .program, .processID,
     CommandOption(
       "--text", "print the report as text, as wide as the terminal (default)"),
     CommandOption(
@@ -39,8 +39,6 @@ enum ShowCommand: Subcommand {
     .json("print the report as JSON (schema: Docs/Reference/ReportSchema.json)"),
     CommandOption("--html", "print the report as one self-contained HTML page"),
     .output, .color,
-    CommandOption(
-      "--no-pager", "on a terminal, do not pass text to the program that PAGER names, or to less"),
     .symbols,
     CommandOption(
       "--source", value: "DIR", completing: .directory,

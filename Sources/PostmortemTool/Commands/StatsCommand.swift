@@ -18,7 +18,7 @@ enum StatsCommand: Subcommand {
     enabled, and the five most frequent signatures (for all of them: postmortem list --group). Changes nothing.
     """
   static let options: [CommandOption] = [
-    .database,
+    .databaseToRead,
     .json(
       "print a JSON object with dumps, quarantine, reports (each count and bytes), ends (by verdict), quits, "
         + "oldestReport, newestReport, clientID and uploadsEnabled"),
@@ -56,7 +56,7 @@ enum StatsCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    let path = try ReportDatabase.place(arguments.database())
+    let path = try ReportDatabase.place(arguments.database(isReading: true))
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {
       throw ToolError(path: path, ReportDatabase.notOne)

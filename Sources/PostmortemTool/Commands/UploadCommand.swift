@@ -72,7 +72,7 @@ enum UploadCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
-    let (path, words) = try arguments.databaseAndIDs()
+    let (path, words) = try arguments.databaseAndWords()
     if arguments.has("--enable") || arguments.has("--disable") {
       return try set(path, words, arguments)
     }

@@ -86,7 +86,9 @@ enum Completer {
       return Answer(
         candidates: options.flatMap { option in option.names.map { ($0, option.text) } })
     }
-    if command.operands.completion == .report, current.isPath { return Answer(files: "files") }
+    if [.report, .program].contains(command.operands.completion), current.isPath {
+      return Answer(files: "files")
+    }
     return values(command.operands.completion, words)
   }
 
@@ -111,7 +113,8 @@ enum Completer {
   /// The reports of the database that the command line's words or the environment name, newest first; their facts come
   /// only from the index.
   private static func listed(_ words: [String]) -> [ListedReport] {
-    var path = ReportDatabase.ofEnvironment
+    var path =
+      ReportDatabase.ofEnvironment ?? (try? ReportDatabase.found(in: ReportDatabase.usualPlaces))
     for (number, word) in words.dropLast().enumerated() {
       if ["-d", "--database"].contains(word), number + 1 < words.count - 1 {
         path = words[number + 1]
@@ -135,7 +138,9 @@ enum Completer {
     let table = ReportTable(width: 80, usesColor: false, now: .now)
     let ids = ReportTable.shortIDs(of: reports.map(\.stored.id.description))
     return zip(ids, reports).map { id, report in
-      let words = [report.programText, CrashWords.text(of: report.facts).shortened(to: 50)]
+      let words = [
+        ListRow(report).programText, CrashWords.text(of: report.facts).shortened(to: 50),
+      ]
       return (id, table.age(of: report.time) + ", " + words.joined(separator: ", "))
     }
   }

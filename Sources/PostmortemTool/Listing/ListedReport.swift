@@ -29,25 +29,6 @@ struct ListedReport {
   /// The time of the crash or, if it is not known, the time of the report.
   var time: Timestamp { facts?.time ?? stored.creationTime }
 
-  /// What to keep in mind about a report's time.
-  enum TimeMark: String, Codable {
-    /// The crash was more than 30 days ago; some receivers replace such a time with that of the upload.
-    case old
-    /// The machine's clock was wrong at the crash, or is wrong now.
-    case doubtful
-  }
-
-  /// The mark of the report's time; nil if the time is neither old nor doubtful.
-  func timeMark(now: Timestamp) -> TimeMark? {
-    let seconds = time.seconds
-    let latest = min(now.seconds, stored.creationTime.seconds).clampedAdding(60)
-    if seconds > latest || seconds < Self.firstSecond { return .doubtful }
-    return now.seconds.clampedSubtracting(seconds) > 30 * 86_400 ? .old : nil
-  }
-
-  /// The start of 2020; this package did not exist then, so an earlier time comes from a clock that was not set.
-  private static let firstSecond: Int64 = 1_577_836_800
-
   /// True if the facts say that the report is about a request to quit.
   var isQuitRequest: Bool { facts?.cause == Finding.quitRequest }
 
@@ -194,36 +175,6 @@ extension Array {
       sources[place] = source
       if source != place { swapAt(place, source) }
     }
-  }
-}
-
-extension ListedReport {
-  /// The program's reason for a dump that was taken without a crash, cut to fit into a line.
-  private var reason: String? {
-    guard let facts, facts.signal == nil else { return nil }
-    return facts.message.map { $0.count > 80 ? $0.prefix(79) + "…" : $0 }
-  }
-
-  /// The report as a line of a list, for people.
-  func line(isUploading: Bool, now: Timestamp) -> String {
-    let upload = UploadEntry(stored, isUploading: isUploading)
-    let mark = timeMark(now: now).map { "  time \($0.rawValue)" } ?? ""
-    return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\(mark)\n"
-  }
-
-  /// The columns that follow the ID and the state.
-  ///
-  /// All columns are always printed, so that each has a fixed position.
-  private var text: String {
-    let signal = (facts?.signalName ?? "-").padded(to: 8)
-    let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
-    let cause = facts?.end.map { "end: \($0)" } ?? facts?.cause ?? reason
-    let columns = [
-      program.isEmpty ? "-" : program, cause ?? (facts == nil ? "unreadable" : "-"),
-      facts?.place.map { "in \($0)" } ?? "-",
-    ]
-    return "\(time.second) UTC  \(signal)  "
-      + columns.map(\.withSingleSpaces).joined(separator: "  ").escapedForMessage
   }
 }
 

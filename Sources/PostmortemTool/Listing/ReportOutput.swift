@@ -3,57 +3,60 @@ internal import CrashReportDatabase
 internal import Glibc
 internal import IntermediateDump
 
-/// The forms in which a list of reports is printed: a table for a terminal, lines for a pipe, IDs, or JSON.
+/// The forms in which a list is printed: a table for a terminal, lines for a pipe, IDs, or JSON.
 struct ReportOutput {
   private let usesColor: Bool
   private let isQuiet: Bool
   private let isJSON: Bool
-  private let isTable: Bool
+  private let isPaged: Bool
+  /// True for a table on a terminal.
+  let isTable: Bool
 
   init(_ usesColor: Bool, _ arguments: Arguments) {
     self.usesColor = usesColor
     isQuiet = arguments.has("--quiet")
     isJSON = arguments.has("--json")
     isTable = Terminal.isOutput && !isQuiet && !isJSON
+    isPaged = !arguments.has("--no-pager")
   }
 
-  /// Prints reports.
+  /// Prints reports without a pager or counts.
+  func print(_ reports: [ListedReport]) throws {
+    let rows = reports.map { ListRow($0) }
+    if isTable { try StandardOutput.print(table.text(of: rows)) } else { try printRecords(rows) }
+  }
+
+  /// Prints a list: on a terminal page by page and with a line of counts, otherwise only records.
   ///
-  /// After the reports, a line with counts follows on a terminal; in a pipe, notes about the dumps without a report
-  /// follow. With `--json` or `--quiet`, nothing follows.
-  ///
-  /// - Parameters:
-  ///   - total: the number of reports before the filter, and the dumps without a report; nil to print nothing after the
-  ///     reports.
-  ///   - uploading: the report that is being sent now; nil if there is none.
-  func print(
-    _ reports: [ListedReport], of total: (count: Int, rest: DatabaseRest)?,
-    uploading: ReportID? = nil
-  ) throws {
+  /// - Parameter total: the number of reports before the filter, and the dumps without a report.
+  func print(list rows: [ListRow], of total: (count: Int, rest: DatabaseRest)) throws {
+    guard isTable else { return try printRecords(rows) }
+    let text =
+      table.text(of: rows) + table.count(of: rows, total: total.count, total.rest) + "\n"
+    if isPaged { try Pager.show(text) } else { try StandardOutput.print(text) }
+  }
+
+  /// Prints rows that follow others.
+  func print(following rows: [ListRow]) throws {
+    guard !rows.isEmpty else { return }
+    guard !isTable else { return try StandardOutput.print(table.text(of: rows, hasTitles: false)) }
+    guard isJSON else { return try printRecords(rows) }
+    for row in rows {
+      try StandardOutput.print(JSON.line(of: ReportEntry(row, now: .now)))
+    }
+  }
+
+  private func printRecords(_ rows: [ListRow]) throws {
     let now = Timestamp.now
     if isJSON {
-      let entries = reports.map {
-        ReportEntry($0, isUploading: $0.stored.id == uploading, now: now)
-      }
-      return try StandardOutput.print(JSON.text(of: entries))
+      return try StandardOutput.print(JSON.text(of: rows.map { ReportEntry($0, now: now) }))
     }
-    if isQuiet {
-      return try StandardOutput.print(reports.map { "\($0.stored.id)\n" }.joined())
-    }
-    if isTable {
-      try StandardOutput.print(table.text(of: reports))
-      guard let total else { return }
-      return try StandardOutput.print(
-        table.count(of: reports, total: total.count, total.rest) + "\n")
-    }
-    let pieces = collectConcurrently(reports.count) { piece in
-      let lines = piece.map {
-        reports[$0].line(isUploading: reports[$0].stored.id == uploading, now: now)
-      }
+    let isQuiet = isQuiet
+    let pieces = collectConcurrently(rows.count) { piece in
+      let lines = piece.map { isQuiet ? "\(rows[$0].id)\n" : rows[$0].line(now: now) }
       return [(start: piece.lowerBound, text: lines.joined())]
     }
     for piece in pieces.sorted(by: { $0.start < $1.start }) { try StandardOutput.print(piece.text) }
-    for note in total?.rest.notes ?? [] { try StandardOutput.print(note + "\n") }
   }
 
   private var table: ReportTable {
@@ -74,18 +77,19 @@ struct ReportOutput {
   }
 }
 
-/// A report in the form of the JSON of `list`, `delete` and `prune`.
+/// A row in the form of the JSON of `list`, `delete` and `prune`.
 struct ReportEntry: Codable {
   let reportID: String
-  let state: String
+  let state: ListRow.State
+  /// The time of the report's creation or of the dump's last change.
   let creationTime: Timestamp
-  /// The size of the report's minidump in bytes.
-  let size: Int64
+  /// The size of the minidump or dump.
+  let bytes: Int64
   let path: String
   /// The time of the crash.
   let time: Timestamp?
   /// "old" or "doubtful"; nil for other times.
-  let timeMark: ListedReport.TimeMark?
+  let timeMark: ListRow.TimeMark?
   let program: String?
   let version: String?
   let pid: UInt64?
@@ -96,26 +100,26 @@ struct ReportEntry: Codable {
   let signature: String?
   /// A word for how a run that left no dump ended; nil for the report of a dump.
   let end: String?
-  let upload: UploadEntry
+  /// The state of the report's upload; nil for a dump.
+  let upload: UploadEntry?
 
-  init(_ report: ListedReport, isUploading: Bool, now: Timestamp = .now) {
-    let stored = report.stored
-    reportID = stored.id.description
-    state = stored.state.rawValue
-    creationTime = stored.creationTime
-    size = stored.size
-    path = stored.path
-    time = report.facts?.time
-    timeMark = report.timeMark(now: now)
-    program = report.facts?.program
-    version = report.facts?.version
-    pid = report.processID
-    signal = report.facts?.signalName
-    cause = report.facts?.cause
-    message = report.facts?.message
-    place = report.facts?.place
-    signature = report.facts?.signature
-    end = report.facts?.end
-    upload = UploadEntry(stored, isUploading: isUploading)
+  init(_ row: ListRow, now: Timestamp) {
+    reportID = row.id.description
+    state = row.state
+    creationTime = row.creationTime
+    bytes = row.size
+    path = row.path
+    time = row.facts?.time
+    timeMark = row.timeMark(now: now)
+    program = row.facts?.program
+    version = row.facts?.version
+    pid = row.processID
+    signal = row.facts?.signalName
+    cause = row.facts?.cause
+    message = row.facts?.message
+    place = row.facts?.place
+    signature = row.facts?.signature
+    end = row.facts?.end
+    upload = row.upload
   }
 }

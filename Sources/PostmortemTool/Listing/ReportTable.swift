@@ -29,22 +29,24 @@ struct ReportTable {
     self.now = now
   }
 
-  /// A header, and a line for each report; empty if there are no reports.
-  func text(of reports: [ListedReport]) -> String {
-    let ids = Self.shortIDs(of: reports.map(\.stored.id.description))
-    let rows = zip(reports, ids).map { report, id in
+  /// A header, and a line for each row; empty if there are no rows.
+  ///
+  /// - Parameter hasTitles: false for rows that follow a table.
+  func text(of rows: [ListRow], hasTitles: Bool = true) -> String {
+    let ids = Self.shortIDs(of: rows.map(\.id.description))
+    let cells = zip(rows, ids).map { row, id in
       [
-        id, age(of: report), report.programText, CrashWords.text(of: report.facts),
-        CrashWords.location(of: report.facts),
+        id, age(of: row), row.programText, CrashWords.text(of: row),
+        CrashWords.location(of: row.facts),
       ]
     }
     return text(
-      of: rows,
+      of: cells,
       [
         Column(title: "ID", minimum: 8, style: .strong),
         Column(title: "WHEN", minimum: 16, style: .faint), Column(title: "PROGRAM", minimum: 7),
         Column(title: "CRASH", minimum: 12, style: .alarm), Column(title: "WHERE", minimum: 10),
-      ])
+      ], hasTitles: hasTitles)
   }
 
   /// A table with a row for each group of reports, in the order of `groups`: the largest group first.
@@ -67,7 +69,7 @@ struct ReportTable {
       ])
   }
 
-  func text(of rows: [[String]], _ columns: [Column]) -> String {
+  func text(of rows: [[String]], _ columns: [Column], hasTitles: Bool = true) -> String {
     guard !rows.isEmpty else { return "" }
     let widths = widths(of: rows, columns)
     func line(_ cells: [String], isTitle: Bool) -> String {
@@ -88,7 +90,7 @@ struct ReportTable {
       }
       return text + "\n"
     }
-    return line(columns.map(\.title), isTitle: true)
+    return (hasTitles ? line(columns.map(\.title), isTitle: true) : "")
       + rows.map { line($0, isTitle: false) }.joined()
   }
 
@@ -115,17 +117,19 @@ struct ReportTable {
   /// uploaded.
   ///
   /// - Parameter total: the number of reports before a filter.
-  func count(of reports: [ListedReport], total: Int, _ rest: DatabaseRest) -> String {
+  func count(of rows: [ListRow], total: Int, _ rest: DatabaseRest) -> String {
+    let count = rows.count { $0.stored != nil }
     var text =
       total == 0
       ? "No reports"
-      : reports.isEmpty
+      : count == 0
         ? "No reports match; there are \(total)"
-        : reports.count == total
-          ? Self.reports(total) : "\(reports.count) of \(Self.reports(total))"
+        : count == total ? Self.reports(total) : "\(count) of \(Self.reports(total))"
+    let hangs = rows.count { $0.state == .hanging }
+    text += hangs == 0 ? "" : ", \(hangs) \(hangs == 1 ? "hang lasts" : "hangs last")"
     text += rest.waiting == 0 ? "" : ", \(rest.waitingText)"
     text += rest.quarantined == 0 ? "" : ", \(rest.quarantined) in quarantine (\(rest.quarantine))"
-    if let unsent = UnsentReports(among: reports.lazy.map(\.stored)) {
+    if let unsent = UnsentReports(among: rows.lazy.compactMap(\.stored)) {
       text += ", \(unsent.count) not uploaded"
       if let next = unsent.nextAttempt, next > now {
         text += " (next attempt \(next.second.dropFirst(11)) UTC)"
@@ -149,9 +153,9 @@ struct ReportTable {
     return ids.map { String($0.prefix(length)) }
   }
 
-  /// The age of a report, with the mark of its time.
-  private func age(of report: ListedReport) -> String {
-    age(of: report.time) + (report.timeMark(now: now).map { ", \($0.rawValue)" } ?? "")
+  /// The age of a row, with the mark of its time.
+  private func age(of row: ListRow) -> String {
+    age(of: row.time) + (row.timeMark(now: now).map { ", \($0.rawValue)" } ?? "")
   }
 
   /// A time as an age in seconds, minutes, hours or days.
@@ -175,6 +179,15 @@ struct ReportTable {
 
 /// Describes a crash on one line.
 enum CrashWords {
+  /// The crash of a row; a dump that is not a report yet is marked.
+  static func text(of row: ListRow) -> String {
+    switch row.state {
+    case .report, .writing: text(of: row.facts)
+    case .waiting: "waiting: " + (row.facts.map(text) ?? "not read")
+    case .hanging: "hanging now"
+    }
+  }
+
   /// The message or, without one, the signal and the cause; "hang" or "dump" if there is no signal either.
   ///
   /// For a run that left no dump, the text says how the run ended. The text is "-" if the facts contain none of this,
@@ -211,14 +224,6 @@ enum CrashWords {
     let head = /([^ :]+\.swift:[0-9]+:[ ])?(Fatal error:[ ])?/
     guard let match = message.prefixMatch(of: head) else { return message }
     return String(message[match.range.upperBound...])
-  }
-}
-
-extension ListedReport {
-  /// The program's name and version; "-" if neither is known.
-  var programText: String {
-    let words = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
-    return words.isEmpty ? "-" : words.escapedForMessage
   }
 }
 

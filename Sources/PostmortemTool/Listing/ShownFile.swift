@@ -25,7 +25,7 @@ struct ShownFile {
       return
     }
     guard let first = words.first else {
-      self = try Self.selected([], in: arguments.requiredDatabase(), arguments)
+      self = try Self.selected([], in: arguments.databaseToRead(), arguments)
       return
     }
     if first.isPath {
@@ -47,7 +47,7 @@ struct ShownFile {
   private static func named(_ word: String, _ arguments: Arguments) throws -> ShownFile {
     let hasDumpsName = word.hasSuffix(".dmp") || PendingDumpName(fileName: word) != nil
     if hasDumpsName, InputFile.exists(word) { return ShownFile(path: word) }
-    guard let database = ReportDatabase.ofEnvironment else {
+    guard let database = try arguments.unnamedDatabaseToRead() else {
       guard InputFile.exists(word), !InputFile.isDirectory(word) else {
         throw arguments.usage(
           "no file '\(word.escapedForMessage)', and no database to search for that report: use "

@@ -6,30 +6,40 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
 
-/// A dump that is not a report yet.
+/// A dump that is not a report yet, and that no converter claims.
 ///
-/// Its process has finished the dump or has died, and no converter claims the dump. The dump may be truncated.
+/// Its process has finished the dump or has died, and then the dump may be truncated; or the process hangs now.
 struct WaitingDump {
   let name: PendingDumpName
   let path: String
+  /// The size in bytes.
+  let size: Int64
   /// The time of the last change to the dump's file, in nanoseconds since 1970.
   let modificationTime: Int64
+  /// True for the dump of a hang that lasts; its process updates or removes the dump.
+  let isHanging: Bool
 
   /// The waiting dumps of a database, newest first; reads no dump and changes nothing.
   ///
-  /// - Parameter place: the path of the database's directory, as `ReportDatabase.place` returns it.
-  static func all(in place: String) -> [WaitingDump] {
+  /// - Parameters:
+  ///   - place: the path of the database's directory, as `ReportDatabase.place` returns it.
+  ///   - withHangs: true to include the dumps of hangs that last.
+  static func all(in place: String, withHangs: Bool = false) -> [WaitingDump] {
     let directory = place + "/" + PendingDumpName.directory
     return InputFile.names(in: directory).compactMap { file -> WaitingDump? in
       guard let name = PendingDumpName(fileName: file) else { return nil }
       let path = directory + "/" + file
       var status = stat()
       guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-        status.st_size > 0, isLeft(name, in: directory)
+        status.st_size > 0
       else { return nil }
+      let isHanging = !isLeft(name, in: directory)
+      guard !isHanging || (withHangs && name.role == .hang) else { return nil }
       let time = Timestamp(seconds: Int64(status.st_mtim.tv_sec))
         .advanced(by: .nanoseconds(Int64(status.st_mtim.tv_nsec)))
-      return WaitingDump(name: name, path: path, modificationTime: time.nanoseconds)
+      return WaitingDump(
+        name: name, path: path, size: Int64(status.st_size), modificationTime: time.nanoseconds,
+        isHanging: isHanging)
     }.sorted { ($0.modificationTime, $0.name.reportID) > ($1.modificationTime, $1.name.reportID) }
   }
 

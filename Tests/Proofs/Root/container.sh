@@ -60,7 +60,7 @@ contained() {
     mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/setpriv "$@"' "$root" "${rights[@]}" \
     /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin SWIFT_BACKTRACE=enable=no "${variables[@]}" "$@"
 }
-reports() { (contained postmortem list -d "$DATABASE" --json) 2> "$WORK/list.log" | grep -c '"reportID"'; }
+reports() { (contained postmortem list -d "$DATABASE" --json) 2> "$WORK/list.log" | grep -c '"state" : "report"'; }
 
 if [ "$READ_ONLY" = 1 ] && (contained /bin/sh -c ': > /usr/local/bin/x || : > /x') 2> /dev/null; then
   fail "its root can be written to"
