@@ -77,21 +77,11 @@ package enum Section: UInt8, CaseIterable, Sendable {
 
   var bit: UInt64 { @_noLocks get { entry.bit } }
 
-  /// True if the section's bytes are written to the file as soon as the section ends.
-  ///
-  /// False for a section that is written together with the next one, and for a section after the end mark.
+  /// True if the section's bytes are written to the file as soon as the section ends, unless they are few.
   ///
   /// The exception usually stays in the buffer until the crashing thread's registers follow, so that one write stores
-  /// both. Contexts and throws are usually empty or small, so they are written together with the section that follows
-  /// them. After the end mark, nothing may be written to the dump's file.
-  var isFlushed: Bool {
-    @_noLocks get {
-      switch self {
-      case .writeException, .writeContexts, .writeThrows: false
-      default: isOfDump
-      }
-    }
-  }
+  /// both. After the end mark, nothing may be written to the dump's file.
+  var isFlushed: Bool { @_noLocks get { isOfDump && rawValue > 0 } }
 
   static var first: Section? { @_noLocks get { .writeException } }
   /// The next section; nil after the last one.

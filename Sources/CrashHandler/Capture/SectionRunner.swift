@@ -5,7 +5,8 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH.
 extension Capture {
-  /// Runs one section, and writes its bytes to the file, unless they are written together with the next section.
+  /// Runs one section, and writes its bytes to the file, unless they are so few that they are written together with the
+  /// next section.
   ///
   /// The section is skipped if the time for the sections is over. A fault in the section ends the section, but not the
   /// dump: maps that the section left open are closed, and the section is marked as abandoned. Because a fault can end
@@ -33,7 +34,7 @@ extension Capture {
       writer.recover()
       writer.close(toDepth: depth)
     }
-    if section.isFlushed, !writer.isFlushed { flush() }
+    if section.isFlushed, writer.size &- session.progress.flushed >= 512 { flush() }
   }
 
   /// Writes the buffer to the file, unless the descriptor now refers to another file.
@@ -41,6 +42,8 @@ extension Capture {
   /// Inlined, because `CrashDepthTests` allows at most 12 frames between a signal and the first byte in the file.
   @inline(__always) @_noLocks
   func flush() {
-    if holdsDumpFile() { writer.flush() }
+    guard holdsDumpFile() else { return }
+    writer.flush()
+    session.progress.flushed = writer.size
   }
 }

@@ -21,6 +21,8 @@ struct Progress {
   var abandoned: UInt64 = 0
   /// The section that began last, as its bit in `begun`; 0 before the first section.
   var current: UInt64 = 0
+  /// The size of the dump when its bytes were last written to the file.
+  var flushed: UInt64 = 0
   /// The part of the crashing thread's stack that is already in the dump.
   var writtenStack = WrittenStack()
 
@@ -34,6 +36,7 @@ struct Progress {
   mutating func beginAgain(keeping kept: UInt64) {
     timesBegunAgain &+= 1
     file = .none
+    flushed = 0
     writtenStack = WrittenStack()
     begun &= kept
     abandoned &= kept

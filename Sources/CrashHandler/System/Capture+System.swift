@@ -59,12 +59,12 @@ extension Capture {
   func openResidentPages() {
     closeResidentPages()
     guard mayMake(CallBit.proc) else { return }
-    session.resident.use(hold(proc.open(named: "thread-self/pagemap")))
+    session.resident.file = hold(proc.open(named: "thread-self/pagemap"))
   }
 
   @_noLocks
   func closeResidentPages() {
     close(session.resident.file)
-    session.resident.use(HeldFile())
+    session.resident.file = HeldFile()
   }
 }

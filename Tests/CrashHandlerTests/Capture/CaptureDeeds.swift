@@ -218,7 +218,6 @@ func readAbsentPages() throws {
   #expect(capture.memory.countAtHand(0x8000_0000_0000_0000, count: 8) == 0)
 
   func copied(_ address: UInt64, _ count: Int) -> [UInt8] {
-    capture.session.resident.forget()
     var bytes = [UInt8](repeating: 0xFF, count: count)
     let copied = unsafe bytes.withUnsafeMutableBytes {
       unsafe capture.memory.copy(address, to: $0.baseAddress!, count: count)
@@ -244,6 +243,10 @@ func readAbsentPages() throws {
   #expect(capture.memory.countAtHand(start, count: 4096) == 4096)
   capture.closeResidentPages()
   #expect(!capture.session.resident.isOpen)
+  // Only the mappings' rights count now.
+  #expect(capture.memory.countAtHand(place, count: 4096) == 4096)
+  #expect(capture.memory.countAtHand(start + 100, count: size) == 3 * 4096 - 100)
+  #expect(capture.memory.countAtHand(start + 3 * 4096, count: 8) == 0)
 }
 
 /// Computes until the calling thread has used a number of additional nanoseconds of CPU time; returns the total

@@ -19,7 +19,7 @@ import Testing
     let descriptor = unsafe open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)
     try #require(descriptor >= 0)
     defer { close(descriptor) }
-    resident.use(HeldFile(descriptor))
+    resident.file = HeldFile(descriptor)
     let mapping = unsafe mmap(
       nil, 2 * pageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     guard let pages = unsafe mapping, unsafe pages != MAP_FAILED else {

@@ -3,7 +3,5 @@
 /// RUNS-DURING-CRASH.
 @c(pm_stop_threads) @_noLocks
 func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  ThreadStopper(capture).stopAll()
-  capture.session.resident.forget()
+  ThreadStopper(unsafe Capture(argument)).stopAll()
 }

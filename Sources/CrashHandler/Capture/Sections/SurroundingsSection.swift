@@ -16,8 +16,7 @@ func pm_write_surroundings(_ argument: UnsafeMutableRawPointer) {
   let pages = capture.absentPages
   let mounts = pages.mounts()
   capture.writeMachine(mounts)
-  let isServer = capture.writePlace()
-  if !isServer, !pages.areServed(in: mounts) { capture.closeResidentPages() }
+  if !capture.writePlace(), !pages.areServed(in: mounts) { capture.closeResidentPages() }
 }
 
 enum Surroundings {
@@ -57,8 +56,7 @@ extension Capture {
     writer.startMap(.system)
     let mount = Surroundings.containerMount(in: mounts)
     if mount.count > 0 {
-      writer.property(
-        .containerMount, mount.prefixOfCharacters(Surroundings.pathLimit))
+      writer.property(.containerMount, mount.prefixOfCharacters(Surroundings.pathLimit))
     }
     writer.end()
   }
@@ -68,17 +66,15 @@ extension Capture {
   /// Returns true unless no descriptor is one of userfaultfd.
   fileprivate func writePlace() -> Bool {
     writer.startMap(.process)
+    defer { writer.end() }
     if !installed.surroundings.isHidden {
       let directory = unsafe proc.link(
         ProcReader.characters("thread-self/cwd"), in: session.scratch)
       if directory.count > 0 {
-        writer.property(
-          .workingDirectory, directory.prefixOfCharacters(4095))
+        writer.property(.workingDirectory, directory.prefixOfCharacters(4095))
       }
     }
-    let isServer = writeDescriptors()
-    writer.end()
-    return isServer
+    return writeDescriptors()
   }
 
   /// Writes the first `descriptorLimit` open descriptors, and the number of all open descriptors, which are counted up
@@ -101,21 +97,18 @@ extension Capture {
       let number = Int32(truncatingIfNeeded: digits.decimal())
       // The descriptor with which the list is read is counted, but not listed.
       guard number != directory else { continue }
-      guard listed < Surroundings.descriptorLimit else {
-        isServer = true
-        continue
-      }
+      listed &+= 1
+      guard listed <= Surroundings.descriptorLimit else { continue }
       let link = unsafe ProcReader(proc: directory).link(
         name.rest.address.assumingMemoryBound(to: CChar.self), in: session.scratch.secondHalf)
       writeDescriptor(number, link)
       isServer = isServer || link.count == 0 || link.text.matches("anon_inode:[userfaultfd]")
-      listed &+= 1
     }
     writer.end()
     _ = pm_close(directory)
     session.counts.set(.descriptors, isShown: !entries.isBroken)
     if !entries.isBroken { writer.unsigned(.descriptorCount, count, width: 4) }
-    return isServer || entries.isBroken
+    return isServer || entries.isBroken || listed > Surroundings.descriptorLimit
   }
 
   /// Writes one descriptor, or only its number if the link could not be read.

@@ -12,7 +12,7 @@ internal import CSignalSafe
 @safe
 struct AbsentPages {
   let resident: ResidentPages
-  private let mappings: MappingTable
+  let mappings: MappingTable
   private let proc: ProcReader
 
   @_noLocks
@@ -20,12 +20,6 @@ struct AbsentPages {
     self.resident = resident
     self.mappings = mappings
     self.proc = proc
-  }
-
-  /// Returns a copy that reads the pages' states again, as `ResidentPages.again` does with the same `attempt`.
-  @_noLocks
-  func again(_ attempt: UInt64) -> AbsentPages {
-    AbsentPages(resident: resident.again(attempt), mappings: mappings, proc: proc)
   }
 
   /// Copies up to `count` bytes from one mapping; returns the number of bytes that could be read.
@@ -44,10 +38,6 @@ struct AbsentPages {
     _ = pm_close(descriptor)
     return result > 0 ? result : 0
   }
-
-  /// Returns how many consecutive bytes, starting at an address, are in readable mappings; at most `count`.
-  @_noLocks
-  func mapped(_ address: UInt64, count: Int) -> Int { mappings.readable(address, count: count) }
 
   // MARK: - Who serves the mapped files
 

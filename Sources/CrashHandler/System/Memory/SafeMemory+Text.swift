@@ -11,17 +11,17 @@ extension SafeMemory {
   ///
   /// Another thread that aborts may replace the text, and may unmap the old text while this thread reads it; the old
   /// addresses may then be reused. So the text is read again until the pointer is the same before and after the read.
-  /// The other thread may have mapped the text only after the resident pages were looked up, so each attempt looks
-  /// them up again. Source: glibc sysdeps/posix/libc_fatal.c.
+  /// Source: glibc sysdeps/posix/libc_fatal.c.
   @_noLocks
   func copyText(
     atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
   ) -> Int {
     // This limit is enough if fewer than 64 threads abort while the text is read.
-    var attempts: UInt64 = 64
-    guard pointer != 0, var buffer = uncached(0).word(pointer) else { return 0 }
+    var attempts = 64
+    var memory = self
+    memory.pages = nil
+    guard pointer != 0, var buffer = memory.word(pointer) else { return 0 }
     while buffer != 0 {
-      let memory = uncached(64 &- attempts)
       let count = unsafe memory.copyText(buffer &+ skipping, to: place, limit: limit)
       attempts &-= 1
       let next = memory.word(pointer) ?? 0

@@ -50,20 +50,9 @@ struct SafeMemory {
   func countAtHand(_ address: UInt64, count: Int) -> Int {
     let allowed = allowed(address, count: count)
     guard allowed > 0, let absent else { return allowed }
-    guard absent.resident.isOpen else { return absent.mapped(address, count: allowed) }
+    guard absent.resident.isOpen else { return absent.mappings.readable(address, count: allowed) }
     let run = absent.resident.run(address, count: allowed)
     return run.isHere ? run.count : 0
-  }
-
-  /// Returns a reader of the same memory without the `PageCache`.
-  ///
-  /// - Parameter attempt: see `ResidentPages.again`.
-  @_noLocks
-  func uncached(_ attempt: UInt64) -> SafeMemory {
-    var memory = self
-    memory.pages = nil
-    memory.absent = absent?.again(attempt)
-    return memory
   }
 
   /// Copies up to `count` bytes; returns the number of bytes before the first unreadable byte.
