@@ -234,6 +234,17 @@ import Testing
     let frames = [StackFrame](repeating: StackFrame("App.f(Swift.Int) -> ()"), count: 40)
     let text = try #require(overflow.explanation(frames))
     #expect(text.hasPrefix("Stack overflow: App.f(_:) calls itself, 40 calls deep."))
+    // The functions that lead to the recursion, and those that it called last, are not part of it.
+    let outer = ["main", "__libc_start_call_main", "__libc_start_main", "_start"]
+    let around =
+      ["write", "print"].map { StackFrame($0) } + frames + outer.map { StackFrame($0) }
+    #expect(
+      try #require(overflow.explanation(around))
+        .hasPrefix("Stack overflow: App.f(_:) calls itself, 40 calls deep."))
+    let turns = (0..<40).map { StackFrame($0 % 2 == 0 ? "even" : "odd") } + [StackFrame("main")]
+    #expect(
+      try #require(overflow.explanation(turns))
+        .hasPrefix("Stack overflow: even is in 20 of the innermost 41 frames, 40 calls deep."))
     #expect(text.contains("8 bytes below the stack"))
     #expect(text.contains("in its guard"))
     let huge = snapshot(

@@ -242,6 +242,39 @@ import Testing
     #expect(try finding(aborted(), ["abort", "__cxa_pure_virtual"]).kind == "pure-virtual-call")
   }
 
+  /// The function that called std::terminate() shows whether an exception was caught.
+  @Test(
+    arguments: [
+      (["__cxa_throw", "f"], "cxx-exception", .certain),
+      (["__cxa_rethrow", "f"], "cxx-exception", .certain),
+      (["__gxx_personality_v0", "_Unwind_RaiseException"], "cxx-exception", .certain),
+      (["__clang_call_terminate", "f"], "cxx-exception", .certain),
+      (["_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE"], "cxx-exception", .certain),
+      (
+        ["_ZN10__cxxabiv1L12failed_throwEPNS_15__cxa_exceptionE", "__cxa_throw"], "cxx-exception",
+        .certain
+      ),
+      ([], "cxx-exception", .likely),
+      // A catch block that destroyed a std::thread, and a function that threw and caught further out.
+      (["_ZNSt6threadD2Ev", "f"], "cxx-terminate", .certain),
+      (["f", "main"], "cxx-terminate", .certain),
+    ] as [([String], String, Finding.Certainty)])
+  func terminateInCatchBlocks(
+    _ callers: [String], _ kind: String, _ certainty: Finding.Certainty
+  ) throws {
+    let snapshot = aborted {
+      $0.cxxException = CxxException(typeName: "St13runtime_error", message: "no")
+    }
+    let symbols =
+      ["abort", "_ZN10__cxxabiv111__terminateEPFvvE", "_ZSt9terminatev"] + callers
+    let found = try finding(snapshot, symbols)
+    #expect(found.kind == kind && found.certainty == certainty)
+    #expect(found.text.contains("which had been caught") == (kind == "cxx-terminate"))
+    let finder = CauseFinder(
+      of: snapshot, trace: StackTrace(symbols.map { StackFrame($0, trust: .context) }))
+    #expect((finder.message == nil) == (kind == "cxx-terminate"))
+  }
+
   @Test func messageOfAnException() {
     let snapshot = aborted {
       $0.cxxException = CxxException(typeName: "St13runtime_error", message: "no\n")

@@ -70,6 +70,10 @@ struct AbortFinding {
     guard let type = snapshot.cxxException?.typeName else { return nil }
     let name = Demangler.cxxTypeName(type)
     let evidence: [Evidence] = [.ownAbort, .caughtException(type: name)]
+    if isTerminatedByProgram {
+      return Finding(
+        cause: .terminateInCatch(type: name), evidence: evidence + [.terminateOnStack])
+    }
     guard isUncaught else {
       // If the stack has no names, abort() may have been called in a catch block, so an uncaught exception is only
       // likely.
@@ -79,14 +83,14 @@ struct AbortFinding {
     }
     return Finding(
       cause: name == "std::bad_alloc" ? .badAllocation : .uncaughtException(type: name),
-      evidence: evidence + [.terminateOnStack])
+      certainty: isThrowSeen ? .certain : .likely, evidence: evidence + [.terminateOnStack])
   }
 
   /// A message with the type and the text of the uncaught C++ exception; nil if there is none or its type is not known.
   var exceptionMessage: String? {
     guard let exception = snapshot.cxxException, let type = exception.typeName,
       snapshot.exception?.wasSent == true, snapshot.isOwnProcess(snapshot.exception?.sender),
-      isUncaught || !hasNames
+      isUncaught && !isTerminatedByProgram || !hasNames
     else { return nil }
     return "Uncaught C++ exception of type \(Demangler.cxxTypeName(type))"
       + (exception.message?.trimmed.map { ": \($0)" } ?? "")
@@ -96,13 +100,42 @@ struct AbortFinding {
 
   private var isUncaught: Bool { hasTerminate || hasFrame("__cxa_throw") }
 
-  private var hasTerminate: Bool {
-    frames.contains { frame in
-      frame.linkageName == "_ZSt9terminatev"
-        || frame.linkageName?.hasPrefix("_ZN10__cxxabiv111__terminate") == true
-        || frame.linkageName == "__cxa_call_terminate"
-    }
+  private var hasTerminate: Bool { frames.contains(where: Self.terminates) }
+
+  private static func terminates(_ frame: StackFrame) -> Bool {
+    frame.linkageName == "_ZSt9terminatev"
+      || frame.linkageName?.hasPrefix("_ZN10__cxxabiv111__terminate") == true
+      || frame.linkageName?.hasPrefix("_ZSt11__terminate") == true
+      || frame.linkageName == "__cxa_call_terminate"
+      || frame.linkageName == "__clang_call_terminate"
   }
+
+  /// The name of the function that called std::terminate(); nil if it is not known.
+  private var terminateCaller: String? {
+    frames.lastIndex(where: Self.terminates).map { frames[($0 + 1)...] }?.first?.linkageName
+  }
+
+  /// True if the stack shows that the runtime called std::terminate() for an exception that nothing caught: at the
+  /// `throw`, or where the exception would leave a function that is noexcept.
+  ///
+  /// Source: GCC libstdc++-v3/libsupc++/eh_throw.cc, eh_call.cc; LLVM libcxxabi/src/cxa_exception.cpp.
+  /// Source: clang lib/CodeGen/CGException.cpp, getClangCallTerminateFn.
+  private var isThrowSeen: Bool {
+    hasFrame("__cxa_call_terminate") || hasFrame("__clang_call_terminate")
+      || (terminateCaller.map(Self.isOfThrow) ?? hasFrame("__cxa_throw"))
+  }
+
+  /// True if a function other than the runtime's called std::terminate(), so the exception had been caught.
+  private var isTerminatedByProgram: Bool { hasTerminate && terminateCaller != nil && !isThrowSeen }
+
+  private static func isOfThrow(_ name: String) -> Bool {
+    ["__cxa_throw", "__cxa_rethrow", "__cxa_call_unexpected"].contains(name)
+      || throwPrefixes.contains(where: name.hasPrefix)
+  }
+
+  private static let throwPrefixes = [
+    "__gxx_personality", "_Unwind_", "_ZSt17rethrow_exception", "_ZN10__cxxabiv1L12failed_throw",
+  ]
 
   private func hasFrame(_ symbol: String) -> Bool { frames.contains { $0.linkageName == symbol } }
 }

@@ -10,9 +10,12 @@ struct CauseFinder {
   let snapshot: ProcessSnapshot
   /// The crashing thread's stack; empty if it was not captured.
   let trace: StackTrace
+  private let code: CodeReader
 
-  init(of snapshot: ProcessSnapshot, trace: StackTrace?) {
+  /// - Parameter symbols: opens the files of the modules, to read code that is not in the dump.
+  init(of snapshot: ProcessSnapshot, trace: StackTrace?, symbols: SymbolSource? = nil) {
     self.snapshot = snapshot
+    code = CodeReader(snapshot: snapshot, symbols: symbols)
     self.trace = trace ?? StackTrace()
   }
 
@@ -40,7 +43,9 @@ struct CauseFinder {
     }
     switch signal {
     case SIGSEGV:
-      var finding = MemoryFault(exception: exception, snapshot: snapshot, trace: trace).finding
+      var finding = MemoryFault(
+        exception: exception, snapshot: snapshot, trace: trace, code: code
+      ).finding
       // Without `si_code`, a fault cannot be distinguished from a signal that was sent, so the cause is only likely.
       if exception.code == nil { finding?.certainty = .likely }
       return finding

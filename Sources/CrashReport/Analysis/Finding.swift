@@ -39,6 +39,8 @@ package enum Cause: Sendable, Equatable {
   case privilegedInstruction(Address)
   /// Execution continued past the last instruction of a mapping.
   case endOfCode(Address, MemoryMapping)
+  /// A function returned to an address that is not the one from which it was called.
+  case overwrittenReturn(Address)
   case stackOverflow(StackOverflow)
 
   // SIGBUS
@@ -71,6 +73,8 @@ package enum Cause: Sendable, Equatable {
   case terminate
   case uncaughtException(type: String)
   case badAllocation
+  /// std::terminate() was called while the thread handled a C++ exception that it had caught.
+  case terminateInCatch(type: String)
   case abortInCatch(type: String)
   case abort
 
@@ -159,6 +163,8 @@ package enum Evidence: Sendable, Equatable {
   case usedFreedMemory(register: String?, Address)
   /// The runtime was about to deinitialize an object whose first word does not lead to a deinitializer.
   case noDeinitializer(Address?)
+  /// The program called a method that the object's class does not have.
+  case noMethod(Address)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)
   case swiftMessage(String)
@@ -240,6 +246,7 @@ extension Finding {
     case .generalProtection: "general-protection"
     case .privilegedInstruction: "privileged-instruction"
     case .endOfCode: "end-of-code"
+    case .overwrittenReturn: "overwritten-return-address"
     case .stackOverflow: "stack-overflow"
     case .misalignedAccess: "misaligned-access"
     case .truncatedFile: "truncated-file"
@@ -259,7 +266,7 @@ extension Finding {
     case .libraryFailure(let failure): failure.rawValue
     case .concurrencyFailure(let failure): failure.rawValue
     case .pureVirtualCall: "pure-virtual-call"
-    case .terminate: "cxx-terminate"
+    case .terminate, .terminateInCatch: "cxx-terminate"
     case .uncaughtException: "cxx-exception"
     case .badAllocation: "out-of-memory"
     case .abortInCatch, .abort: "abort"

@@ -8,6 +8,7 @@ struct MemoryFault {
   let exception: ExceptionSnapshot
   let snapshot: ProcessSnapshot
   let trace: StackTrace
+  let code: CodeReader
 
   /// Addresses below this one are never mapped on most systems, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
@@ -28,6 +29,8 @@ struct MemoryFault {
   /// On other processors, the default size is smaller. A program can choose a larger size. In a run of crash-lab's
   /// `full-stack-signal` with glibc 2.43, 4,544 bytes above this region were too little for a signal frame.
   private static let hiddenGuardSize: UInt64 = 64 << 10
+  /// The minimum number of frames of a function that count as a recursion.
+  private static let fewestRounds = 3
   /// The length of the longest x86_64 instruction, which is 15 bytes, plus 1, because distances are compared with `<`.
   ///
   /// Source: Intel SDM volume 2, 2.3.11.
@@ -74,6 +77,9 @@ struct MemoryFault {
       finding.certainty = guardCertainty
       return finding
     }
+    if access == .execute, isReturn(to: address) {
+      return Finding(cause: .overwrittenReturn(address), certainty: .likely, evidence: fact)
+    }
     if let finding = endOfCode(address, fact) { return finding }
     if let finding = nullFinding(address, fact) { return finding }
     // With addresses of 57 bits, or with tags that the processor ignores, a page fault can have such an address.
@@ -112,10 +118,17 @@ struct MemoryFault {
         cause: access == .execute ? .nullCall(address) : .nullDereference(access, address),
         certainty: isCertain ? .certain : .likely, evidence: fact)
     }
-    if access == .execute { return null(address == 0) }
+    if access == .execute {
+      var finding = null(address == 0)
+      if let object = objectWithoutMethod {
+        finding.certainty = .likely
+        finding.evidence.append(.noMethod(object))
+      }
+      return finding
+    }
     // A small number is most likely the offset of a property; a larger one may be anything.
     let isNear = address < Self.longestOffset || snapshot.mappings.isEmpty
-    switch NullBase(at: address, exception, snapshot) {
+    switch NullBase(at: address, exception, code) {
     case .null: return null(true)
     case .unknown: return null(address == 0)
     case .constant: return isNear ? null(address == 0) : nil
@@ -241,14 +254,17 @@ struct MemoryFault {
       exception.trapNumber ?? Self.generalProtectionTrap == Self.generalProtectionTrap
     else { return nil }
     let place = context.instructionPointer
-    let code = (1...15).reversed().lazy.compactMap { snapshot.memory.bytes(at: place, count: $0) }
-    if code.first.map(PrivilegedInstruction.begins) ?? false {
+    let instruction = code.bytes(at: place, upTo: 15)
+    if instruction.map(PrivilegedInstruction.begins) ?? false {
       return Finding(cause: .privilegedInstruction(place), evidence: fact)
+    }
+    if let address = stoppedReturn(instruction) {
+      return Finding(cause: .overwrittenReturn(address), evidence: fact)
     }
     // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
     // addresses.
     let operands = Set(
-      (MemoryOperand.all(at: context, in: snapshot.memory) ?? []).flatMap(\.registers))
+      (MemoryOperand.all(at: context, code) ?? []).flatMap(\.registers))
     let unlikely = context.generalRegisters
       .filter { !Self.isCanonical($0.value) && $0.value != IntermediateDumpFormat.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
@@ -357,12 +373,26 @@ struct MemoryFault {
     return Finding(cause: .stackOverflow(overflow), evidence: evidence)
   }
 
+  /// The number of the calls that fill the stack, without those that lead to them and those that they made last.
   private var depth: StackOverflow.Depth? {
     guard !trace.frames.isEmpty else { return nil }
     let estimated = min(trace.recursion?.estimatedInGap ?? 0, 1 << 40)
-    return StackOverflow.Depth(
-      found: trace.frames.count { !$0.isInlined } + trace.omittedCount, estimated: estimated,
-      isWhole: trace.end == .bottom && (!trace.hasGap || estimated > 0))
+    let isWhole = trace.end == .bottom && (!trace.hasGap || estimated > 0)
+    return StackOverflow.Depth(found: recursiveCount, estimated: estimated, isWhole: isWhole)
+  }
+
+  /// The number of frames from the first to the last one of a function that is on the stack several times.
+  private var recursiveCount: Int {
+    let calls = trace.frames.filter { !$0.isInlined }
+    var counts: [String: Int] = [:]
+    for call in calls { if let name = call.linkageName { counts[name, default: 0] += 1 } }
+    func isRepeated(_ call: StackFrame) -> Bool {
+      call.linkageName.map { counts[$0, default: 0] >= Self.fewestRounds } ?? false
+    }
+    guard let first = calls.firstIndex(where: isRepeated),
+      let last = calls.lastIndex(where: isRepeated)
+    else { return trace.recursion?.count ?? calls.count + trace.omittedCount }
+    return last - first + 1 + trace.omittedCount
   }
 
   private var commonFunction: StackOverflow.CommonFunction? {

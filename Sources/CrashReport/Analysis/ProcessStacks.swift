@@ -7,6 +7,7 @@ package final class ProcessStacks {
   private static let keptFrames = (head: 200, tail: 56)
 
   let snapshot: ProcessSnapshot
+  let symbols: SymbolSource
   private let walker: Stackwalker
   private let runningTasks: Set<UInt32>
   private var traces: [UInt32: StackTrace]
@@ -15,7 +16,7 @@ package final class ProcessStacks {
   package init(
     of snapshot: ProcessSnapshot, symbols: SymbolSource, known: [UInt32: StackTrace] = [:]
   ) {
-    self.snapshot = snapshot
+    (self.snapshot, self.symbols) = (snapshot, symbols)
     walker = Stackwalker(snapshot: snapshot, symbols: symbols)
     runningTasks = Set(snapshot.tasks.map(\.threadID))
     traces = known

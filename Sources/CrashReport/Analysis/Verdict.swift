@@ -96,7 +96,7 @@ package struct Verdict: Sendable {
       ?? snapshot.exception?.threadID
     let id = threadID
     trace = snapshot.threads.first { $0.id == id }.map(stacks.trace) ?? StackTrace()
-    let finder = CauseFinder(of: snapshot, trace: trace)
+    let finder = CauseFinder(of: snapshot, trace: trace, symbols: stacks.symbols)
     let finding = finder.finding
     message = request?.headline ?? finder.message
     otherMessages = request == nil ? finder.otherMessages : []

@@ -23,19 +23,16 @@ struct MemoryOperand: Equatable {
   /// Source: Intel SDM volume 2, 2.7.5 (Compressed Displacement).
   var isScaled = false
 
-  /// The operands of the instruction at which a thread was; nil if its bytes are not in the dump.
+  /// The operands of the instruction at which a thread was; nil if its bytes are not known.
   ///
   /// The result is empty if the instruction is not known to access memory through its registers. An instruction such
   /// as `rep movs` has two operands.
-  static func all(at context: CPUContext, in memory: MemorySnapshot) -> [MemoryOperand]? {
-    let place = context.instructionPointer
+  static func all(at context: CPUContext, _ code: CodeReader) -> [MemoryOperand]? {
     switch context {
-    case .x86_64:
-      // At the end of the captured memory, fewer than fifteen bytes may be available.
-      return (1...15).reversed().lazy.compactMap { memory.bytes(at: place, count: $0) }.first
-        .map { all(x86: Array($0)) }
-    case .arm64:
-      return memory.bytes(at: place, count: 4)?.littleEndian(at: 0, as: UInt32.self)
+    case .x86_64(let context):
+      return code.bytes(at: Address(context.rip), upTo: 15).map { all(x86: $0) }
+    case .arm64(let context):
+      return code.bytes(at: Address(context.pc), count: 4)?.littleEndian(at: 0, as: UInt32.self)
         .map { MemoryOperand(arm64: $0).map { [$0] } ?? [] }
     }
   }

@@ -11,13 +11,13 @@ enum NullBase: Equatable {
   case constant
   /// The instruction does not access the address through its registers, or it is not known how.
   case none
-  /// The dump has neither the instruction nor all registers.
+  /// The instruction or one of its registers is not known.
   case unknown
 
   /// - Parameter address: the faulting address.
-  init(at address: Address, _ exception: ExceptionSnapshot, _ snapshot: ProcessSnapshot) {
+  init(at address: Address, _ exception: ExceptionSnapshot, _ code: CodeReader) {
     guard let context = exception.context,
-      let operands = MemoryOperand.all(at: context, in: snapshot.memory)
+      let operands = MemoryOperand.all(at: context, code)
     else {
       self = .unknown
       return

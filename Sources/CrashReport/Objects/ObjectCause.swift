@@ -17,6 +17,9 @@ extension CrashReport {
     let objects = ObjectReader(of: snapshot, symbols: symbols)
     if cause.kind == SwiftFailure.unownedAfterFree.rawValue {
       objectSentences = unownedSentence(objects).map { [$0] } ?? []
+    } else if let address = cause.evidence.lazy.compactMap(\.objectWithoutMethod).first {
+      objectSentences =
+        objects.object(at: address)?.type.map { ["The object is \($0.withArticle)."] } ?? []
     } else if cause.isOfMemory {
       objectSentences = dyingSentence.map { [$0] } ?? []
     }
@@ -52,6 +55,12 @@ extension CrashReport {
           + " last strong reference was gone."
     }
     return nil
+  }
+}
+
+extension Evidence {
+  fileprivate var objectWithoutMethod: Address? {
+    if case .noMethod(let address) = self { address } else { nil }
   }
 }
 

@@ -16,7 +16,7 @@ extension MemoryFault {
           : .countedNoObject(function: function, address))
     } else if let object = freedObject {
       evidence.append(.countedFreedObject(object))
-    } else if let (register, address) = usedFreedMemory {
+    } else if !cause.isReturn, let (register, address) = usedFreedMemory {
       evidence.append(.usedFreedMemory(register: register, address))
     } else if let missing = missingDeinitializer {
       evidence.append(missing)
@@ -26,12 +26,13 @@ extension MemoryFault {
       // If Swift code uses a null reference without a check, it accesses the property at null plus an offset, so the
       // register that holds null is evidence.
       if isInSwift,
-        case .null(let register, let offset) = NullBase(at: address, exception, snapshot),
+        case .null(let register, let offset) = NullBase(at: address, exception, code),
         offset >= Self.firstProperty, !hasNullMetadata
       {
         evidence.append(.nullBase(register: register, offset: offset))
       }
-    case .impossibleAddress(_, let address), .unmappedMemory(_, let address, _, _):
+    case .impossibleAddress(_, let address), .unmappedMemory(_, let address, _, _),
+      .overwrittenReturn(let address):
       if let (pattern, offset) = WordPattern.below(address) {
         evidence.append(.pattern(pattern, register: nil, offset: offset))
       }
@@ -160,6 +161,12 @@ extension MemoryFault {
   }
 }
 
+extension Cause {
+  fileprivate var isReturn: Bool {
+    if case .overwrittenReturn = self { true } else { false }
+  }
+}
+
 extension Evidence {
   /// The sentences about the evidence that `wordEvidence(of:)` finds; empty for other evidence.
   var wordSentences: [String] {
@@ -194,6 +201,11 @@ extension Evidence {
         "The Swift runtime was to deinitialize \(address.map { "the object at \($0)" } ?? "an object"), but its"
           + " first word leads to no"
           + " deinitializer: the object was most likely released too often, or overwritten."
+      ]
+    case .noMethod(let address):
+      return [
+        "It was to be a method of the object at \(address), but the object's class has no such method: the object"
+          + " is of another class than the code expects."
       ]
     case .nullBase(let register, _):
       return [

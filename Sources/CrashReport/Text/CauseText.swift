@@ -113,6 +113,12 @@ extension Finding {
         "Execution \(certainty == .likely ? "most likely " : "")ran off the end of the code in"
           + " \(mapping.text), to \(address): the last instruction there neither returns nor jumps."
       ]
+    case .overwrittenReturn(let address):
+      return [
+        "A function \(certainty == .certain ? "" : "most likely ")returned to \(address), from which it was"
+          + " not called: its return address on the stack was overwritten, for example by a write past the end"
+          + " of a variable."
+      ]
     case .stackOverflow(let overflow): return overflow.sentences
     case .truncatedFile(let address, let mapping):
       return [
@@ -155,6 +161,11 @@ extension Finding {
       ]
     case .badAllocation:
       return ["An allocation failed: the C++ exception std::bad_alloc was not caught."]
+    case .terminateInCatch(let type):
+      return [
+        "std::terminate() ended the process while it handled a C++ exception of type \(type), which had"
+          + " been caught: for example, a std::thread was destroyed while it ran."
+      ]
     case .abortInCatch(let type):
       return [
         "The process called abort() or raised SIGABRT itself, while it handled a C++"

@@ -60,7 +60,7 @@ extension Evidence {
       .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
       .swiftMessage, .libraryMessage, .namedTrap, .sender,
       .wait, .taskWait, .pattern, .countedNoObject, .countedNoValue, .countedFreedObject,
-      .usedFreedMemory, .noDeinitializer, .nullBase:
+      .usedFreedMemory, .noDeinitializer, .noMethod, .nullBase:
       true
     default: false
     }
@@ -106,6 +106,9 @@ extension Evidence {
     case .noDeinitializer(let address):
       let place = address.map { " at \($0)" } ?? ""
       return "the first word of the object\(place) leads to no deinitializer"
+    case .noMethod(let address):
+      return
+        "the call read its target from past the end of the metadata of the object at \(address)"
     case .nullBase(let register, let offset):
       return "\(register) is null, and the instruction adds \(offset)"
     case .swiftMessage(let message): return "message of the Swift runtime: \(message)"
