@@ -37,7 +37,8 @@ import Testing
   private func reports() async throws -> [ReportEntry] {
     let list = try await run("list", database, "--json")
     return try JSONDecoder().decode(
-      [ReportEntry].self, from: Data(list.standardOutput.utf8))
+      [ReportEntry].self, from: Data(list.standardOutput.utf8)
+    ).filter { $0.state == .report }
   }
 
   private func statistics() async throws -> StatsCommand.Statistics {
@@ -67,9 +68,9 @@ import Testing
     #expect(last.standardOutput.contains("moved to quarantine"))
     #expect(try await run("process", database).end.exitCode == 0)
     #expect(try await statistics().quarantine == StatsCommand.Amount(count: 1, bytes: 3))
+    // The list has only records in a pipe, so the dump in quarantine is not in it.
     let text = try await run("list", database).standardOutput
-    #expect(text.contains("1 dump could not be processed and is in quarantine"), "\(text)")
-    #expect(text.contains(database + "/quarantine"))
+    #expect(text.split(separator: "\n").count == 2, "\(text)")
   }
 
   /// Adds a report on a run that ended without a dump, newer than all others.
@@ -178,8 +179,9 @@ import Testing
     try await crash(2)
     let first = try await run("list", database)
     #expect(first.end.exitCode == 0, "\(first.standardError)")
-    #expect(
-      first.standardOutput == "2 dumps wait to be processed: postmortem process \(database)\n")
+    let waiting = first.standardOutput.split(separator: "\n")
+    #expect(waiting.count == 2, "\(first)")
+    #expect(waiting.allSatisfy { $0.contains("  waiting  2") && $0.contains("  SIGABRT   ") })
     #expect(directory.names("db") == ["pending-serialized-dumps"])
     _ = try await run("process", database)
     let entries = try await reports()
@@ -191,7 +193,7 @@ import Testing
     #expect(times.allSatisfy { $0.duration(to: entries[0].creationTime) < .seconds(600) })
     let text = try await run("list", database).standardOutput
     let lines = text.split(separator: "\n")
-    #expect(zip(lines, entries).allSatisfy { $0.hasPrefix("\($1.reportID)  pending    ") })
+    #expect(zip(lines, entries).allSatisfy { $0.hasPrefix("\($1.reportID)  report   ") })
     #expect(lines.allSatisfy { $0.contains(" UTC  SIGABRT   handler only") }, "\(text)")
     #expect(
       try await run("list", database, "--reverse", "-n", "1").standardOutput == lines[1] + "\n")
