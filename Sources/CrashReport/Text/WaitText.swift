@@ -204,7 +204,9 @@ extension Wait {
     case .queue:
       label.map { "the queue \"\($0)\"" } ?? (address == 0 ? "a queue" : "the queue at \(address)")
     case .thread: knownOwner == nil ? "the end of a thread" : "the end of thread"
-    case .once: "an initialization (once) at \(address)"
+    case .once:
+      address == 0
+        ? "the initialization of a global variable" : "an initialization (once) at \(address)"
     case .ownedLock: "the lock at \(address)"
     case .allocator: "a lock of the heap at \(address)"
     case .stream: "the lock of a stream at \(address)"

@@ -31,7 +31,7 @@ struct WaitDecoder {
   /// - Returns: nil for a thread that is not blocked in a known call, or if the arguments of the call are not known.
   func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
     guard let call = FutexCall(of: thread, in: snapshot) else {
-      var wait = OtherCall(of: thread, in: snapshot)?.wait
+      var wait = OtherCall(of: thread, in: snapshot)?.wait ?? swiftOnce(of: thread.id, frames)
       wait?.place = place(in: frames)
       return wait
     }
@@ -46,6 +46,20 @@ struct WaitDecoder {
     wait.place = place(in: frames)
     return wait
   }
+
+  /// The wait of a thread for Swift's initialization of a global variable; nil for another thread.
+  ///
+  /// While another thread initializes the variable, Swift's runtime calls futex(2) in a loop, and each call fails at
+  /// once, so the thread runs and is not blocked. The function that waits also calls the initializer, so only the
+  /// innermost frames are examined. Source: Swift lib/Threading/Linux.cpp, once_slow.
+  private func swiftOnce(of id: UInt32, _ frames: [StackFrame]) -> Wait? {
+    let isWaiting = frames.prefix(2).contains {
+      $0.linkageName?.hasPrefix(Self.onceFunction) ?? false
+    }
+    return isWaiting ? Wait(threadID: id, .once, at: 0) : nil
+  }
+
+  private static let onceFunction = "_ZN5swift14threading_impl9once_slow"
 
   /// The innermost call of the program's own code that is not a method of a lock; this call shows the reader which lock
   /// the thread waits for.
@@ -142,6 +156,7 @@ struct WaitDecoder {
     var isPrivate = false
     for name in names {
       if name.hasPrefix("$s15Synchronization12_MutexHandleV9_lockSlow") { return .swiftMutex }
+      if name.hasPrefix(onceFunction) { return .once }
       let plain = name.prefix { $0 != "@" && $0 != "." }.drop { $0 == "_" }
       if plain == "lll_lock_wait_private" { isPrivate = true }
       guard let subject = functions[String(plain)] else { continue }
