@@ -10,13 +10,13 @@ import Testing
 /// Unlike times, these numbers do not depend on the load of the machine.
 @Suite(.needs(.strace), .serialized)
 struct SystemCallTests {
-  /// The upper bound for each thread that answers its stop signal: two files of /proc with three calls each, one
-  /// query of pagemap, and four calls with which the thread stops.
-  static let perThread = 11.5
+  /// The upper bound for each thread that answers its stop signal: two files of /proc with three calls each, and
+  /// four calls with which the thread stops.
+  static let perThread = 10.5
   /// The upper bound for a crash of one thread, with the summary on standard error.
-  private static let fixed = 200
+  private static let fixed = 185
 
-  @Test func eachThreadThatAnswersCosts11_5AtMost() async throws {
+  @Test func eachThreadThatAnswersCosts10_5AtMost() async throws {
     let few = try await CountedCrash(sleepers: 15)
     let many = try await CountedCrash(sleepers: 127)
     let cost = Double(many.total - few.total) / 112
