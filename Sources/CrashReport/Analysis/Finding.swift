@@ -167,6 +167,8 @@ package enum Evidence: Sendable, Equatable {
   case noMethod(Address)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)
+  /// A handler of the program received the signal first and raised it again; its name, if it is known.
+  case handledFirst(String?)
   case swiftMessage(String)
   case libraryMessage(String)
   case caughtException(type: String)

@@ -96,11 +96,16 @@ package struct Verdict: Sendable {
       ?? snapshot.exception?.threadID
     let id = threadID
     trace = snapshot.threads.first { $0.id == id }.map(stacks.trace) ?? StackTrace()
-    let finder = CauseFinder(of: snapshot, trace: trace, symbols: stacks.symbols)
-    let finding = finder.finding
+    let interrupted =
+      request == nil ? InterruptedFault(of: snapshot, trace: trace) : nil
+    let faultTrace = interrupted?.trace ?? trace
+    let finder = CauseFinder(
+      of: interrupted?.snapshot ?? snapshot, trace: faultTrace, symbols: stacks.symbols)
+    var finding = finder.finding
+    if let interrupted { finding?.evidence.append(.handledFirst(interrupted.handler)) }
     message = request?.headline ?? finder.message
     otherMessages = request == nil ? finder.otherMessages : []
-    thrown = CrashReport.Thrown(finding, trace: trace, in: stacks)
+    thrown = CrashReport.Thrown(finding, trace: faultTrace, in: stacks)
     let thrownFrames = thrown?.frames ?? []
     ownCode =
       waiting?.ownCode
@@ -119,10 +124,10 @@ package struct Verdict: Sendable {
       snapshot.threads.first { $0.id == id }.map(stacks.innermostFrames) ?? []
     }
     signature = Signature.text(
-      of: snapshot, trace: trace, request == nil ? finding : cause, thrown: thrownFrames,
+      of: snapshot, trace: faultTrace, request == nil ? finding : cause, thrown: thrownFrames,
       hang: hang, from: placeSource, ownCode: ownCode, stack: stack)
     place = placeSource.text(
-      own: ownCode.crashPlace(in: trace.frames, thrown: thrownFrames), ownCode, stack: stack)
+      own: ownCode.crashPlace(in: faultTrace.frames, thrown: thrownFrames), ownCode, stack: stack)
     if let stored = snapshot.storedVerdict { adopt(stored, of: snapshot) }
   }
 }

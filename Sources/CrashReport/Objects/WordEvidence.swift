@@ -31,8 +31,7 @@ extension MemoryFault {
       {
         evidence.append(.nullBase(register: register, offset: offset))
       }
-    case .impossibleAddress(_, let address), .unmappedMemory(_, let address, _, _),
-      .overwrittenReturn(let address):
+    case .impossibleAddress(_, let address), .unmappedMemory(_, let address, _, _):
       if let (pattern, offset) = WordPattern.below(address) {
         evidence.append(.pattern(pattern, register: nil, offset: offset))
       }
@@ -211,6 +210,10 @@ extension Evidence {
       return [
         "\(register) is null: an optional, or a case of an enum, that holds nothing was most likely used"
           + " as if it held an object."
+      ]
+    case .handledFirst(let handler):
+      return [
+        "It was handled first by \(handler ?? "another handler"), which raised the signal again."
       ]
     default: return []
     }

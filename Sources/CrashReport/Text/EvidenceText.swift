@@ -60,7 +60,7 @@ extension Evidence {
       .pageFault, .mapping, .notMapped, .stack, .stackPointer, .frames, .stackLimit, .allocator,
       .swiftMessage, .libraryMessage, .namedTrap, .sender,
       .wait, .taskWait, .pattern, .countedNoObject, .countedNoValue, .countedFreedObject,
-      .usedFreedMemory, .noDeinitializer, .noMethod, .nullBase:
+      .usedFreedMemory, .noDeinitializer, .noMethod, .nullBase, .handledFirst:
       true
     default: false
     }
@@ -111,6 +111,8 @@ extension Evidence {
         "the call read its target from past the end of the metadata of the object at \(address)"
     case .nullBase(let register, let offset):
       return "\(register) is null, and the instruction adds \(offset)"
+    case .handledFirst(let handler):
+      return "the signal frame of the handler\(handler.map { " \($0)" } ?? "") holds the fault"
     case .swiftMessage(let message): return "message of the Swift runtime: \(message)"
     case .libraryMessage(let message): return "message of the C library: \(message)"
     case .caughtException(let type):
