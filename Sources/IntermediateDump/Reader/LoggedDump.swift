@@ -24,7 +24,7 @@ package struct LoggedDump: Sendable, Equatable {
     bytes.append(littleEndian: IntermediateDumpFormat.magic)
     bytes.append(littleEndian: IntermediateDumpFormat.version)
     bytes += [architecture, 8]
-    bytes.append(littleEndian: UInt32(IntermediateDumpFormat.headerSize))
+    bytes.append(littleEndian: UInt32(truncatingIfNeeded: IntermediateDumpFormat.headerSize))
     bytes += Array("swift-postmortem".utf8)
     return bytes + (1...count).lazy.map { pieces[$0] }.prefix { $0 != nil }.flatMap { $0 ?? [] }
   }
