@@ -44,8 +44,8 @@ enum ExtremeDumpsCommand {
   private static func runSeeds(_ arguments: [String]) throws -> Int32 {
     var arguments = arguments[...]
     var wanted: (seed: UInt64, path: String)?
-    if arguments.first == "--write", arguments.count > 3, let seed = UInt64(arguments[2]) {
-      wanted = (seed, arguments[3])
+    if arguments.first == "--write", arguments.count > 3, let seed = UInt64(arguments[1]) {
+      wanted = (seed, arguments[2])
       arguments = arguments.dropFirst(3)
     }
     let words = Array(arguments)

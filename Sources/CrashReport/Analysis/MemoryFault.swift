@@ -263,14 +263,9 @@ struct MemoryFault {
     }
     // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
     // addresses.
-    let operands = Set(
-      (MemoryOperand.all(at: context, code) ?? []).flatMap(\.registers))
-    let unlikely = context.generalRegisters
+    let suspects = context.generalRegisters
       .filter { !Self.isCanonical($0.value) && $0.value != IntermediateDumpFormat.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
-    // If the instruction used some of the registers, the other ones are not suspected.
-    let used = unlikely.filter { operands.contains($0.name) }
-    let suspects = used.isEmpty ? unlikely : used
     return Finding(
       cause: .generalProtection(suspects), certainty: .likely,
       evidence: fact + suspects.map { .register($0) })

@@ -67,7 +67,7 @@ extension UInt64 {
   /// The lowest bits of the number as a signed number, in two's complement of 64 bits.
   fileprivate func signExtended(from bits: UInt64) -> UInt64 {
     let unused: UInt64 = 64 &- bits
-    return UInt64(bitPattern: Int64(bitPattern: self << unused) >> Int64(unused))
+    return UInt64(bitPattern: Int64(bitPattern: self << unused) >> unused)
   }
 }
 
@@ -211,7 +211,8 @@ extension MemoryOperand {
         let register = field(16, 5)
         if register != 31 {
           index = Index(
-            register: "x\(register)", shift: field(12, 1) == 1 ? UInt8(size) : 0, extent: extent)
+            register: "x\(register)",
+            shift: field(12, 1) == 1 ? UInt8(truncatingIfNeeded: size) : 0, extent: extent)
         }
       } else if field(10, 2) != 0 {
         return nil
