@@ -2,34 +2,71 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// Finds the crashed thread's wait for a Swift `Mutex` if the kernel refused this wait.
+/// Finds the waits for a Swift `Mutex` that the kernel refused.
 ///
-/// The kernel refused the wait with EDEADLK, because the wait would have completed a cycle of waits. The runtime then
-/// ended the process.
+/// The kernel refuses a wait with EDEADLK, because the wait would complete a cycle of waits. The runtime then ends the
+/// process. If two threads complete the same cycle at the same moment, the kernel may refuse both waits.
 struct RecursiveMutex {
   private static let message = "Recursive call to lock Mutex"
   private static let function = "$s15Synchronization12_MutexHandleV9_lockSlow"
+  private static let failure = "$ss17_assertionFailure"
 
-  let snapshot: ProcessSnapshot
-  /// The waits of the other threads.
-  let waits: Waits
+  private let snapshot: ProcessSnapshot
+  private let crashed: (thread: ThreadSnapshot, frames: [StackFrame])?
+  private let others: [(thread: ThreadSnapshot, frames: [StackFrame])]
 
-  /// The wait of the crashed thread, without `Wait.place`, which the caller sets; nil for a crash with another cause,
-  /// or if the dump does not show which thread holds the lock.
+  /// - Parameter threads: the threads, each with its frames, innermost first.
+  init(
+    _ snapshot: ProcessSnapshot, _ threads: [(thread: ThreadSnapshot, frames: [StackFrame])]
+  ) {
+    self.snapshot = snapshot
+    let isCause =
+      snapshot.request == nil
+      && snapshot.exception?.fatalMessage?.contains(Self.message) == true
+    let id = snapshot.exception?.threadID
+    crashed =
+      isCause
+      ? threads.first { $0.thread.id == id && Self.call(in: $0.frames) != nil } : nil
+    others =
+      crashed == nil
+      ? []
+      : threads.filter { thread, frames in
+        guard thread.id != id, let call = Self.call(in: frames) else { return false }
+        return frames[..<call].contains { $0.linkageName?.hasPrefix(Self.failure) ?? false }
+      }
+  }
+
+  /// The index of the call that was refused.
+  private static func call(in frames: [StackFrame]) -> Int? {
+    frames.prefix(24).firstIndex { $0.linkageName?.hasPrefix(function) ?? false }
+  }
+
+  /// The refused waits, each with the frames of its thread, that of the crashed thread first.
+  ///
+  /// The caller sets `Wait.place`. A wait is left out if the dump does not show which thread holds the lock.
+  ///
+  /// - Parameter waits: the waits that the kernel did not refuse.
+  func refused(among waits: [Wait]) -> [(wait: Wait, frames: [StackFrame])] {
+    guard let crashed else { return [] }
+    let waiting = Set(waits.map(\.threadID) + others.map(\.thread.id) + [crashed.thread.id])
+    let also = others.compactMap { thread, frames in
+      wait(of: thread, frames, heldBy: waiting.subtracting([thread.id])).map { ($0, frames) }
+    }
+    let all = Waits(waits + also.map(\.0))
+    let holders = waiting.filter { all.chain(from: $0).last == crashed.thread.id }
+    return [wait(of: crashed.thread, crashed.frames, heldBy: holders).map { ($0, crashed.frames) }]
+      .compactMap(\.self) + also
+  }
+
+  /// - Parameter holders: the threads that can hold the lock.
   ///
   /// The address of the lock is in the register of `self`, which `_lockSlow` does not change. If later code has reused
   /// that register, the address may be in another register or on the stack near the call. Addresses of other locks that
   /// the thread holds may be there too.
-  func wait(of thread: ThreadSnapshot, _ frames: [StackFrame]) -> Wait? {
-    guard snapshot.request == nil, thread.id == snapshot.exception?.threadID,
-      snapshot.exception?.fatalMessage?.contains(Self.message) == true,
-      let call = frames.prefix(16).firstIndex(where: {
-        $0.linkageName?.hasPrefix(Self.function) ?? false
-      })
-    else { return nil }
-    let holders = Set(waits.all.map(\.threadID)).filter { id in
-      waits.chain(from: id).last == thread.id
-    }.union([thread.id])
+  private func wait(
+    of thread: ThreadSnapshot, _ frames: [StackFrame], heldBy holders: Set<UInt32>
+  ) -> Wait? {
+    guard let call = Self.call(in: frames) else { return nil }
     func locks(_ places: [Address]) -> [(place: Address, owner: UInt32)] {
       places.compactMap { place in
         owner(at: place).flatMap { holders.contains($0) ? (place, $0) : nil }

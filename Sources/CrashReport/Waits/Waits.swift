@@ -34,15 +34,12 @@ package struct Waits: Sendable, Equatable {
     let decoder = WaitDecoder(snapshot, ownCode)
     let known = threads.compactMap { decoder.wait(of: $0.thread, $0.frames) }
     self.init(known)
-    // If the runtime ended the process because the kernel refused a thread's wait for a `Mutex` (EDEADLK), add this wait
-    // too.
-    let recursion = RecursiveMutex(snapshot: snapshot, waits: self)
-    let refused = threads.lazy.compactMap { thread, frames -> Wait? in
-      var wait = recursion.wait(of: thread, frames)
-      wait?.place = decoder.place(in: frames)
+    let refused = RecursiveMutex(snapshot, threads).refused(among: known).map { wait, frames in
+      var wait = wait
+      wait.place = decoder.place(in: frames)
       return wait
-    }.first
-    if let refused { self.init([refused] + known) }
+    }
+    if !refused.isEmpty { self.init(refused + known) }
     noteMoments(of: snapshot)
   }
 

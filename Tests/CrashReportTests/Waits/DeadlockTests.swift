@@ -197,6 +197,33 @@ import Testing
     }
   }
 
+  /// The kernel may refuse both waits of a cycle, if they begin at the same moment.
+  @Test func twoThreadsThatSwiftsMutexRefusesAtOnceAreACycle() {
+    for reaches in [true, false] {
+      var process = WaitingProcess()
+      for (id, lock) in [(7, 0x5000), (8, 0x6000)] as [(UInt32, UInt64)] {
+        var context = X86_64Context()
+        context.rbx = lock
+        var thread = ThreadSnapshot(id: id)
+        thread.context = .x86_64(context)
+        process.add(
+          thread,
+          [
+            StackFrame(
+              id == 7 || reaches ? "$ss17_assertionFailure__4file4line5flagsABs" : "write",
+              module: 1),
+            StackFrame("$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF", module: 1),
+            StackFrame("Shop.serve\(id)() -> ()"),
+          ])
+      }
+      process.put([8 | 1 << 31], at: 0x5000)
+      process.put([7 | 1 << 31], at: 0x6000)
+      let report = process.crash("Fatal error: Recursive call to lock Mutex")
+      let found = report.waits.deadlock(with: 7)?.waits.map(\.threadID)
+      #expect(found.map(Set.init) == (reaches ? [7, 8] : nil))
+    }
+  }
+
   /// In optimized code, other registers and the stack may have locks that the thread holds.
   @Test func theRegisterOfSelfSaysWhichOfSeveralLocksSwiftsMutexRefused() {
     let function = "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
