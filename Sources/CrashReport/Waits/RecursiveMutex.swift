@@ -38,7 +38,7 @@ struct RecursiveMutex {
 
   /// The index of the call that was refused.
   private static func call(in frames: [StackFrame]) -> Int? {
-    frames.prefix(24).firstIndex { $0.linkageName?.hasPrefix(function) ?? false }
+    frames.prefix(16).firstIndex { $0.linkageName?.hasPrefix(function) ?? false }
   }
 
   /// The refused waits, each with the frames of its thread, that of the crashed thread first.
@@ -54,8 +54,8 @@ struct RecursiveMutex {
     }
     let all = Waits(waits + also.map(\.0))
     let holders = waiting.filter { all.chain(from: $0).last == crashed.thread.id }
-    return [wait(of: crashed.thread, crashed.frames, heldBy: holders).map { ($0, crashed.frames) }]
-      .compactMap(\.self) + also
+    let own = wait(of: crashed.thread, crashed.frames, heldBy: holders)
+    return (own.map { [($0, crashed.frames)] } ?? []) + also
   }
 
   /// - Parameter holders: the threads that can hold the lock.
