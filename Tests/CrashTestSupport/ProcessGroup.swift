@@ -16,6 +16,9 @@ struct ProcessGroup: Sendable {
   /// True if each process waits, for example for a key.
   var sleeps: Bool { members().allSatisfy { $0.state == "S" } }
 
+  /// True if each process is stopped, as by Ctrl-Z.
+  var isStopped: Bool { members().allSatisfy { $0.state == "T" } }
+
   /// The names of the running processes of the group except the leader.
   private func others() -> [String] {
     members().filter { $0.processID != leader }.map(\.name)

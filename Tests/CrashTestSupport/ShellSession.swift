@@ -74,11 +74,24 @@ public final class ShellSession: @unchecked Sendable {
   ///
   /// - Throws: `MissingText` if the job works for too long.
   public func waitForSleep() async throws {
+    try await wait("a job that waits for a key") { ProcessGroup(leader: self.foreground).sleeps }
+  }
+
+  /// Types Ctrl-Z, and waits for the shell's prompt and until each process of the job is stopped.
+  ///
+  /// The shell prompts as soon as the command is stopped, while its pager may still read keys and restore the terminal.
+  public func stopJob() async throws -> String {
+    let job = ProcessGroup(leader: foreground)
+    type("\u{1A}")
+    let printed = try await waitForPrompt(status: 148)
+    try await wait("a job that is stopped") { job.isStopped }
+    return printed
+  }
+
+  private func wait(_ awaited: String, until condition: () -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(ChildProcess.patience)
-    while !ProcessGroup(leader: foreground).sleeps {
-      guard ContinuousClock.now < deadline else {
-        throw MissingText(text: "a job that waits for a key", printed: "")
-      }
+    while !condition() {
+      guard ContinuousClock.now < deadline else { throw MissingText(text: awaited, printed: "") }
       try await Task.sleep(for: .milliseconds(5))
     }
   }
