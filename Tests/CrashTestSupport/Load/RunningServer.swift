@@ -3,37 +3,39 @@ internal import Foundation
 /// A running server from Examples; deinit kills it.
 public final class RunningServer {
   private let processID: pid_t
-  private let errors: FileHandle
+  private let directory: SharedDirectory
   public let port: UInt16
-  private let firstOutput: String
   private var end: ChildEnd?
+
+  /// A file and not a pipe, because nobody reads the output while the server runs.
+  private var errors: String { directory.path + "/errors" }
 
   /// Starts a server, and waits until it listens.
   ///
   /// - Throws: `NotListening` with the server's output if it ended instead.
   public init(_ executable: String, _ arguments: [String]) throws {
-    let pipe = Pipe()
+    directory = try SharedDirectory()
+    let errors = directory.path + "/errors"
     processID = try Spawn.start(
       executable, [executable] + arguments,
       environment: ProcessInfo.processInfo.environment.merging(
         ["SWIFT_BACKTRACE": "enable=no"]
       ) { $1 },
-      output: .null, errors: .descriptor(pipe.fileHandleForWriting.fileDescriptor))
-    try pipe.fileHandleForWriting.close()
-    errors = pipe.fileHandleForReading
-    var text = ""
-    var port: UInt16?
-    while port == nil, let byte = try errors.read(upToCount: 1)?.first {
-      text.unicodeScalars.append(Unicode.Scalar(byte))
-      guard byte == 0x0A else { continue }
-      port = text.firstMatch(of: /listening on 127\.0\.0\.1:([0-9]+)/).flatMap { UInt16($0.1) }
+      output: .null, errors: .file(errors))
+    while true {
+      // The end is looked for first, because an ended server writes nothing more.
+      let hasEnded = Self.hasEnded(processID, orWait: false)
+      let text = try Self.text(of: errors)
+      if let match = text.firstMatch(of: /listening on 127\.0\.0\.1:([0-9]+).*\n/) {
+        port = UInt16(match.1) ?? 0
+        return
+      }
+      guard !hasEnded else {
+        Self.kill(processID)
+        throw NotListening(output: text)
+      }
+      usleep(5000)
     }
-    guard let port else {
-      Self.kill(processID)
-      throw NotListening(output: text)
-    }
-    self.port = port
-    firstOutput = text
   }
 
   deinit {
@@ -49,18 +51,26 @@ public final class RunningServer {
     DispatchQueue.global().asyncAfter(
       deadline: .now() + .seconds(ChildProcess.patience), execute: watchdog)
     // The child has not been waited for, so no other process can have its process ID while it may be killed.
-    var information = unsafe siginfo_t()
-    while unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) < 0, errno == EINTR
-    {}
+    _ = Self.hasEnded(processID, orWait: true)
     watchdog.cancel()
     let end = Self.collect(processID)
     self.end = end
     return end
   }
 
-  /// Reads the output from the start on; call this once, after the server's end.
-  public func output() throws -> String {
-    firstOutput + String(decoding: try errors.readToEnd() ?? Data(), as: UTF8.self)
+  /// Reads what the server has written to standard error.
+  public func output() throws -> String { try Self.text(of: errors) }
+
+  private static func text(of path: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+  }
+
+  /// True if a child has ended; its status stays there to be collected.
+  private static func hasEnded(_ processID: pid_t, orWait waits: Bool) -> Bool {
+    let options = WEXITED | WNOWAIT | (waits ? 0 : WNOHANG)
+    var information = unsafe siginfo_t()
+    while unsafe waitid(P_PID, id_t(processID), &information, options) < 0, errno == EINTR {}
+    return unsafe information.si_signo != 0
   }
 
   private static func kill(_ processID: pid_t) {

@@ -42,7 +42,7 @@ struct FirstProcessTests {
     let handled = try await first(
       victim, scene + ["--database", victim.database], in: "handled", backtracer: backtracer)
     #expect(handled.end == alone.end)
-    #expect(handled.standardError.contains("crashed:") == backtracer)
+    #expect(handled.standardError.contains("Program crashed: ") == backtracer)
     #expect(try await victim.process().count == 1)
     let report = try #require(try victim.reports().first)
     let snapshot = try Victim.snapshot(of: report)
