@@ -144,8 +144,7 @@ struct RefusedCallTests {
         child.standardOutput.contains("left for now") || child.standardOutput.contains("failed")
       #expect(child.end.exitCode != 0 || says, "\(what): \(child.standardOutput)")
     }
-    let rest = try processIntermediateDumps(
-      database: database, identifier: "app", storingSymbols: false)
+    let rest = try processIntermediateDumps(database: database, identifier: "app")
     #expect(rest.allSatisfy { [.complete, .ended].contains($0.outcome.kind) }, "\(what): \(rest)")
     #expect(Self.reports(in: database) == whole, "\(what)")
     let pending = try FileManager.default.contentsOfDirectory(
