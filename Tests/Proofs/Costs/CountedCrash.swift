@@ -55,21 +55,29 @@ struct CountedCrash {
     case fault
     /// A signal of a timer.
     case tick(thread: Substring)
+    /// The end of a wait that nobody ended.
+    case timeout(thread: Substring)
     case call(String, thread: Substring)
   }
 
-  /// Leaves out the ticks of the handler's timer, whose number depends on how long the crash takes: under strace,
-  /// a hundred times as long.
+  /// Leaves out what depends on how long the crash takes, under strace a hundred times as long: the ticks of the
+  /// handler's timer; and the rounds in which a stopped thread waits, each with a look at the clock.
   private static func count(_ events: [Event]) -> [String: Int] {
     var calls: [String: Int] = [:]
     var ticking: Set<Substring> = []
+    var late: Set<Substring> = []
     var hasCrashed = false
     for event in events {
       switch event {
       case .fault: hasCrashed = true
       case .tick(let thread): ticking.insert(thread)
+      case .timeout(let thread):
+        guard hasCrashed else { continue }
+        late.insert(thread)
+        calls["futex", default: 0] -= 1
       case .call(let name, let thread):
         guard hasCrashed else { continue }
+        if late.remove(thread) != nil, name == "clock_gettime" { continue }
         if !ticking.contains(thread) {
           calls[name, default: 0] += 1
         } else if name == "rt_sigreturn" {
@@ -96,6 +104,12 @@ extension CountedCrash.Event {
       } else {
         return nil
       }
+      return
+    }
+    // A call that ended at once is on one line, and is not counted.
+    if event.contains("ETIMEDOUT") {
+      guard event.hasPrefix("<... ") else { return nil }
+      self = .timeout(thread: thread)
       return
     }
     guard let match = event.prefixMatch(of: /([a-z0-9_]+)\(/) else { return nil }
