@@ -80,7 +80,7 @@ import Testing
     let snapshot = snapshot(architecture)
     let found = try #require(InterruptedFault(of: snapshot, trace: trace()))
     #expect(found.trace.frames.map(\.function) == ["App.crash()", "main"])
-    #expect(found.handler == "onFault")
+    #expect(found.handler == "onFault" && found.isRecorded)
     let fault = try #require(found.snapshot.exception)
     #expect(fault.signal == 11 && fault.code == 1 && fault.address == 0x28)
     #expect(fault.context?.instructionPointer == 0x40_0010)
@@ -93,9 +93,10 @@ import Testing
   }
 
   @Test func otherSignalsAreNotTheFault() {
-    // The handler was that of another signal, or of a signal that was sent; or the crash was sent by another process.
-    #expect(!isFound(snapshot(signal: 10), trace()))
-    #expect(!isFound(snapshot(code: 0), trace()))
+    // The handler was that of another signal, or the crash was sent by another process.
+    var other = snapshot()
+    other.exception?.signal = 8
+    #expect(!isFound(other, trace()))
     #expect(!isFound(snapshot(sender: 7), trace()))
     // There is no signal frame, its place is not known, or it is not in the dump.
     #expect(!isFound(snapshot(), trace(trust: .framePointer)))
@@ -105,5 +106,55 @@ import Testing
     var own = snapshot()
     own.exception?.code = 1
     #expect(!isFound(own, trace()))
+  }
+
+  /// The kernel writes no siginfo for a handler without SA_SIGINFO.
+  @Test(arguments: [
+    (14 as UInt64, 0x28 as UInt64, 1 as Int32?), (14, 0x40_0010, 2), (13, 0, 0x80), (3, 0, nil),
+  ])
+  func withoutTheSiginfoTheRegistersShowTheFault(
+    _ trap: UInt64, _ address: UInt64, _ code: Int32?
+  ) {
+    var snapshot = snapshot(signal: 0)
+    snapshot.mappings = [
+      MemoryMapping(start: 0x40_0000, end: 0x40_1000, protection: [.read, .execute])
+    ]
+    var words = [UInt64](repeating: 0, count: 23)
+    (words[16], words[20], words[22]) = (0x40_0010, trap, address)
+    snapshot.memory = MemorySnapshot(joining: [
+      MemoryRegion(
+        address: Self.frame, bytes: [UInt8](repeating: 0, count: 40) + bytes(words))
+    ])
+    let found = InterruptedFault(of: snapshot, trace: trace())
+    #expect(found?.snapshot.exception?.code == code)
+    #expect(found?.snapshot.exception?.address == (trap == 14 ? Address(address) : nil))
+    #expect(found?.isRecorded != true && found?.handler == (code == nil ? nil : "onFault"))
+  }
+
+  /// A signal that its handler blocks arrives again at the faulting instruction.
+  @Test(arguments: [
+    (11 as Int32, [0x48, 0x8B, 0x40, 0x18] as [UInt8], 0x10 as UInt64, 1 as Int32?),
+    (11, [0x48, 0x8B, 0x40, 0x18], 0xDEAD_BEEF_DEAD_BEEF, 0x80), (4, [0x0F, 0x0B], 0, 2),
+    // The access succeeds, or the instruction is no access.
+    (11, [0x48, 0x8B, 0x40, 0x18], 0x40_0000, nil), (11, [0x90, 0x90, 0x90], 0, nil),
+    (4, [0x90, 0x90], 0, nil),
+  ])
+  func aBlockedSignalArrivesAtTheInstruction(
+    _ signal: Int32, _ code: [UInt8], _ rax: UInt64, _ signalCode: Int32?
+  ) {
+    var snapshot = snapshot()
+    snapshot.mappings = [
+      MemoryMapping(start: 0x40_0000, end: 0x40_1000, protection: [.read, .execute])
+    ]
+    var context = X86_64Context()
+    (context.rip, context.rax) = (0x40_0020, rax)
+    snapshot.exception?.signal = signal
+    snapshot.exception?.context = .x86_64(context)
+    snapshot.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x40_0020, bytes: code)])
+    let trace = StackTrace([StackFrame("App.crash()", trust: .context), StackFrame("main")])
+    let found = InterruptedFault(of: snapshot, trace: trace)
+    #expect(found?.snapshot.exception?.code == signalCode)
+    #expect((found == nil) == (signalCode == nil) && found?.isRecorded != true)
+    #expect(found == nil || found?.trace.frames.first?.function == "App.crash()")
   }
 }

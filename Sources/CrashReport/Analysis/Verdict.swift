@@ -97,12 +97,16 @@ package struct Verdict: Sendable {
     let id = threadID
     trace = snapshot.threads.first { $0.id == id }.map(stacks.trace) ?? StackTrace()
     let interrupted =
-      request == nil ? InterruptedFault(of: snapshot, trace: trace) : nil
+      request == nil
+      ? InterruptedFault(of: snapshot, trace: trace, symbols: stacks.symbols) : nil
     let faultTrace = interrupted?.trace ?? trace
     let finder = CauseFinder(
       of: interrupted?.snapshot ?? snapshot, trace: faultTrace, symbols: stacks.symbols)
     var finding = finder.finding
-    if let interrupted { finding?.evidence.append(.handledFirst(interrupted.handler)) }
+    if let interrupted {
+      finding?.evidence.append(.handledFirst(interrupted.handler))
+      if !interrupted.isRecorded { finding?.certainty = .likely }
+    }
     message = request?.headline ?? finder.message
     otherMessages = request == nil ? finder.otherMessages : []
     thrown = CrashReport.Thrown(finding, trace: faultTrace, in: stacks)

@@ -40,13 +40,13 @@ struct MemoryOperand: Equatable {
   /// The registers from which the address is computed.
   var registers: [String] { [base, index?.register].compactMap(\.self) }
 
-  /// True if the operand can have this address; false if a register is not known.
-  func isAt(_ address: Address, _ value: (String) -> UInt64?) -> Bool {
+  /// The addresses that the operand can have; empty if a register is not known.
+  func addresses(_ value: (String) -> UInt64?) -> [Address] {
     guard let base = base.map(value) ?? 0, let index = index.map({ $0.value(value) }) ?? 0 else {
-      return false
+      return []
     }
-    return (isScaled ? 0...6 : 0...0).contains { shift in
-      base &+ index &+ (displacement << UInt64(shift)) == address.value
+    return (isScaled ? 0...6 : 0...0).map { shift in
+      Address(base &+ index &+ (displacement << UInt64(shift)))
     }
   }
 }

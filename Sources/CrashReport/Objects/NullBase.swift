@@ -30,7 +30,8 @@ enum NullBase: Equatable {
       self = .unknown
       return
     }
-    guard let operand = operands.first(where: { $0.isAt(address) { registers[$0] } }) else {
+    guard let operand = operands.first(where: { $0.addresses { registers[$0] }.contains(address) })
+    else {
       self = .none
       return
     }

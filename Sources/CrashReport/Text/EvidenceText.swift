@@ -112,7 +112,7 @@ extension Evidence {
     case .nullBase(let register, let offset):
       return "\(register) is null, and the instruction adds \(offset)"
     case .handledFirst(let handler):
-      return "the signal frame of the handler\(handler.map { " \($0)" } ?? "") holds the fault"
+      return "the fault reached \(handler ?? "another handler") first"
     case .swiftMessage(let message): return "message of the Swift runtime: \(message)"
     case .libraryMessage(let message): return "message of the C library: \(message)"
     case .caughtException(let type):
