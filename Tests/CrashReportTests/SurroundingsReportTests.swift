@@ -76,7 +76,8 @@ import Testing
     let report = report(snapshot)
     let text = TextReport.text(of: report, width: 300)
     #expect(
-      text.contains("and 1 open while they were counted; 4 of them are the crash handler's"),
+      text.contains(
+        "and 1 open while they were counted; the crash handler opened 4 of them at its start"),
       "\(text)")
     let page = HTMLReport.text(of: report)
     #expect(page.contains("file /db/pending-serialized-dumps/app@id.locked (crash handler)"))

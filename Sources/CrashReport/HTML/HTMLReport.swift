@@ -77,12 +77,13 @@ package struct HTMLReport: Sendable {
     html.breakLine()
     var main = HTMLWriter()
     var room = sectionsSize
+    // The stack of a crash comes first; a hang is explained by what its threads wait for.
+    let crashed = report.threads.first { $0.crashed }
+    if !report.isAboutWaits { addCrash(crashed, to: &main) }
     for section in report.programSections(isFull: true) {
       addSection(section, room: &room, to: &main)
     }
-    let crashed = report.threads.first { $0.crashed }
-    if let crashed { addCrashedThread(crashed, to: &main) }
-    addThrown(to: &main)
+    if report.isAboutWaits { addCrash(crashed, to: &main) }
     addFacts(to: &main)
     addOtherThreads(maximumSize: threadsSize, to: &main)
     if let crashed, report.showsRegisters(of: crashed) { addRegisters(of: crashed, to: &main) }
@@ -95,6 +96,11 @@ package struct HTMLReport: Sendable {
     html.element("main") { html in html.add(main) }
     html.breakLine()
     html.element("footer") { html in addFooter(to: &html) }
+  }
+
+  private func addCrash(_ crashed: CrashReport.Thread?, to html: inout HTMLWriter) {
+    if let crashed { addCrashedThread(crashed, to: &html) }
+    addThrown(to: &html)
   }
 
   /// Adds links to the sections, named like their headings; adds none if there are only one or two.
@@ -124,7 +130,10 @@ package struct HTMLReport: Sendable {
     let head = report.head(isFull: false)
     let process = report.snapshot.process
     let time = process.crashTime.map { Timestamp(nanoseconds: $0).readable }
-    let line = [programName, process.version, process.environment, time]
+    let line = [
+      programName, process.version, process.environment, time,
+      process.processID.map { "process \($0)" }, report.snapshot.system.hostName,
+    ]
     html.element(
       "p", ["class": "program"], text: line.compactMap { $0 }.joined(separator: " \u{B7} "))
     // A long sentence gets a smaller font: in a large font, it would push the signal off a narrow screen.

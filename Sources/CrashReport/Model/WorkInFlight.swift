@@ -11,6 +11,13 @@ extension CrashReport {
   func inFlightSection(isFull: Bool) -> ReportSection? {
     guard let open = snapshot.client.openContexts, open.count > 0 else { return nil }
     let works = open.works
+    // The head shows the work of the crashing thread.
+    let head = threads.first(where: \.crashed)?.contextFields ?? []
+    if open.count == 1, let only = works.first, !head.isEmpty,
+      only.values.map({ ReportField(name: $0.name, value: $0.value) }) == head
+    {
+      return nil
+    }
     let shown = isFull ? works[...] : works.prefix(Self.shownCount)
     var parts = [Quantity.grouped(Int(clamping: open.count))]
     if let age = works.first.flatMap(age) { parts.append("oldest \(age)") }

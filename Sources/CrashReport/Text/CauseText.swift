@@ -290,15 +290,20 @@ extension Finding {
     }
   }
 
+  /// The distance in bytes from which on a mapping does not help to explain an address.
+  private static let farAway: UInt64 = 1 << 30
+
   private static func neighbours(
     of address: Address, _ below: MemoryMapping?, _ above: MemoryMapping?
   ) -> [String] {
     var sentences: [String] = []
-    if let below, let distance = below.range.end.flatMap({ address.distance(above: $0) }) {
+    if let below, let distance = below.range.end.flatMap({ address.distance(above: $0) }),
+      distance < farAway
+    {
       sentences.append(
         "The next mapping below ends \(Quantity.distance(distance)) before it: \(below.text).")
     }
-    if let above, let distance = above.start.distance(above: address) {
+    if let above, let distance = above.start.distance(above: address), distance < farAway {
       sentences.append(
         "The next above starts \(Quantity.distance(distance)) after it: \(above.text).")
     }

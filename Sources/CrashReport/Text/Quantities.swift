@@ -30,7 +30,9 @@ package enum Quantity {
     switch nanoseconds {
     case 0..<10_000: "less than 0.01 ms"
     case 10_000..<1_000_000: hundredths(nanoseconds / 10_000) + " ms"
-    case ..<10_000_000_000: "\(nanoseconds / 1_000_000) ms"
+    case ..<1_000_000_000: "\(nanoseconds / 1_000_000) ms"
+    case ..<10_000_000_000:
+      "\(nanoseconds / 1_000_000_000).\(nanoseconds / 100_000_000 % 10) s"
     case ..<7_200_000_000_000: "\(nanoseconds / 1_000_000_000) s"
     default: "\(nanoseconds / 3_600_000_000_000) h"
     }

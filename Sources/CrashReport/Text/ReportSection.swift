@@ -144,8 +144,9 @@ extension CrashReport {
   }
 
   private func row(_ breadcrumb: ClientInformation.Breadcrumb) -> ReportSection.Row {
-    let time = breadcrumb.time.map { Timestamp(nanoseconds: $0).readable }
     let age = age(of: breadcrumb).map { "\(Quantity.duration(Int64(clamping: $0))) before" }
+    // The time of the crash is in the head.
+    let time = age == nil ? breadcrumb.time.map { Timestamp(nanoseconds: $0).readable } : nil
     let thread = breadcrumb.threadID.map { "thread \($0)" }
     let level = breadcrumb.level.map { "[\($0.word)] " } ?? ""
     let metadata = breadcrumb.metadata.pairs.map { " \($0.name)=\($0.value)" }.joined()
@@ -155,16 +156,21 @@ extension CrashReport {
 
   private func breadcrumbSection(isFull: Bool) -> ReportSection? {
     let client = snapshot.client
-    let shown = isFull ? client.breadcrumbs[...] : client.breadcrumbs.suffix(Self.fewBreadcrumbs)
+    // Those of the work of the crashing thread have a section of their own.
+    let hasWork = workBreadcrumbSection != nil
+    let others =
+      hasWork
+      ? client.breadcrumbs.filter { !client.workBreadcrumbs.contains($0) } : client.breadcrumbs
+    let shown = isFull ? others[...] : others.suffix(Self.fewBreadcrumbs)
     let left = client.breadcrumbsLeft ?? UInt64(client.breadcrumbs.count)
     guard left > 0 else { return nil }
     let torn = client.breadcrumbsOmitted.nonzero.map { ", \($0) torn" } ?? ""
     let rows = shown.map(row)
-    let more = client.breadcrumbs.count - shown.count
+    let more = others.count - shown.count
     let hint = more > 0 ? "; \(more) more in the dump: --full" : ""
     var section = ReportSection(
-      "Breadcrumbs (last \(shown.count) of \(left)\(torn)\(hint))",
-      rows: rows.isEmpty ? [.text("none is whole")] : rows)
+      "\(hasWork ? "Other breadcrumbs" : "Breadcrumbs") (last \(shown.count) of \(left)\(torn)\(hint))",
+      rows: rows.isEmpty && !hasWork ? [.text("none is whole")] : rows)
     section?.foldedCount = max(0, rows.count - Self.fewBreadcrumbs)
     return section
   }

@@ -49,13 +49,13 @@ extension CrashReport {
     return (more > 0 ? "\(text), and \(more) open while they were counted" : text) + handlersShare
   }
 
-  /// A phrase such as "; 6 of them are the crash handler's"; empty if the handler has no descriptors.
+  /// A phrase such as "; the crash handler opened 6 of them at its start"; empty if the handler has no descriptors.
   private var handlersShare: String {
     let count = snapshot.process.descriptors.count(where: \.isHandlers)
     guard count > 0 else { return "" }
     return count == 1
-      ? "; 1 of them is the crash handler's"
-      : "; \(count) of them are the crash handler's"
+      ? "; the crash handler opened 1 of them at its start"
+      : "; the crash handler opened \(count) of them at its start"
   }
 
   private static let plurals = [

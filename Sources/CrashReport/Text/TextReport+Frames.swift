@@ -87,7 +87,7 @@ extension TextReport {
         lines += [line, "       " + row]
       }
     }
-    for (name, value) in thread.snapshot.context?.segmentRegisters ?? [] {
+    for (name, value) in isFull ? thread.snapshot.context?.segmentRegisters ?? [] : [] {
       cells.append(name.indented(to: 6) + " " + Address(value).wide)
     }
     let columns = max(1, (width - 1) / 24)

@@ -153,7 +153,12 @@ extension CrashReport {
   var captureText: String? {
     let capture = snapshot.capture
     let threads = capture.threadsFound.flatMap { found in
-      capture.threadsStopped.map { "\(Quantity.counted(found, "thread")) found, \($0) stopped" }
+      capture.threadsStopped.map { stopped in
+        let others = found.subtractingReportingOverflow(1).partialValue
+        let count = Quantity.counted(found, "thread")
+        return stopped == others && found > 0
+          ? "\(count), all stopped" : "\(count) found, \(stopped) of the other \(others) stopped"
+      }
     }
     let fromKernel = capture.threadsReadFromKernel.nonzero.map { ", \($0) read through the kernel" }
     let notes = [
@@ -279,14 +284,15 @@ extension StackFrame {
     function.map { FunctionName.readable($0, file: sourceLocation?.file) } ?? "??"
   }
 
-  /// The source line as text, such as "App/main.swift:12:3".
+  /// The source line as text, such as "/src/App/main.swift:12:3", with the path as the compiler wrote it, so that
+  /// terminals and editors can open it.
   ///
   /// The word "near" is added if debug information has no line for the code itself.
   var lineText: String? {
     guard let sourceLocation, let line = sourceLocation.line else { return nil }
     let column = sourceLocation.column.map { ":\($0)" } ?? ""
     return (sourceLocation.isApproximate ? "near " : "")
-      + "\(sourceLocation.file.shortPath):\(line)\(column)"
+      + "\(sourceLocation.file):\(line)\(column)"
   }
 
   /// A word for a frame that is not an ordinary call or may be wrong; nil for other frames.

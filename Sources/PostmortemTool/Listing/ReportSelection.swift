@@ -158,7 +158,7 @@ struct ReportSelection {
         found.append(Candidate(report) { report.kind(in: database) })
       }
     }
-    for dump in WaitingDump.all(in: place).prefix(Self.maximumDumps)
+    for dump in WaitingDump.all(in: place, withHangs: true).prefix(Self.maximumDumps)
     where !known.contains(dump.name.reportID) {
       guard let facts = dump.facts() else { continue }
       found.append(Candidate(dump, facts))

@@ -69,7 +69,9 @@ struct WaitingDump {
 
   /// The remark that the dump has no report yet, with the command that makes one.
   func remark(database: String) -> String {
-    "this dump is not a report yet; postmortem process\(database.asDatabaseOperand) converts it: "
-      + path.lastComponent.escapedForMessage
+    isHanging
+      ? "this hang lasts, and its process may still change or remove the dump: \(path.lastComponent.escapedForMessage)"
+      : "this dump is not a report yet; postmortem process\(database.asDatabaseOperand) converts it: "
+        + path.lastComponent.escapedForMessage
   }
 }

@@ -74,7 +74,10 @@ import Testing
     #expect(page.texts.first == "read(_:) main.swift:21: null dereference - victim")
     #expect(page.errors.isEmpty, "\(page.errors)")
     #expect(Set((100...103).map { "thread-\($0)" }).isSubset(of: page.anchors), "\(page.anchors)")
-    #expect(page.anchors.isSuperset(of: ["threads", "registers", "modules", "breadcrumbs"]))
+    #expect(
+      page.anchors.isSuperset(of: [
+        "threads", "registers", "modules", "breadcrumbs-of-what-crashed",
+      ]))
     report.place = nil
     report.snapshot.end = RunEnd()
     report.snapshot.end?.kind = .outOfMemory
