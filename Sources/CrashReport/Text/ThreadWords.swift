@@ -156,6 +156,7 @@ extension CrashReport {
       capture.threadsStopped.map { stopped in
         let others = found.subtractingReportingOverflow(1).partialValue
         let count = Quantity.counted(found, "thread")
+        if found == 1, stopped == 0 { return count }
         return stopped == others && found > 0
           ? "\(count), all stopped" : "\(count) found, \(stopped) of the other \(others) stopped"
       }
