@@ -106,7 +106,9 @@ struct Hang: Subcommand {
     // Read once, so that the thread hangs in this function.
     let lasts = lasts
     var value: UInt64 = 1
-    while lasts || value & 0xFFF_FFFF != 0 { value = value &* 6_364_136_223_846_793_005 &+ 1 }
+    while lasts || !isSeen.load(ordering: .relaxed) {
+      value = value &* 6_364_136_223_846_793_005 &+ 1
+    }
     say(value)
   }
 
@@ -115,8 +117,7 @@ struct Hang: Subcommand {
     if lasts {
       while true { sleep(600) }
     }
-    // Wait until the dump exists: the test must not depend on the speed of this machine.
-    while !hasDump { usleep(20_000) }
+    while !isSeen.load(ordering: .acquiring) { usleep(20_000) }
     while outcome == .stoppedRecovers, !isStopped.load(ordering: .acquiring) { usleep(20_000) }
     say("dump is there")
   }
@@ -131,12 +132,12 @@ struct Hang: Subcommand {
         while !hasDump {}
         unsafe UnsafeMutablePointer<Int>(bitPattern: 0x10)?.pointee = 1
       case .recovers, .kept:
-        while !hasDump { usleep(5_000) }
+        awaitDump()
         while hasDump { usleep(20_000) }
         say("dump is gone")
         exit(0)
       case .stopped, .stoppedExits, .stoppedQuits, .stoppedRecovers:
-        while !hasDump { usleep(5_000) }
+        awaitDump()
         stop()
         isStopped.store(true, ordering: .releasing)
         say("stopped")
@@ -152,6 +153,12 @@ struct Hang: Subcommand {
         exit(0)
       }
     }
+  }
+
+  /// Waits until the dump exists, and lets the hang end: a test must not depend on the speed of this machine.
+  private func awaitDump() {
+    while !hasDump { usleep(5_000) }
+    isSeen.store(true, ordering: .releasing)
   }
 
   private var hasDump: Bool {
@@ -170,6 +177,8 @@ struct Hang: Subcommand {
 }
 
 private let isStopped = Atomic(false)
+/// True once the dump of the hang has been seen.
+private let isSeen = Atomic(false)
 
 private actor Worker {
   func run(_ body: @Sendable () -> Void) { body() }

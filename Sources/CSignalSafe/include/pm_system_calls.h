@@ -257,12 +257,6 @@ PM_INLINE long pm_syscall_again(long number) {
 // because some versions of libc cache the ID, and the cached ID is wrong in a vfork child.
 PM_INLINE int pm_getpid(void) { return (int)pm_syscall_again(SYS_getpid); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
-// The thread ID that is used if a seccomp filter refuses gettid.
-enum { PM_UNKNOWN_THREAD = 0x7FFFFFFF };
-PM_INLINE int pm_gettid(void) {
-  long result = pm_syscall_again(SYS_gettid);
-  return result < 0 ? PM_UNKNOWN_THREAD : (int)result;
-}
 
 // Sends a signal to one thread, for example to stop it.
 PM_INLINE long pm_tgkill(int process, int thread, int signal) {

@@ -113,6 +113,13 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 
 #endif
 
+// Returns the thread's ID. If a seccomp filter refuses gettid, the number is made from the thread's pointer, so that two
+// threads have different numbers; the kernel gives no thread an ID that is as large.
+PM_INLINE int pm_gettid(void) {
+  long result = pm_syscall_again(SYS_gettid);
+  return result < 0 ? (int)(0x40000000 | (pm_thread_pointer() >> 4 & 0x3FFFFFFF)) : (int)result;
+}
+
 // The offset, from a thread's pointer, of the word in glibc's thread block that holds the thread's ID; 0 if it is not
 // known. When the thread ends, the kernel sets the word to 0, also if a seccomp filter ended the thread. Source:
 // set_tid_address(2); glibc nptl/descr.h.

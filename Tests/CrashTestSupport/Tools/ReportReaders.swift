@@ -49,7 +49,7 @@ package struct ReportReaders {
     var facts = facts(report, plain)
     let cause = report["cause"] as? [String: Any]
     let end = report["end"] as? [String: Any]
-    facts["cause"] = (cause?["kind"] ?? end?["kind"]) as? String
+    facts["cause"] = (cause?["kind"] ?? end.map { $0["kind"] as? String ?? "unknown" }) as? String
     facts["certainty"] = cause?["certainty"] as? String
     return facts
   }
@@ -210,7 +210,7 @@ package struct ReportReaders {
   private func envelope(of id: String) async throws -> Facts {
     let text = try await run(
       "upload", database, id, "--dsn", "http://key@127.0.0.1:9/1", "--dry-run")
-    guard let line = text.split(separator: "\n").first(where: { $0.contains("\"fingerprint\"") })
+    guard let line = text.split(separator: "\n").first(where: { $0.contains("\"platform\"") })
     else { return [:] }
     let event = try Self.object(line)
     let contexts = event["contexts"] as? [String: [String: Any]]

@@ -67,7 +67,8 @@ struct ReaderTests {
         let facts = try await readers.shown(id)
         let first = expected[id] ?? facts
         expected[id] = first
-        #expect(try await readers.disagreements(on: id, with: first) == [], "\(path)")
+        let disagreements = try await readers.disagreements(on: id, with: first)
+        #expect(disagreements == [], "\(path)")
       }
     }
   }
