@@ -104,7 +104,11 @@ extension Capture {
   @_noLocks
   func writeCrashTime() {
     guard mayMake(CallBit.proc) else { return }
-    let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
+    // The summary has the same times as the dump.
+    if session.time.crash == 0 {
+      (session.time.crash, session.time.crashUptime) = (pm_wall_clock(), pm_boot_clock())
+    }
+    let (time, uptime) = (session.time.crash, session.time.crashUptime)
     let processStart = shared.process.run.startTime
     writer.startMap(.process)
     if time != 0 { writer.signed(.crashTime, Int64(bitPattern: time)) }
@@ -113,13 +117,17 @@ extension Capture {
     writer.end()
   }
 
-  /// Limits the number of captured threads to what the available memory allows.
+  /// Limits the number of captured threads to what the available memory allows, and writes the memory's use and limit.
   ///
   /// If memory is short, this function also writes the modules, without which frames cannot be named, because the
   /// kernel may kill the process while the threads are stopped.
   fileprivate func makeRoom() {
     let room = MemoryRoom(self)
     session.counts.threadLimit = room.threads
+    writer.startMap(.process)
+    if let used = room.used { writer.unsigned(.memoryUsed, used) }
+    if let limit = room.limit { writer.unsigned(.memoryLimit, limit) }
+    writer.end()
     guard room.isShort else { return }
     run(.readMappings)
     run(.writeModules)

@@ -9,7 +9,7 @@ extension Capture {
   @_noLocks
   func decideOutcome(of call: HandlerCall) {
     session.exception.signal = call.signal
-    session.exception.threadID = pm_gettid()
+    session.exception.threadID = Int32(bitPattern: shared.capturingThread.value)
     session.exception.entryTime = call.entryTime
     session.exception.outcomeOffset = 0
     let isForced = call.isFromKernel && forcesDefaultAction(call.signal)

@@ -26,6 +26,7 @@ extension Capture {
   @_noLocks
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark
+    if mark.value == Shared.CopyMark.own { return shared.isOwnProcess }
     let worker = Shared.CopyMark.inWork | UInt32(bitPattern: pm_gettid())
     for _ in Indices(100) {
       let found = mark.exchange(expected: Shared.CopyMark.wiped, desired: worker)

@@ -49,6 +49,7 @@ struct Session: ~Copyable {
     result = DumpResult()
     time.phase = .sections
     time.isTicking = false
+    time.crash = 0
     hasFaultStack = false
     pages.removeAll()
   }

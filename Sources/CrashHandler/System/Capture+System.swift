@@ -35,6 +35,10 @@ extension Capture {
     mayMake(CallBit.files) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 
+  /// True if a descriptor that referred to the handler's file when it was checked last still does.
+  @_noLocks
+  func isStill(_ file: HeldFile) -> Bool { session.files.hasOwnDescriptors || isSame(file) }
+
   /// Returns the descriptor together with its file's identity, by which `isSame` later recognizes the file.
   ///
   /// There is no identity if `forgoing` excludes checking files.

@@ -19,6 +19,8 @@ struct MemoryRoom {
   private static var plenty: UInt64 { 128 &<< 20 }
   private static var little: UInt64 { 8 &<< 20 }
 
+  /// The memory use and limit of the cgroup in bytes; nil if there is no limit, or the number is unknown.
+  let (used, limit): (UInt64?, UInt64?)
   /// How many bytes the process may still use; `UInt64.max` if there is no limit, or it is unknown.
   private let bytes: UInt64
 
@@ -26,9 +28,9 @@ struct MemoryRoom {
   @_noLocks
   init(_ capture: Capture) {
     let files = capture.installed.cgroup
-    guard let used = capture.number(in: files.memoryUsed),
-      let limit = capture.number(in: files.memoryLimit)
-    else {
+    used = capture.number(in: files.memoryUsed)
+    limit = capture.number(in: files.memoryLimit)
+    guard let used, let limit else {
       bytes = .max
       return
     }

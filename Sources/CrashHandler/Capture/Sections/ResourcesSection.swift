@@ -15,8 +15,6 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
     capture.writer.unsigned(.mappingCount, UInt64(truncatingIfNeeded: mappingCount), width: 4)
   }
   let cgroup = capture.installed.cgroup
-  capture.writeNumber(.memoryUsed, cgroup.memoryUsed)
-  capture.writeNumber(.memoryLimit, cgroup.memoryLimit)
   capture.writeNumber(.tasksUsed, cgroup.tasksUsed)
   capture.writeNumber(.tasksLimit, cgroup.tasksLimit)
   capture.writeText(.oomScoreText, "self/oom_score_adj", capacity: 16)

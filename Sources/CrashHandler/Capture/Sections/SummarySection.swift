@@ -75,5 +75,5 @@ func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let summary = capture.installed.summary
   if summary.size > 0 { capture.appendPieces() }
-  if capture.isSame(summary.standardError) { summary.write() }
+  if capture.isStill(summary.standardError) { summary.write() }
 }

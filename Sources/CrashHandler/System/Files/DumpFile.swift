@@ -93,7 +93,7 @@ extension Capture {
     // The descriptor is checked again, because the rename may have taken a long time. If the descriptor now refers to
     // a file of the program, that file must not be truncated.
     guard mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
-      isSame(session.files.dump)
+      isStill(session.files.dump)
     else { return }
     _ = pm_truncate(session.files.dump.descriptor, size)
   }

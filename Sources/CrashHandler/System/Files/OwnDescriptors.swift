@@ -38,8 +38,7 @@ extension Capture {
     case .lost: return false
     case .open, .begun: break
     }
-    guard !session.files.hasOwnDescriptors, !isSame(session.files.dump)
-    else { return true }
+    guard !isStill(session.files.dump) else { return true }
     session.progress.file = .lost
     return false
   }
