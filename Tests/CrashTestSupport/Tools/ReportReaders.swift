@@ -49,7 +49,7 @@ package struct ReportReaders {
     var facts = facts(report, plain)
     let cause = report["cause"] as? [String: Any]
     let end = report["end"] as? [String: Any]
-    facts["cause"] = (cause?["kind"] ?? end.map { $0["kind"] as? String ?? "unknown" }) as? String
+    facts["cause"] = cause?["kind"] as? String ?? end.map { $0["kind"] as? String ?? "unknown" }
     facts["certainty"] = cause?["certainty"] as? String
     return facts
   }
