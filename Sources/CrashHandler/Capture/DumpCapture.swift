@@ -104,11 +104,7 @@ extension Capture {
   @_noLocks
   func writeCrashTime() {
     guard mayMake(CallBit.proc) else { return }
-    // The summary has the same times as the dump.
-    if session.time.crash == 0 {
-      (session.time.crash, session.time.crashUptime) = (pm_wall_clock(), pm_boot_clock())
-    }
-    let (time, uptime) = (session.time.crash, session.time.crashUptime)
+    let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
     let processStart = shared.process.run.startTime
     writer.startMap(.process)
     if time != 0 { writer.signed(.crashTime, Int64(bitPattern: time)) }

@@ -11,9 +11,7 @@ extension Capture {
   ///   like any other.
   @_noLocks
   func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
-    guard shared.dumpingThreads.count > 0, let dump = liveDump(takenBy: pm_gettid()) else {
-      return false
-    }
+    guard let dump = liveDump(takenBy: pm_gettid()) else { return false }
     // After a fault, the dump continues at the recovery point of the section or, outside of sections, at that of the
     // dump.
     if signal.isFault && dump.session.recoveryPoints.recover(signal) { return true }
@@ -57,10 +55,7 @@ extension Capture {
   /// On a thread that takes a dump without a crash, `recoverLiveDump` has handled the signal or abandoned the dump
   /// before this property is read.
   var isCapturing: Bool {
-    @_noLocks get {
-      let thread = shared.capturingThread.value
-      return thread != 0 && thread == UInt32(bitPattern: pm_gettid())
-    }
+    @_noLocks get { shared.capturingThread.value == UInt32(bitPattern: pm_gettid()) }
   }
 
   /// Handles a signal on the capturing thread.

@@ -26,9 +26,9 @@ extension Capture {
   @_noLocks
   func becomeOwnProcess() -> Bool {
     let mark = shared.copyMark
-    if mark.value == Shared.CopyMark.own { return shared.isOwnProcess }
-    let worker = Shared.CopyMark.inWork | UInt32(bitPattern: pm_gettid())
     for _ in Indices(100) {
+      if mark.value == Shared.CopyMark.own { return shared.isOwnProcess }
+      let worker = Shared.CopyMark.inWork | UInt32(bitPattern: pm_gettid())
       let found = mark.exchange(expected: Shared.CopyMark.wiped, desired: worker)
       if found == Shared.CopyMark.wiped {
         leaveParent()
@@ -36,7 +36,6 @@ extension Capture {
         mark.wakeAll()
         return true
       }
-      if found == Shared.CopyMark.own { return shared.isOwnProcess }
       // The calling thread faulted in `leaveParent`, so no dump of its crash is taken.
       if found == worker { return false }
       mark.wait(while: found, milliseconds: 100)

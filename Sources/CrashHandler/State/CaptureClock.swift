@@ -23,8 +23,6 @@ struct CaptureClock {
   /// True while the watchdog's signal is blocked because a sender other than the timer sent it; the next section
   /// unblocks it.
   var isMuted = false
-  /// The times of the crash by the wall clock and since boot, in nanoseconds; 0 until they are read.
-  var (crash, crashUptime): (UInt64, UInt64) = (0, 0)
   /// The timer that sends the watchdog's signal; -1 if there is none.
   var timer: Int32 = -1
 

@@ -49,7 +49,6 @@ struct Session: ~Copyable {
     result = DumpResult()
     time.phase = .sections
     time.isTicking = false
-    time.crash = 0
     hasFaultStack = false
     pages.removeAll()
   }
