@@ -14,7 +14,7 @@ struct SystemCallTests {
   /// four calls with which the thread stops.
   static let perThread = 10.5
   /// The upper bound for a crash of one thread, with the summary on standard error.
-  private static let fixed = 195
+  private static let fixed = 180
 
   @Test func eachThreadThatAnswersCosts10_5AtMost() async throws {
     let few = try await CountedCrash(sleepers: 15)
