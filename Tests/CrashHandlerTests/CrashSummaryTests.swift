@@ -65,7 +65,7 @@ import Testing
     let shown = try await symbolicated(result, in: directory)
     let frames = shown.split(separator: "\n").filter { $0.dropFirst(2).first == "#" }
     // If libc's debug information is installed, its frames have files.
-    let libc = ["libc.so", " nptl/", " stdlib/", " posix/"]
+    let libc = ["libc.so", "/nptl/", "/stdlib/", "/posix/"]
     let first = try #require(
       frames.firstIndex { frame in !libc.contains(where: frame.contains) }, "\(shown)")
     // At most four frames, and one line each for an inlined call and a tail call.
