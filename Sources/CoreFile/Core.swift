@@ -28,6 +28,10 @@ struct Core {
 
   init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot) {
     let initialStack = InitialStack(of: process, image, in: memory)
+    var process = process
+    if process.files.isEmpty {
+      process.files = LinkedFiles(of: process, image, in: memory).list
+    }
     (self.image, self.process) = (image, process)
     self.memory = initialStack.range.map(memory.excluding) ?? memory
     commandLine = initialStack.arguments
@@ -47,23 +51,7 @@ struct Core {
     self.modules = modules.filter { $0.source != nil || code.contains($0.path) }
   }
 
-  /// The crashed thread, whose notes the kernel and gdb write before those of the other threads.
   private var first: CoreThread { process.threads[0] }
-
-  /// The signal that ended the process; nil if no signal did.
-  private var signal: Int32? {
-    let told = process.signalInformation?.littleEndian(at: 0, as: Int32.self) ?? 0
-    let number = told == 0 ? first.signal : told
-    return Self.coreSignals.contains(number) ? number : nil
-  }
-
-  /// The signals for which the kernel writes a core file.
-  ///
-  /// If a core file contains any other signal, a debugger wrote the file after the process had stopped with that
-  /// signal.
-  ///
-  /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
-  private static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]
 
   /// The report's ID, derived from a digest of the core file's notes.
   ///
@@ -131,6 +119,7 @@ struct Core {
   /// If no signal ended the process, a debugger wrote the core file of a live process. In this case, a dump request is
   /// written too, and the exception has no signal.
   private func writeException(to writer: inout IntermediateDumpWriter) {
+    let signal = first.endingSignal
     if signal == nil {
       writer.startMap(.dumpRequest)
       writer.write(.requestKind, RequestKind.coreFile)
@@ -140,7 +129,8 @@ struct Core {
     writer.unsigned(.exceptionThreadID, UInt64(first.id), width: 4)
     if let signal {
       writer.signed(.signalNumber, Int64(signal), width: 4)
-      if let information = process.signalInformation,
+      if let information = first.signalInformation,
+        information.littleEndian(at: 0, as: Int32.self) == signal,
         let code = information.littleEndian(at: 8, as: Int32.self),
         let address = information.littleEndian(at: 16, as: UInt64.self)
       {

@@ -31,13 +31,38 @@ struct CoreImage {
   private(set) var notes: [Range<Int>] = []
   /// The number of bytes of notes that the headers announce but the file lacks.
   private(set) var missingNoteCount: UInt64 = 0
+  /// True if the file ends before the section header that has the number of program headers.
+  private var lacksSectionHeader = false
   /// The number of program headers that were not read, because there are more than `maximumHeaders` or the file ends
   /// before them.
   private(set) var missingHeaders = 0
 
-  /// Returns true if a file begins like a little-endian ELF core file, for any processor.
+  /// Returns true if a file begins like an ELF core file, for any processor.
   static func isCore(_ start: ArraySlice<UInt8>) -> Bool {
-    start.starts(with: [0x7F, 0x45, 0x4C, 0x46]) && start.littleEndian(at: 16, width: 2) == 4
+    start.starts(with: [0x7F, 0x45, 0x4C, 0x46]) && half(start, at: 16) == 4
+  }
+
+  /// Reads a number of 16 bits in the byte order that the ELF header states.
+  private static func half(_ header: ArraySlice<UInt8>, at offset: Int) -> UInt16? {
+    let number = header.littleEndian(at: offset, as: UInt16.self)
+    return header.littleEndian(at: 5, width: 1) == 2 ? number?.byteSwapped : number
+  }
+
+  /// The processors of core files that are refused, by `e_machine`.
+  ///
+  /// Source: System V gABI, "Machine Information"; elf.h of glibc.
+  private static let machines: [UInt16: String] = [
+    2: "SPARC", 3: "x86 (32 bits)", 8: "MIPS", 20: "PowerPC (32 bits)", 21: "PowerPC",
+    22: "IBM Z (s390)", 40: "ARM (32 bits)", 43: "SPARC (64 bits)", 62: "x86_64", 183: "arm64",
+    243: "RISC-V", 258: "LoongArch",
+  ]
+
+  /// The processor, the size of its words and its byte order, as far as the ELF header states them.
+  private static func processor(_ header: ArraySlice<UInt8>) -> String {
+    let machine = half(header, at: 18) ?? 0
+    let bits = header.littleEndian(at: 4, width: 1) == 1 ? "32 bits" : "64 bits"
+    let order = header.littleEndian(at: 5, width: 1) == 2 ? ", big-endian" : ""
+    return "\(machines[machine] ?? "unknown") (machine \(machine), \(bits)\(order))"
   }
 
   init(_ bytes: DumpBytes) throws(CoreError) {
@@ -49,10 +74,7 @@ struct CoreImage {
     guard header.littleEndian(at: 4, width: 2) == 0x0102,
       let machine = header.littleEndian(at: 18, width: 2), machine == 62 || machine == 183
     else {
-      throw CoreError(
-        .unsupportedArchitecture,
-        "machine \(header.littleEndian(at: 18, width: 2) ?? 0), class \(header.littleEndian(at: 4, width: 1) ?? 0)"
-      )
+      throw CoreError(.unsupportedArchitecture, Self.processor(header))
     }
     architecture = machine == 62 ? .x86_64 : .arm64
     guard let offset = header.littleEndian(at: 32, width: 8).flatMap({ Int(exactly: $0) }),
@@ -60,16 +82,26 @@ struct CoreImage {
       let count = header.littleEndian(at: 56, width: 2)
     else { throw CoreError(.notACore, "no program headers") }
     let isExtended = count == 0xFFFF
-    readHeaders(at: offset, count: isExtended ? Self.extendedCount(bytes, header) : Int(count))
+    readHeaders(at: offset, count: isExtended ? extendedCount(header, offset) : Int(count))
   }
 
   /// Reads the number of program headers from `sh_info` of the first section, where a number that needs more than 16
   /// bits is stored.
-  private static func extendedCount(_ bytes: DumpBytes, _ header: ArraySlice<UInt8>) -> Int {
-    guard let section = header.littleEndian(at: 40, width: 8).flatMap({ Int(exactly: $0) }),
-      section <= bytes.count, let count = bytes.integer(at: section + 44, width: 4)
-    else { return 0xFFFF }
-    return Int(clamping: count)
+  ///
+  /// The kernel writes the section header at the end of the file, so it is the first part that a truncated file lacks.
+  /// The contents of the first segment directly follow the program headers; their number is then computed from this.
+  private mutating func extendedCount(_ header: ArraySlice<UInt8>, _ start: Int) -> Int {
+    if let section = header.littleEndian(at: 40, width: 8).flatMap({ Int(exactly: $0) }),
+      section > 0, section <= bytes.count, let count = bytes.integer(at: section + 44, width: 4)
+    {
+      return Int(clamping: count)
+    }
+    lacksSectionHeader = true
+    guard start <= bytes.count, let end = bytes.integer(at: start + 8, width: 8) else {
+      return 0xFFFF
+    }
+    let size = Int(clamping: end.clampedSubtracting(UInt64(start)))
+    return max(0xFFFF, size / Self.headerSize)
   }
 
   private mutating func readHeaders(at start: Int, count: Int) {
@@ -136,13 +168,14 @@ extension CoreImage {
   var damage: String? {
     let cut = segments.filter { $0.missingCount > 0 }
     let bytes = cut.reduce(missingNoteCount) { $0.clampedAdding($1.missingCount) }
-    guard bytes > 0 || missingHeaders > 0 else { return nil }
+    guard bytes > 0 || missingHeaders > 0 || lacksSectionHeader else { return nil }
     var parts: [String] = []
     if !cut.isEmpty {
       parts.append("all or a part of \(cut.count) of \(segments.count) segments")
     }
     if missingNoteCount > 0 { parts.append("a part of its notes") }
     if missingHeaders > 0 { parts.append("\(missingHeaders) program headers") }
+    if lacksSectionHeader { parts.append("the section header with the number of program headers") }
     return "the core file is cut off: it lacks " + parts.joined(separator: " and ")
       + (bytes > 0 ? ", \(bytes) bytes" : "")
   }

@@ -43,3 +43,18 @@ struct CoreMappedFile {
     return (files, pageSize)
   }
 }
+
+extension CoreProcess {
+  /// The mappings at which an image of a file may begin.
+  ///
+  /// Several segments of one image can map the file from its start on. Such a mapping directly follows the one before
+  /// it in the note, so only the first of them is returned.
+  var firstParts: [CoreMappedFile] {
+    let files = files.sorted { $0.range.start < $1.range.start }
+    return files.indices.filter { index in
+      guard files[index].offset == 0 else { return false }
+      guard index > 0, files[index - 1].path == files[index].path else { return true }
+      return files[index - 1].offset > 0
+    }.map { files[$0] }
+  }
+}

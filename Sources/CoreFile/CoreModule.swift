@@ -7,7 +7,7 @@ internal import Stackwalk
 /// Source: System V gABI, "Program Header"; elf(5).
 struct CoreModule {
   let address: Address
-  let path: String
+  var path: String
   var source: ModuleSource?
   /// The Elf64_Phdr structures, one after the other; empty if the core file does not have them.
   private(set) var programHeaders: [UInt8] = []
@@ -40,7 +40,8 @@ struct CoreModule {
   }
 
   private struct Header {
-    let (type, flags, address, fileSize, memorySize): (UInt64, UInt64, UInt64, UInt64, UInt64)
+    let (type, flags, offset, address): (UInt64, UInt64, UInt64, UInt64)
+    let (fileSize, memorySize): (UInt64, UInt64)
   }
 
   private var headers: [Header] {
@@ -49,8 +50,8 @@ struct CoreModule {
         programHeaders.littleEndian(at: start + offset, width: width) ?? 0
       }
       return Header(
-        type: field(0, 4), flags: field(4, 4), address: field(16, 8), fileSize: field(32, 8),
-        memorySize: field(40, 8))
+        type: field(0, 4), flags: field(4, 4), offset: field(8, 8), address: field(16, 8),
+        fileSize: field(32, 8), memorySize: field(40, 8))
     }
   }
 
@@ -88,6 +89,24 @@ struct CoreModule {
       start: address &+ (found.address &- lowest), byteCount: found.memorySize)
   }
 
+  /// True for an image without an interpreter (PT_INTERP), such as a library.
+  var isLibrary: Bool { segment(ofType: 3) == nil }
+
+  /// The mappings of the image's file that the program headers describe, in the order of their addresses.
+  func files(pageSize: UInt64) -> [CoreMappedFile] {
+    let loads = headers.filter { $0.type == 1 }
+    let mask: UInt64 = 0 &- pageSize
+    guard let lowest = loads.map({ $0.address & ~4095 }).min() else { return [] }
+    return loads.sorted { $0.address < $1.address }.map { load in
+      let first = load.address & mask
+      let size = (load.address &- first).clampedAdding(load.fileSize).clampedAdding(pageSize &- 1)
+      let start = address &+ (first &- lowest)
+      return CoreMappedFile(
+        range: AddressRange(start: start, byteCount: size & mask), offset: load.offset & mask,
+        path: path)
+    }
+  }
+
   /// True if an address is in a segment with code.
   func hasCode(at address: Address) -> Bool { code.contains { $0.contains(address) } }
 }
@@ -115,7 +134,13 @@ extension CoreModule {
     }
     // AT_PHDR contains the address of the program headers, which are in the first page of the program's image.
     let headers = process.auxiliaryValue(3).map { Address($0) }
-    for file in process.files where file.offset == 0 {
+    for file in process.firstParts {
+      // A segment of an image can contain the first page of its file again; lld and mold lay segments out this way.
+      if modules.contains(where: {
+        $0.path == file.path && !$0.programHeaders.isEmpty && $0.range.contains(file.range.start)
+      }) {
+        continue
+      }
       // If a file's first page is not in the core file, the file is added, because it may be an image. `Core` drops
       // files without code.
       let hasHeader = isImage(at: file.range.start, in: memory)
@@ -132,6 +157,9 @@ extension CoreModule {
       }) {
         modules[started(modules, by: index, process, memory) ?? index].source = .program
       }
+    } else if let index = modules.firstIndex(where: { LinkMap(of: $0, in: memory) != nil }) {
+      // Only the dynamic section of a program leads to the dynamic linker's list.
+      modules[index].source = .program
     }
     return modules
   }
@@ -145,12 +173,12 @@ extension CoreModule {
   private static func started(
     _ modules: [CoreModule], by index: Int, _ process: CoreProcess, _ memory: MemorySnapshot
   ) -> Int? {
-    // The types 7 (AT_BASE) and 3 (PT_INTERP): the kernel has loaded no other interpreter.
-    guard (process.auxiliaryValue(7) ?? 0) == 0, modules[index].segment(ofType: 3) == nil else {
+    // AT_BASE: the kernel has loaded no other interpreter.
+    guard (process.auxiliaryValue(7) ?? 0) == 0, modules[index].isLibrary else {
       return nil
     }
     return modules.firstIndex {
-      $0.segment(ofType: 3) != nil && LinkMap(of: $0, in: memory) != nil
+      !$0.isLibrary && LinkMap(of: $0, in: memory) != nil
     }
   }
 }

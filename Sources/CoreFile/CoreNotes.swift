@@ -30,8 +30,30 @@ struct CoreNotes {
 
   let image: CoreImage
 
+  /// What the file contains instead of a process, according to the owner of one of its notes; nil if the notes that
+  /// `forEach` has visited are those of a process.
+  private(set) var foreignOwner: String?
+
+  /// The owners of notes that only core files of kernels, virtual machines and other operating systems have.
+  ///
+  /// Source: Linux include/linux/vmcore_info.h; QEMU dump/dump.c; Xen public/elfnote.h; FreeBSD, NetBSD and OpenBSD
+  /// sys/exec_elf.h.
+  private static let foreignOwners = [
+    (prefix: "VMCOREINFO", what: "the memory of a Linux kernel"),
+    (prefix: "QEMU", what: "the memory of a virtual machine (QEMU)"),
+    (prefix: "Xen", what: "the memory of a virtual machine (Xen)"),
+    (prefix: "VBCORE", what: "the memory of a virtual machine (VirtualBox)"),
+    (prefix: "FreeBSD", what: "a process of FreeBSD"),
+    (prefix: "NetBSD-CORE", what: "a process of NetBSD"),
+    (prefix: "OpenBSD", what: "a process of OpenBSD"),
+  ]
+
+  private static func foreignOwner(_ owner: String?) -> String? {
+    owner.flatMap { owner in foreignOwners.first { owner.hasPrefix($0.prefix) }?.what }
+  }
+
   /// Calls `body` for each note of a known kind, in the file's order.
-  func forEach(_ body: (Note) -> Void) {
+  mutating func forEach(_ body: (Note) -> Void) {
     var left = Self.limit
     for segment in image.notes {
       var place = segment.lowerBound
@@ -43,11 +65,14 @@ struct CoreNotes {
       {
         left -= 1
         let name = place + Self.headerSize
+        if foreignOwner == nil { foreignOwner = Self.foreignOwner(owner(name, size: nameSize)) }
         let contents = name + Int(nameSize + 3) & ~3
         let end = contents + Int(size)
         // The file or segment ends inside this note, so ignore the note.
         guard end <= segment.upperBound else { break }
-        if let kind = Note.Kind(rawValue: type), isKnown(name, size: nameSize) {
+        if let kind = Note.Kind(rawValue: type),
+          ["CORE", "LINUX"].contains(owner(name, size: nameSize))
+        {
           body(Note(kind: kind, contents: contents..<end))
         }
         place = (end + 3) & ~3
@@ -55,11 +80,11 @@ struct CoreNotes {
     }
   }
 
-  /// True if a note's owner name is one of the kernel's; other writers use the same type numbers for their own notes.
-  private func isKnown(_ place: Int, size: UInt64) -> Bool {
-    guard size == 5 || size == 6, let name = image.bytes.slice(place..<place + Int(size)) else {
-      return false
-    }
-    return name.elementsEqual("CORE\0".utf8) || name.elementsEqual("LINUX\0".utf8)
+  /// The name of a note's owner; nil if it is longer than the names that matter here.
+  ///
+  /// Other writers use the kernel's type numbers for their own notes.
+  private func owner(_ place: Int, size: UInt64) -> String? {
+    guard size <= 16, let name = image.bytes.slice(place..<place + Int(size)) else { return nil }
+    return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
   }
 }

@@ -22,13 +22,13 @@ package enum CoreReader {
   ///     paths. Code and constants that the core file lacks are read from a module's file, if this file is of the
   ///     same build.
   ///   - readsFiles: false to read nothing but the core file.
-  /// - Throws: `CoreError` if the file is not a 64-bit core file of x86_64 or arm64, or if its notes describe no thread
-  ///   or are larger than 256 MiB.
+  /// - Throws: `CoreError` if the file is not the 64-bit core file of a Linux process on x86_64 or arm64, or if its
+  ///   notes describe no thread or are larger than 256 MiB.
   package static func snapshot(
     of bytes: DumpBytes, symbolDirectories: [String] = [], readsFiles: Bool = true
   ) throws(CoreError) -> ProcessSnapshot {
     let image = try CoreImage(bytes)
-    let process = CoreProcess(of: image)
+    let process = try CoreProcess(of: image)
     guard !process.threads.isEmpty else {
       throw CoreError(.noThreads, image.damage ?? "no NT_PRSTATUS note")
     }

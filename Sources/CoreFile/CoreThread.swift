@@ -7,8 +7,11 @@ internal import ProcessSnapshot
 /// Source: Linux arch/arm64/include/uapi/asm/ptrace.h, struct user_pt_regs.
 struct CoreThread {
   let id: UInt32
-  /// `pr_cursig`: the signal that ended the process or stopped it for a debugger; 0 for none.
+  /// `pr_cursig`, or `si_signo` of `pr_info`: the signal that ended the process or stopped it for a debugger; 0 for
+  /// none.
   let signal: Int32
+  /// NT_SIGINFO: 128 bytes; nil if no such note follows the thread's NT_PRSTATUS note.
+  var signalInformation: [UInt8]?
   let blockedSignals: UInt64
   /// The CPU time in user mode and in the kernel, in nanoseconds; for the main thread, this is the time of all
   /// threads.
@@ -31,13 +34,14 @@ struct CoreThread {
 
   /// Reads the descriptor of an NT_PRSTATUS note; nil if the descriptor is too short.
   init?(_ status: ArraySlice<UInt8>, _ architecture: ProcessSnapshot.Architecture) {
-    guard let signal = status.littleEndian(at: 12, width: 2),
+    guard let current = status.littleEndian(at: 12, width: 2),
+      let information = status.littleEndian(at: 0, width: 4),
       let blocked = status.littleEndian(at: 24, width: 8),
       let id = status.littleEndian(at: 32, width: 4),
       let userTime = Self.time(status, at: 48), let systemTime = Self.time(status, at: 64)
     else { return nil }
     self.id = UInt32(truncatingIfNeeded: id)
-    self.signal = Int32(truncatingIfNeeded: signal)
+    signal = Int32(truncatingIfNeeded: current == 0 ? information : current)
     blockedSignals = blocked
     (self.userTime, self.systemTime) = (userTime, systemTime)
     let count = architecture == .x86_64 ? Self.x86Registers : Self.armRegisters
@@ -104,24 +108,64 @@ struct CoreThread {
   }
 }
 
+extension CoreThread {
+  /// The signals for which the kernel writes a core file.
+  ///
+  /// If a core file contains any other signal, a debugger wrote the file after the process had stopped with that
+  /// signal.
+  ///
+  /// Source: signal(7), "Core"; QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS.
+  static let coreSignals: Set<Int32> = [3, 4, 5, 6, 7, 8, 11, 24, 25, 31]
+
+  /// The signal in the thread's NT_SIGINFO note; 0 if there is no such note.
+  fileprivate var informedSignal: Int32 {
+    signalInformation?.littleEndian(at: 0, as: Int32.self) ?? 0
+  }
+
+  /// The signal that ended the process, if it ended in this thread; nil if no signal ended the process.
+  var endingSignal: Int32? {
+    let number = informedSignal == 0 ? signal : informedSignal
+    return Self.coreSignals.contains(number) ? number : nil
+  }
+
+  /// The index of the crashed thread.
+  ///
+  /// The kernel and gdb put the crashed thread first, and give all threads its `pr_cursig`. Other writers sort the
+  /// threads by ID, and give only the crashed thread a signal. NT_SIGINFO follows the crashed thread; gdb writes the
+  /// note for each thread, with SIGSTOP for threads that received no signal.
+  ///
+  /// If several threads have the same signal and none has NT_SIGINFO, the result is the first of them. The signal's
+  /// code is then not known either, so `CauseFinder` treats every cause as likely at most.
+  ///
+  /// Source: Linux fs/binfmt_elf.c, fill_note_info(); gdb gdb/linux-tdep.c, linux_make_corefile_notes(); .NET
+  /// src/coreclr/debug/createdump/dumpwriterelf.cpp.
+  static func crashed(in threads: [CoreThread]) -> Int? {
+    let informed = threads.indices.filter { coreSignals.contains(threads[$0].informedSignal) }
+    let signalled = threads.indices.filter { coreSignals.contains(threads[$0].signal) }
+    return informed.first { threads[$0].signal == threads[$0].informedSignal }
+      ?? (signalled.count == 1 ? signalled.first : nil) ?? informed.first ?? signalled.first
+  }
+}
+
 /// The data about the process in the notes of a core file.
 struct CoreProcess {
+  /// The threads, with the crashed thread first.
   var threads: [CoreThread] = []
   /// The number of threads that were not read, because there are more than `maximumThreads`.
   var omittedThreads = 0
-  /// This field and the next three come from NT_PRPSINFO.
+  /// This field and the next four come from NT_PRPSINFO.
   var processID: UInt32?
   var parentProcessID: UInt32?
   /// The main thread's name, 15 bytes at most.
   var name: [UInt8] = []
+  /// The first word of the command line, of which the note has 79 bytes at most.
+  var command = ""
   var niceValue: Int32?
   /// True if a debugger wrote the file: debuggers write the NT_PRPSINFO note before the threads, the kernel after the
   /// first thread.
   ///
   /// Source: gdb gdb/linux-tdep.c, linux_make_corefile_notes(); Linux fs/binfmt_elf.c, fill_note_info().
   var isFromDebugger = false
-  /// NT_SIGINFO: 128 bytes.
-  var signalInformation: [UInt8]?
   var auxiliaryVector: [UInt8] = []
   var files: [CoreMappedFile] = []
   var pageSize: UInt64?
@@ -130,9 +174,12 @@ struct CoreProcess {
   private static let maximumThreads = 1 << 16
   private static let maximumVectorSize = 1 << 14
 
-  init(of image: CoreImage) {
+  /// - Throws: `CoreError` if the notes are not those of a Linux process.
+  init(of image: CoreImage) throws(CoreError) {
     let bytes = image.bytes
-    CoreNotes(image: image).forEach { note in
+    var leadingInformation: [UInt8]?
+    var notes = CoreNotes(image: image)
+    notes.forEach { note in
       let size = note.contents.count
       func contents(_ limit: Int) -> ArraySlice<UInt8>? {
         size <= limit ? bytes.slice(note.contents) : nil
@@ -151,13 +198,9 @@ struct CoreProcess {
         if processID == nil { isFromDebugger = threads.isEmpty }
         if let information = contents(4096) { read(process: information) }
       case .signalInformation:
-        // Debuggers write an NT_SIGINFO note for each thread; the first belongs to the thread that received the
-        // signal.
-        if signalInformation == nil, threads.count < 2, let information = contents(4096),
-          information.count >= 128
-        {
-          signalInformation = Array(information.prefix(128))
-        }
+        guard let information = contents(4096), information.count >= 128 else { return }
+        if threads.isEmpty { leadingInformation = Array(information.prefix(128)) }
+        setLast(\.signalInformation, Array(information.prefix(128)))
       case .auxiliaryVector:
         if auxiliaryVector.isEmpty, let vector = contents(Self.maximumVectorSize) {
           auxiliaryVector = Array(vector)
@@ -176,7 +219,23 @@ struct CoreProcess {
           contents(4096)?.littleEndian(at: 0, width: 4).map { Int32(truncatingIfNeeded: $0) })
       }
     }
+    if let owner = notes.foreignOwner { throw CoreError(.notAProcess, owner) }
     pageSize = auxiliaryValue(6) ?? pageSize
+    moveCrashedThreadToFront(leadingInformation)
+  }
+
+  /// - Parameter leading: the contents of an NT_SIGINFO note before all threads.
+  private mutating func moveCrashedThreadToFront(_ leading: [UInt8]?) {
+    guard let index = CoreThread.crashed(in: threads) else { return }
+    var crashed = threads.remove(at: index)
+    if crashed.signalInformation == nil {
+      // The only note of a process need not follow its crashed thread.
+      crashed.signalInformation =
+        leading
+        ?? threads.first { $0.informedSignal == crashed.signal && crashed.signal != 0 }?
+        .signalInformation
+    }
+    threads.insert(crashed, at: 0)
   }
 
   /// Sets a field of the last thread, because the other notes of a thread follow its NT_PRSTATUS note.
@@ -188,16 +247,19 @@ struct CoreProcess {
   }
 
   /// Reads `struct elf_prpsinfo`: the nice value is at offset 3, the process at 24, the parent at 28, the name (16
-  /// bytes) at 40.
+  /// bytes) at 40, the arguments (80 bytes) at 56.
   private mutating func read(process: ArraySlice<UInt8>) {
     guard processID == nil, let id = process.littleEndian(at: 24, width: 4),
       let parent = process.littleEndian(at: 28, width: 4),
       let nice = process.littleEndian(at: 3, width: 1), process.count >= 56
     else { return }
-    processID = UInt32(truncatingIfNeeded: id)
+    // valgrind leaves the ID at 0.
+    processID = id == 0 ? nil : UInt32(truncatingIfNeeded: id)
     parentProcessID = UInt32(truncatingIfNeeded: parent)
     niceValue = Int32(Int8(truncatingIfNeeded: nice))
     name = Array(process.dropFirst(40).prefix(16).prefix { $0 != 0 })
+    let words = process.dropFirst(56).prefix(80).prefix { $0 != 0 && $0 != 0x20 }
+    command = String(decoding: words, as: UTF8.self)
   }
 
   /// The value of a type in the auxiliary vector; nil if the vector does not have this type.

@@ -46,6 +46,24 @@ struct InitialStack {
       .map(Array.init)
   }
 
+  /// The value of an environment variable; nil if it is not set, or if the environment is not found.
+  func environment(_ name: String) -> String? {
+    // A null pointer ends the arguments' pointers.
+    guard var place = argumentPointers?.clampedEnd.adding(8) else { return nil }
+    for _ in 0..<Self.maximumCount {
+      guard let pointer = memory.word(at: place), pointer != 0, let next = place.adding(8) else {
+        return nil
+      }
+      place = next
+      if let text = memory.text(at: Address(pointer), limit: Self.maximumSize),
+        text.hasPrefix(name + "=")
+      {
+        return String(text.dropFirst(name.count + 1))
+      }
+    }
+    return nil
+  }
+
   /// The address range of the pointers in `argv`, without the null pointer at the end; nil if it is not found.
   private static func argumentPointers(
     _ process: CoreProcess, _ memory: MemorySnapshot

@@ -13,6 +13,8 @@ struct MinidumpFile {
   let bytes: DumpBytes
   /// The range of each stream's bytes; if the file has several streams of a type, the first is used.
   private(set) var streams: [MinidumpStreamType: Range<Int>] = [:]
+  /// The exception streams; debuggers write one for each thread that had stopped.
+  private(set) var exceptions: [Range<Int>] = []
   /// The time in the header, in seconds since 1970.
   let timeStamp: UInt32
   /// Descriptions of damage in the file, at most eight.
@@ -62,6 +64,7 @@ struct MinidumpFile {
         continue
       }
       if streams[streamType] == nil { streams[streamType] = range }
+      if streamType == .exception { exceptions.append(range) }
     }
   }
 

@@ -63,7 +63,9 @@ struct CrashFile {
         self = .minidump
       } else {
         throw ToolError(
-          path: path, "neither an intermediate dump nor a minidump nor a core file (byte 0)")
+          path: path,
+          UnreadCore(of: bytes)?.hint
+            ?? "neither an intermediate dump nor a minidump nor a core file (byte 0)")
       }
     }
   }

@@ -13,6 +13,9 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
     public static let notELF = Code(text: "is not a 64-bit ELF file that can be read")
     /// The build ID of the file differs from the one in the dump.
     public static let notTheSameBuild = Code(text: "is not the same build as in the dump")
+    /// The dump has no build ID of the module, so it is not known whether the file is of the same build.
+    public static let unknownBuild = Code(
+      text: "may be of another build: the dump does not have the module's build ID")
     /// The file has no build ID, by which files with symbols are found.
     public static let noBuildID = Code(
       text: "has no build ID: have the linker make one (-Xlinker --build-id)")

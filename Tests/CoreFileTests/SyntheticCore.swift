@@ -15,6 +15,8 @@ struct SyntheticCore {
     var signal: UInt16 = 11
     var stackPointer: UInt64 = 0x7FFD_0000_1000
     var instructionPointer: UInt64 = 0x40_1000
+    /// The contents of an NT_SIGINFO note after the thread's other notes; nil for none.
+    var signalInformation: [UInt8]?
     /// The values of `orig_rax` and `rax`.
     var call: (number: UInt64, result: Int64) = (.max, 0)
   }
@@ -45,6 +47,14 @@ struct SyntheticCore {
   var processID: UInt32 = 4001
   /// The auxiliary vector: types and values.
   var auxiliaryVector: [UInt64] = [3, SyntheticCore.executable + 64, 6, 4096, 9, 0x40_1000, 0, 0]
+  /// The command line in NT_PRPSINFO.
+  var command = "/opt/victim --verbose"
+  /// The path that AT_EXECFN refers to; nil for no AT_EXECFN.
+  var executedFile: String?
+  /// The owner of a note that no core file of a process has; nil for no such note.
+  var foreignNote: String?
+  /// True to write the section header with the number of program headers at the end, as the kernel does.
+  var hasSectionHeaderAtEnd = false
   /// True to write the notes in the order of debuggers.
   var isFromDebugger = false
 
@@ -80,13 +90,16 @@ struct SyntheticCore {
     let end = Self.stack + UInt64(segments[2].bytes.count)
     var strings: [UInt8] = []
     var offsets: [UInt64] = []
-    for text in arguments + environment + ["/opt/victim"] {
+    for text in arguments + environment + [executedFile ?? "/opt/victim"] {
       offsets.append(UInt64(strings.count))
       strings += Array(text.utf8) + [0]
     }
     let first = (end - 8 - UInt64(strings.count)) & ~15
     let random = first - 16
     auxiliaryVector.insert(contentsOf: [25, random], at: auxiliaryVector.count - 2)
+    if executedFile != nil, let offset = offsets.last {
+      auxiliaryVector.insert(contentsOf: [31, first + offset], at: auxiliaryVector.count - 2)
+    }
     let places = offsets.dropLast().map { first + $0 }
     let words =
       [UInt64(arguments.count)] + places.prefix(arguments.count) + [0]
@@ -98,6 +111,46 @@ struct SyntheticCore {
     bytes += [UInt8](repeating: 0, count: Int(end - start) - bytes.count)
     segments[2].bytes.replaceSubrange(Int(start - Self.stack)..., with: bytes)
     return start
+  }
+
+  /// A core file without NT_FILE of a program with one library, and with the dynamic linker's list.
+  ///
+  /// Source: glibc `<link.h>`, struct r_debug and struct link_map.
+  static var linked: SyntheticCore {
+    let library: UInt64 = 0x7F00_0000_0000
+    func image(isProgram: Bool) -> [UInt8] {
+      var bytes = Self.image
+      bytes[56] = isProgram ? 5 : 4
+      // The fourth header is that of the dynamic section, and the fifth that of the interpreter's name.
+      let headers =
+        segment(type: 2, flags: 6, offset: 0x1000, address: 0x1000, fileSize: 32, memorySize: 32)
+        + segment(type: 3, flags: 4, offset: 0x300, address: 0x300, fileSize: 8, memorySize: 8)
+      bytes.replaceSubrange(232..<344, with: headers)
+      return bytes
+    }
+    var data = [UInt8](repeating: 0, count: 0x1000)
+    func put(_ words: [UInt64], at offset: Int) {
+      var bytes: [UInt8] = []
+      for word in words { bytes.append(littleEndian: word) }
+      data.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    }
+    let place = executable + 0x1000
+    // DT_DEBUG; struct r_debug; two entries of struct link_map; their names.
+    put([21, place + 0x100, 0, 0], at: 0)
+    put([1, place + 0x200], at: 0x100)
+    put([executable, place + 0x300, place, place + 0x240], at: 0x200)
+    put([library, place + 0x308, library + 0x1000, 0], at: 0x240)
+    data.replaceSubrange(0x308..<0x308 + 11, with: "/opt/lib.so".utf8)
+    var core = SyntheticCore()
+    core.files = []
+    core.segments[0].bytes = image(isProgram: true)
+    core.segments[1].bytes = data
+    core.segments += [
+      Segment(address: library, flags: 4, bytes: image(isProgram: false), memorySize: 0x1000),
+      Segment(
+        address: library + 0x1000, flags: 5, bytes: [UInt8](repeating: 0, count: 0x1000)),
+    ]
+    return core
   }
 
   static func header(type: UInt16, machine: UInt16, headers: UInt64, count: Int) -> [UInt8] {
@@ -177,8 +230,11 @@ struct SyntheticCore {
       var state = [UInt8](repeating: 0, count: isARM64 ? 528 : 512)
       state[0] = 0x7F
       bytes += Self.note("CORE", 2, state)
+      if let information = thread.signalInformation {
+        bytes += Self.note("CORE", 0x5349_4749, information)
+      }
     }
-    return bytes
+    return bytes + (foreignNote.map { Self.note($0, 0, [1, 2, 3, 4]) } ?? [])
   }
 
   private var processNotes: [UInt8] {
@@ -189,6 +245,7 @@ struct SyntheticCore {
       }
     }
     process.replaceSubrange(40..<46, with: "victim".utf8)
+    process.replaceSubrange(56..<56 + command.utf8.count, with: command.utf8)
     var vector: [UInt8] = []
     for word in auxiliaryVector { vector.append(littleEndian: word) }
     var list: [UInt8] = []
@@ -200,7 +257,8 @@ struct SyntheticCore {
     for file in files { list += Array(file.path.utf8) + [0] }
     return Self.note("CORE", 3, process)
       + (signalInformation.map { Self.note("CORE", 0x5349_4749, $0) } ?? [])
-      + Self.note("CORE", 6, vector) + Self.note("CORE", 0x4649_4C45, list)
+      + (vector.isEmpty ? [] : Self.note("CORE", 6, vector))
+      + (files.isEmpty ? [] : Self.note("CORE", 0x4649_4C45, list))
   }
 
   /// The bytes of the file.
@@ -208,7 +266,8 @@ struct SyntheticCore {
     let notes = notes
     let count = segments.count + 1
     let isExtended = count >= 0xFFFF
-    var place = 64 + count * 56 + (isExtended ? 64 : 0)
+    let isBefore = isExtended && !hasSectionHeaderAtEnd
+    var place = 64 + count * 56 + (isBefore ? 64 : 0)
     var bytes = Self.header(
       type: 4, machine: isARM64 ? 183 : 62, headers: 64, count: count)
     bytes += Self.segment(
@@ -222,13 +281,13 @@ struct SyntheticCore {
         fileSize: size, memorySize: segment.memorySize ?? size)
       place += segment.bytes.count
     }
-    if isExtended {
-      var section = [UInt8](repeating: 0, count: 64)
-      for index in 0..<4 { section[44 + index] = UInt8(truncatingIfNeeded: count >> (8 * index)) }
-      bytes += section
-    }
+    var section = [UInt8](repeating: 0, count: 64)
+    for index in 0..<4 { section[44 + index] = UInt8(truncatingIfNeeded: count >> (8 * index)) }
+    if isBefore { bytes += section }
     bytes += notes
     for segment in segments { bytes += segment.bytes }
-    return bytes
+    guard isExtended, !isBefore else { return bytes }
+    for index in 0..<8 { bytes[40 + index] = UInt8(truncatingIfNeeded: bytes.count >> (8 * index)) }
+    return bytes + section
   }
 }

@@ -232,6 +232,22 @@ import Testing
     #expect(other.system == .other(0x8204) && other.name == nil)
   }
 
+  /// LLDB writes an exception stream for each thread that had stopped.
+  @Test(
+    arguments: [
+      ([5, 11], 2), ([11, 5], 1), ([19, 6, 5], 2), ([6, 11], 1), ([0, 5], 2), ([.max, 11], 2),
+      ([2, 19], 1),
+    ] as [([UInt32], UInt32)])
+  func theExceptionThatEndedTheProcessIsUsed(_ codes: [UInt32], _ thread: UInt32) throws {
+    var dump = Dump()
+    for (index, code) in codes.enumerated() {
+      dump.stream(6, Self.exception(UInt32(index + 1), code: code, flags: 0, context: 0))
+    }
+    let exception = try #require(try MinidumpReader.snapshot(of: dump.file()).exception)
+    #expect(exception.threadID == thread)
+    #expect(exception.signal == Int32(codes[Int(thread) - 1]))
+  }
+
   @Test func dumpWithoutCrashHasNoSignal() throws {
     var dump = Dump()
     dump.stream(6, Self.exception(5, code: 0xFFFF_FFFF, flags: 0, context: 0))

@@ -55,6 +55,7 @@ import Testing
   @Test func theProgramThatReadsACompressedOneIsNamed() async throws {
     for (magic, name) in [
       ([0x28, 0xB5, 0x2F, 0xFD], "zstd"), ([0x04, 0x22, 0x4D, 0x18], "lz4"),
+      (Array("BZh9".utf8), "bzip2"),
     ] as [([UInt8], String)] {
       let path = try write(magic + [UInt8](repeating: 0, count: 64), "core." + name)
       let child = try await run(["show", path], path: directory.path)
@@ -62,7 +63,7 @@ import Testing
       #expect(child.standardError.contains("install the program \(name)"), "\(child)")
     }
     // No temporary file is left.
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 2)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 3)
   }
 
   @Test func whatIsNoneIsSaid() async throws {
@@ -134,6 +135,41 @@ import Testing
     #expect(child.end.exitCode == 1, "\(child)")
     #expect(child.standardError.contains("core.1: "), "\(child.standardError)")
     #expect(child.standardOutput.contains("core.77"))
-    #expect(!child.standardError.contains("subdirectory"))
+  }
+
+  /// For each, one line on standard error names it before the line with their number, and the exit status is 1.
+  @Test func whatMayHoldCoreFilesButIsNotReadIsNamed() async throws {
+    let cores = try directory.subdirectory("mixed")
+    try Data(Self.core).write(to: URL(fileURLWithPath: cores + "/core.77"))
+    let database = directory.path + "/mixed-database/"
+    let good = try await run(["process", "--create", "--cores", cores, database])
+    #expect(good.end.exitCode == 0 && good.standardError.isEmpty, "\(good)")
+    let apport = cores + "/_usr_bin_web.1000.crash"
+    for (name, text) in [
+      (apport, "ProblemType: Crash\nArchitecture: amd64\nCoreDump: base64\n"),
+      (cores + "/vmcore", "KDUMP   " + String(repeating: "x", count: 64)),
+    ] {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: name))
+    }
+    _ = try directory.subdirectory("mixed/2026-11-29")
+    let child = try await run(["process", "--cores", cores, database])
+    let lines = child.standardError.split(separator: "\n")
+    #expect(child.end.exitCode == 1 && lines.count == 4, "\(child)")
+    for (name, hint) in [
+      (apport, "apport-unpack"), (cores + "/vmcore", "kernel"), (cores + "/2026-11-29", "--cores"),
+    ] {
+      #expect(lines.contains { $0.contains(name + ": ") && $0.contains(hint) }, "\(lines)")
+    }
+    let shown = try await run(["show", apport])
+    #expect(shown.end.exitCode == 1 && shown.standardError.contains("apport-unpack"), "\(shown)")
+  }
+
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/bzip2")))
+  func aCoreFileCompressedWithBzip2IsShown() async throws {
+    let path = try write(Self.core, "core.plain")
+    let made = try await ChildProcess.run("/usr/bin/bzip2", [path], in: directory.path)
+    try #require(made.end.exitCode == 0)
+    let text = try await run(["show", path + ".bz2"])
+    #expect(text.end.exitCode == 0 && text.standardOutput.contains("Thread 77 crashed"), "\(text)")
   }
 }

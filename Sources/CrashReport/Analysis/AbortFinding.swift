@@ -42,34 +42,39 @@ struct AbortFinding {
     if let message = owner.swiftMessage {
       return Finding(
         cause: .swiftFailure(SwiftFailure(message: message.text), .abort),
-        certainty: message.certainty, evidence: [.ownAbort, .swiftMessage(message.text)])
+        certainty: message.certainty, evidence: fact + [.swiftMessage(message.text)])
     }
     if let message = owner.libraryMessage {
       return Finding(
         cause: .libraryFailure(LibraryFailure(message: message.text)),
-        certainty: message.certainty, evidence: [.ownAbort, .libraryMessage(message.text)])
+        certainty: message.certainty, evidence: fact + [.libraryMessage(message.text)])
     }
     if let failure = ConcurrencyFailure(of: frames) {
       return Finding(
         cause: .concurrencyFailure(failure), certainty: .inferred,
-        evidence: [.ownAbort, .concurrencyFailureOnStack])
+        evidence: fact + [.concurrencyFailureOnStack])
     }
     if let exception = exceptionFinding { return exception }
     if hasFrame("__cxa_pure_virtual") {
-      return Finding(cause: .pureVirtualCall, evidence: [.ownAbort, .pureVirtualOnStack])
+      return Finding(cause: .pureVirtualCall, evidence: fact + [.pureVirtualOnStack])
     }
     // The cause `terminate` means that there was no C++ exception. If the dump has an exception but not its type, the
     // cause is only `abort`.
     if hasTerminate, snapshot.cxxException == nil {
-      return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack])
+      return Finding(cause: .terminate, evidence: fact + [.terminateOnStack])
     }
-    return Finding(cause: .abort, evidence: [.ownAbort])
+    return Finding(cause: .abort, evidence: fact)
+  }
+
+  /// The signal, whose sender is not known if the dump lacks `si_code`.
+  private var fact: [Evidence] {
+    snapshot.exception?.code == nil ? snapshot.signalEvidence : [.ownAbort]
   }
 
   private var exceptionFinding: Finding? {
     guard let type = snapshot.cxxException?.typeName else { return nil }
     let name = Demangler.cxxTypeName(type)
-    let evidence: [Evidence] = [.ownAbort, .caughtException(type: name)]
+    let evidence = fact + [.caughtException(type: name)]
     if isTerminatedByProgram {
       return Finding(
         cause: .terminateInCatch(type: name), evidence: evidence + [.terminateOnStack])

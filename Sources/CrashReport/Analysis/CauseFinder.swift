@@ -35,20 +35,25 @@ struct CauseFinder {
   }
 
   /// The cause of the crash with its evidence; nil if the dump does not show the cause.
+  ///
+  /// Without `si_code`, a fault cannot be distinguished from a signal that was sent, so the cause is only likely.
   var finding: Finding? {
     guard let exception = snapshot.exception, let signal = exception.signal else { return nil }
+    guard var finding = finding(exception, signal) else { return nil }
+    if exception.code == nil, finding.certainty == .certain { finding.certainty = .likely }
+    return finding
+  }
+
+  private func finding(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding? {
     // The kernel sends SIGQUIT for a key of the terminal, with a positive code.
     if exception.wasSent || snapshot.isQuitRequest {
       return SentFinding(snapshot: snapshot, frames: trace.frames).finding(exception, signal)
     }
     switch signal {
     case SIGSEGV:
-      var finding = MemoryFault(
-        exception: exception, snapshot: snapshot, trace: trace, code: code
-      ).finding
-      // Without `si_code`, a fault cannot be distinguished from a signal that was sent, so the cause is only likely.
-      if exception.code == nil { finding?.certainty = .likely }
-      return finding
+      return MemoryFault(exception: exception, snapshot: snapshot, trace: trace, code: code).finding
+    case SIGABRT where exception.code == nil && trace.frames.contains(where: Self.aborts):
+      return AbortFinding(snapshot: snapshot, frames: trace.frames).finding
     case SIGBUS: return busError(exception)
     case SIGFPE: return arithmetic(exception)
     case SIGILL, SIGTRAP:
@@ -70,6 +75,9 @@ struct CauseFinder {
     default: return nil
     }
   }
+
+  /// True for a call of abort(), which shows that the process sent SIGABRT to itself.
+  private static func aborts(_ frame: StackFrame) -> Bool { frame.linkageName == "abort" }
 
   private func busError(_ exception: ExceptionSnapshot) -> Finding? {
     let fact = snapshot.signalEvidence

@@ -102,7 +102,9 @@ extension CrashReport {
   /// The reasons why frames of a thread have no names, one for each module, then a hint about files that contain the
   /// names.
   func symbolNotes(on thread: Thread) -> [String] {
-    let notes = namelessModules(of: thread).map { "No names in \($0.module.name): \($0.note)." }
+    let notes = namelessModules(of: thread).map {
+      "No names in \($0.module.shownName): \($0.note)."
+    }
     return notes + [symbolHint(on: thread)].compactMap(\.self)
   }
 
@@ -122,12 +124,32 @@ extension CrashReport {
     // Prefer a module of the program, because users usually have the files of these modules.
     let ownCode = verdict.ownCode
     guard let module = files.first(where: ownCode.contains) ?? files.first else { return nil }
-    let id = module.buildID.hexadecimal
-    let link =
-      id.count > 2 ? " or its debug file, under any name (build ID \(id))" : ""
-    return "For names, give --symbols DIR with \(module.name) of this build, not stripped,\(link)"
+    guard module.buildID.count > 1 else { return buildIDHint(for: module) }
+    return
+      "For names, give --symbols DIR with \(module.name) of this build, not stripped, or its debug"
+      + " file, under any name (build ID \(module.buildID.hexadecimal))"
       + "; or name a server that has it in DEBUGINFOD_URLS. To have one for each release: "
       + "postmortem symbols \(module.name) -o DIR before strip."
+  }
+
+  /// A hint about how the next dump gets the build ID of a module, without which no file can be recognized as the
+  /// module's.
+  private func buildIDHint(for module: ModuleSnapshot) -> String {
+    let capture = snapshot.capture
+    // If the segments are known, the dump has the image's headers, so the image itself has no build ID.
+    guard module.segments.isEmpty else {
+      return
+        "For names, link \(module.name) with a build ID (-Xlinker --build-id), and do not strip it."
+    }
+    guard capture.isCoreFile else {
+      return
+        "For names, the dump would need the ELF headers of \(module.name), which have its build ID."
+    }
+    return capture.isComplete
+      ? "For names, have core files contain ELF headers, which have the build IDs of modules: "
+        + "set bit 4 of /proc/PID/coredump_filter, which processes inherit."
+      : "For names, use the whole core file: this one does not have the ELF headers of \(module.name),"
+        + " which have its build ID."
   }
 
   /// The indices of the modules that contain a frame of any thread.
@@ -307,6 +329,9 @@ extension StackFrame {
 }
 
 extension ModuleSnapshot {
+  /// The module's name, or words for an image without one.
+  var shownName: String { name.isEmpty ? "the image at \(address)" : name }
+
   /// The module's name with the offset of an address, for example "libc.so.6+0x1234".
   func text(of address: Address) -> String {
     "\(name)+\(Address(address.wrappedDistance(above: self.address)))"

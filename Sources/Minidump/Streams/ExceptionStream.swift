@@ -49,9 +49,12 @@ extension MinidumpDecoder {
   /// Reads MINIDUMP_EXCEPTION_STREAM.
   ///
   /// If the dump was taken without a crash, `signal` stays nil. If the minidump is from an operating system other than
-  /// Linux, the exception's code is stored in `foreign`.
+  /// Linux, the exception's code is stored in `foreign`. If there are several exceptions, the one that most likely
+  /// ended the process is used.
   mutating func decodeException() {
-    guard let stream = file.streams[.exception] else { return }
+    let ranks = file.exceptions.map(endingRank)
+    guard let rank = ranks.max(), let index = ranks.firstIndex(of: rank) else { return }
+    let stream = file.exceptions[index]
     guard stream.count >= 168, let id = file.integer(at: stream.lowerBound, width: 4),
       let number = file.integer(at: stream.lowerBound + 8, width: 4),
       let code = file.integer(at: stream.lowerBound + 12, width: 4),
@@ -85,6 +88,26 @@ extension MinidumpDecoder {
       snapshot.threads[index].captureMethod = .crashed
     }
     snapshot.exception = exception
+  }
+
+  /// How likely an exception ended the process, compared with the other exceptions in the file.
+  ///
+  /// Breakpoints and single steps, at which a debugger had stopped a thread, rank below faults.
+  ///
+  /// Source: signal(7), "Core"; Microsoft MS-ERREF, 2.3 (severity of an NTSTATUS); XNU osfmk/mach/exception_types.h.
+  private func endingRank(of stream: Range<Int>) -> Int {
+    guard let wide = file.integer(at: stream.lowerBound + 8, width: 4), stream.count >= 168 else {
+      return -1
+    }
+    let number = UInt32(truncatingIfNeeded: wide)
+    let (isFault, isStop): (Bool, Bool) =
+      switch platform ?? 0 {
+      case _ where isLinux:
+        ([3, 4, 6, 7, 8, 11, 24, 25, 31].contains(number), number == 5)
+      case MinidumpFormat.macOS, MinidumpFormat.iOS: (number != 0 && number != 6, number == 6)
+      default: (number >> 30 == 3, number >> 30 == 2)
+      }
+    return isFault ? 2 : isStop ? 1 : 0
   }
 
   /// Reads number, code and address of a signal; reads nothing if the number is not that of a signal.

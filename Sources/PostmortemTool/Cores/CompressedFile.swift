@@ -6,17 +6,18 @@ internal import IntermediateDump
 ///
 /// systemd-coredump uses zstd by default.
 enum Compression: String, CaseIterable {
-  case zstd, lz4, xz, gzip
+  case zstd, lz4, xz, gzip, bzip2
 
   /// The first bytes of a file with this compression.
   ///
-  /// Source: RFC 8878, 3.1.1; LZ4 Frame Format, "Magic Number"; The .xz File Format, 2.1.1.1; RFC 1952, 2.3.1.
+  /// Source: RFC 8878, 3.1.1; LZ4 Frame Format, "Magic Number"; The .xz File Format, 2.1.1.1; RFC 1952, 2.3.1; bzip2 manual, 1.0.8.
   private var magic: [UInt8] {
     switch self {
     case .zstd: [0x28, 0xB5, 0x2F, 0xFD]
     case .lz4: [0x04, 0x22, 0x4D, 0x18]
     case .xz: [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0]
     case .gzip: [0x1F, 0x8B, 0x08]
+    case .bzip2: [0x42, 0x5A, 0x68]
     }
   }
 

@@ -51,13 +51,17 @@ extension InputFile {
 
   /// True for a regular file that is a core file, or that may contain one, such as a compressed file.
   ///
-  /// - Throws: `ToolError` if the file's status or, for a regular file, its contents cannot be read. For a file of
-  ///   another kind, or one that was removed in the meantime, the result is false.
+  /// - Throws: `ToolError` if the file's status or, for a regular file, its contents cannot be read. Also throws for a
+  ///   directory and for a file that contains a core file in a form that is not read. For a file of another kind, or
+  ///   one that was removed in the meantime, the result is false.
   static func mayBeCore(_ path: String) throws(ToolError) -> Bool {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else {
       if errno == ENOENT { return false }
       throw ToolError(path: path, ToolError.text(errno))
+    }
+    guard status.st_mode & S_IFMT != S_IFDIR else {
+      throw ToolError(path: path, "a directory, whose files are not read; name it with --cores")
     }
     guard status.st_mode & S_IFMT == S_IFREG else { return false }
     return try withFile(path, limit: .max) { (descriptor, size) throws(ToolError) in
@@ -66,6 +70,7 @@ extension InputFile {
       }
       let isCore = isLarge(bytes)
       if bytes.readError != 0 { throw ToolError(path: path, ToolError.text(bytes.readError)) }
+      if let hint = UnreadCore(of: bytes)?.hint { throw ToolError(path: path, hint) }
       return isCore
     }
   }

@@ -29,10 +29,8 @@ struct SymbolFiles {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
-      // The dump has no build ID for a module that had none, or whose build ID could not be read. A file with a build
-      // ID then counts as a file of another build.
       guard own.elf.buildID == module.buildID else {
-        throw StackwalkError(.notTheSameBuild, path: module.path)
+        throw StackwalkError(Self.refusal(of: module), path: module.path)
       }
       image = own
     } catch {
@@ -41,14 +39,22 @@ struct SymbolFiles {
     let other = findOthers(module, directories, limit)
     guard image != nil || debug != nil else {
       // The error about a file of another build is more helpful than the error about a missing file.
-      let another = other.map { StackwalkError(.notTheSameBuild, path: $0) }
+      let refusal = Self.refusal(of: module)
+      let another = other.map { StackwalkError(refusal, path: $0) }
       let own = failure ?? StackwalkError(.notELF, path: module.path)
-      throw own.code == .notTheSameBuild ? own : another ?? own
+      throw own.code == refusal ? own : another ?? own
     }
     if let failure, let found = image ?? debug {
       notes.append("\(failure); names and lines are from \(found.path)")
     }
     noteUnreadParts()
+  }
+
+  /// The reason why a file with another build ID than the module's is not used.
+  ///
+  /// The dump has no build ID for a module that had none, or whose build ID could not be read.
+  private static func refusal(of module: ModuleSnapshot) -> StackwalkError.Code {
+    module.buildID.isEmpty ? .unknownBuild : .notTheSameBuild
   }
 
   /// Searches for files in places other than the module's path.

@@ -89,6 +89,10 @@ import Testing
     module.buildID[0] = 0
     let error = #expect(throws: StackwalkError.self) { _ = try ModuleSymbols(module) }
     #expect(error?.code == .notTheSameBuild)
+    // Without a build ID in the dump, the file may be of the same build.
+    module.buildID = []
+    let unknown = #expect(throws: StackwalkError.self) { _ = try ModuleSymbols(module) }
+    #expect(unknown?.code == .unknownBuild)
   }
 
   @Test func readsAnyBytes() throws {
