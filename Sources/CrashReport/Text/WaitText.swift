@@ -72,8 +72,8 @@ extension CrashReport {
       case .queue: ", \(certainly)run by thread \(owner.id)" + state
       case .fileLock:
         owner.id == snapshot.process.processID
-          ? ", held by this process"
-          : ", held by process \(owner.id)\(owner.name.map { " (\($0))" } ?? "")"
+          ? ", taken by this process"
+          : ", taken by process \(owner.id)\(owner.name.map { " (\($0))" } ?? "")"
       default: ", \(certainly)held by thread \(owner.id)" + state
       }
     }

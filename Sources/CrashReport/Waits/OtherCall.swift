@@ -31,9 +31,11 @@ struct OtherCall: Sendable, Equatable {
     let file = snapshot.process.descriptors.first { $0.number == descriptor & 0xFFFF_FFFF }
     wait.label = descriptor == IntermediateDumpFormat.replacedWord ? nil : file?.path
     if let lock = snapshot.fileLocks.first(where: { $0.threadID == thread }) {
+      // The kernel names the process that took the lock of flock(2); a child that has inherited it may hold it.
+      let isOwn = lock.holder == snapshot.process.processID
       wait.absentOwner = Wait.AbsentOwner(
-        id: lock.holder, kind: .otherProcess, name: lock.holderName)
-      wait.isCertain = true
+        id: lock.holder, kind: isOwn ? .unknown : .otherProcess, name: lock.holderName)
+      wait.isCertain = !isOwn
     }
     return wait
   }

@@ -53,11 +53,11 @@ import Testing
     Truth(number: 16, kind: "tasks", head: ["Leases.lease"]),
     Truth(
       number: 17, kind: "lock",
-      head: ["crash-lab-journal", "Journal.append", "held by process", "(crash-lab)"],
-      wait: "file-lock", absentOwner: "other-process"),
+      head: ["crash-lab-journal", "Journal.append", "taken by this process"],
+      wait: "file-lock", absentOwner: "unknown"),
     Truth(
-      number: 17, kind: "lock", head: ["crash-lab-journal", "held by process", "(crash-lab)"],
-      wait: "file-lock", absentOwner: "other-process", manner: .dump),
+      number: 17, kind: "lock", head: ["crash-lab-journal", "taken by this process"],
+      wait: "file-lock", absentOwner: "unknown", manner: .dump),
     Truth(
       number: 18, kind: "lock", head: ["child process", "Runner.run", "Runner.cancel"],
       wait: "mutex"),
