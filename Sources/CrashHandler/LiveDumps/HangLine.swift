@@ -28,10 +28,8 @@ package enum HangLine {
       text += "; to see it: \(command)\(reportID.description.prefix(8))"
     }
     // The text contains a name that the program chose.
-    let plain = text.unicodeScalars.map {
-      $0.properties.generalCategory == .control ? " " : "\($0)"
-    }
-    let line = Array("postmortem[\(pm_getpid())]: \(plain.joined())\n".utf8)
+    let plain = text.utf8.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }
+    let line = Array("postmortem[\(pm_getpid())]: ".utf8) + plain + [0x0A]
     guard pm_wait_writable(STDERR_FILENO, 0) == Int(POLLOUT) else { return false }
     return unsafe line.withUnsafeBytes {
       unsafe pm_write(STDERR_FILENO, $0.baseAddress, $0.count) == $0.count
