@@ -38,7 +38,7 @@ extension Capture {
       }
       // The calling thread faulted in `leaveParent`, so no dump of its crash is taken.
       if found == worker { return false }
-      mark.wait(while: found, milliseconds: 100)
+      if found != Shared.CopyMark.own { mark.wait(while: found, milliseconds: 100) }
     }
     return false
   }
