@@ -4,18 +4,12 @@ internal import PendingDumps
 
 /// Keeps a dump that could not be converted, for another attempt or for examination.
 extension PendingDirectory {
-  /// The maximum number of attempts to convert a dump; `maximumInterruptions` applies instead if the converter of the
-  /// previous attempt crashed on another thread.
+  /// The maximum number of attempts to convert a dump; attempts whose converter crashed on another thread do not count.
   ///
   /// The dump goes to quarantine when the last attempt fails. If the converter ended during the attempt before the last
   /// one, the last attempt does not parse the dump: it removes the dump if the database already has the dump's report,
   /// and otherwise moves the dump to quarantine.
   static let maximumAttempts: UInt32 = 3
-  /// The maximum number of all attempts, including those that ended because their converter crashed on another
-  /// thread.
-  ///
-  /// The conversion may have caused such a crash too, for example by using up memory.
-  static let maximumInterruptions: UInt32 = 30
 
   /// True if a claimed file is still empty or no longer exists.
   func isEmpty(_ claim: DumpClaim) throws(CrashReportDatabaseError) -> Bool {

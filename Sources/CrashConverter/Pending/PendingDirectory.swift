@@ -171,7 +171,6 @@ struct PendingDirectory: ~Copyable {
       if case .alive(let reason, let still) = verdict {
         return left(reason, still: still)
       }
-      attempt = previous.clampedAdding(1)
       // If the name contains 0 instead of a process ID, the previous converter released its claim.
       preceding =
         if processID == 0 {
@@ -181,6 +180,8 @@ struct PendingDirectory: ~Copyable {
         } else {
           .ended
         }
+      // In a crash loop that leaves no time for a conversion, any number of attempts is interrupted.
+      attempt = preceding == .interrupted ? previous : previous.clampedAdding(1)
     case .runRecord, .fifo: return .gone
     }
     let claimed = file.name.with(
@@ -320,6 +321,8 @@ struct DumpClaim: Sendable {
   /// The current name of the dump.
   let name: PendingDumpName
   /// The number of the attempt; 1 for the first.
+  ///
+  /// An attempt that follows an interrupted one has the same number.
   let attempt: UInt32
   let preceding: Attempt
   /// How the run ended, if the dump is empty.
@@ -340,10 +343,9 @@ struct DumpClaim: Sendable {
   /// The dump is moved to quarantine instead, unless the database already has its report.
   var isSetAside: Bool {
     switch preceding {
-    case .none: false
+    case .none, .interrupted: false
     case .failed: attempt > PendingDirectory.maximumAttempts
     case .ended: attempt >= PendingDirectory.maximumAttempts
-    case .interrupted: attempt > PendingDirectory.maximumInterruptions
     }
   }
 }
