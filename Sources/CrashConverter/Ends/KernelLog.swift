@@ -30,7 +30,7 @@ enum KernelLog {
       let uptime = time.clampedAdding(asleep).clampedAdding(1_000_000_000)
       guard uptime >= Int64(clamping: launch) else { continue }
       if victims.contains(where: text.contains) { return (true, others) }
-      others += 1
+      others &+= 1
     }
     return (false, others)
   }

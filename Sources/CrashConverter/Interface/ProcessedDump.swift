@@ -1,6 +1,5 @@
 package import CrashReportDatabase
 public import IntermediateDump
-internal import PendingDumps
 
 /// The result of processing one pending dump.
 public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
@@ -132,8 +131,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       case .left: leftText
       default: summary?.line ?? outcome.kind.rawValue
       }
-    let name = PendingDumpName(fileName: fileName)
-    let program = summary?.program ?? name?.identifier ?? fileName
+    let program = summary?.program ?? String(fileName.prefix { $0 != "@" })
     // The reason can contain text from a damaged file, so control characters are replaced with spaces.
     return String(
       "\(program): \(result)".unicodeScalars.map {
@@ -143,7 +141,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 
   /// Why and until when a dump is left, without the evidence that its owner may be alive.
   private var leftText: String {
-    let isHang = PendingDumpName(fileName: fileName)?.role == .hang
+    let isHang = fileName.hasSuffix(".hang")
     let until = outcome.until.map { ", until \($0.description.prefix(19))Z at most" } ?? ""
     let reason = outcome.reason.split(separator: ": ", maxSplits: 1).first ?? ""
     return (isHang ? "hangs: " : "") + "left for now\(until): \(reason)"

@@ -96,7 +96,9 @@ extension StringProtocol {
   package var tellsAWholeDump: Bool {
     let line = String(self)
     guard let start = line.firstRange(of: ": ")?.upperBound,
-      let end = line.ranges(of: " (report ").last?.lowerBound, start <= end
+      let end = [" (report ", "; postmortem show "].compactMap({
+        line.ranges(of: $0).last?.lowerBound
+      }).first, start <= end
     else { return false }
     let outcome = line[start..<end]
     return outcome == "complete" || outcome.hasPrefix("SIG") || outcome.hasPrefix("signal ")
@@ -104,6 +106,8 @@ extension StringProtocol {
 
   /// True for a converter's line about the report with an ID.
   package func tellsReport(_ id: ReportID) -> Bool {
-    hasSuffix(" (report \(id.description.prefix(8)))")
+    let beginning = id.description.prefix(8)
+    return hasSuffix(" (report \(beginning))")
+      || contains("; postmortem show ") && hasSuffix(" \(beginning)")
   }
 }
