@@ -18,6 +18,7 @@ package final class Racer {
     try self.init(
       "crash-lab", ["process", "--wait", "--database", database, "--identifier", identifier],
       through: through)
+    if through.isEmpty { try waitForProgram() }
   }
 
   /// Starts a program that converts the pending dumps, and then runs a deed.
@@ -46,6 +47,17 @@ package final class Racer {
       output: .descriptor(output.fileHandleForWriting.fileDescriptor), errors: .inherited)
     try input.fileHandleForReading.close()
     try output.fileHandleForWriting.close()
+  }
+
+  /// Waits until the program's own code runs, or has ended.
+  ///
+  /// posix_spawn(3) returns earlier, while the kernel still changes the stack's start.
+  private func waitForProgram() throws {
+    while true {
+      let maps = try String(contentsOfFile: "/proc/\(child)/maps", encoding: .utf8)
+      if maps.isEmpty || maps.contains("/libc.so.") { return }
+      usleep(1000)
+    }
   }
 
   package var processID: UInt32 { UInt32(child) }
