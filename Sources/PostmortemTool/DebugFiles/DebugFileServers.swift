@@ -89,10 +89,12 @@ struct DebugFileServers {
 
   /// True if the file of a frame's module, which has the unwind information that there is, is at its path.
   private func isHere(_ frame: StackFrame, _ report: CrashReport) -> Bool {
-    guard let module = report.snapshot.modules.module(of: frame),
-      let image = try? ELFImage(path: module.path)
-    else { return false }
-    return image.elf.buildID == module.buildID
+    guard let module = report.snapshot.modules.module(of: frame) else { return false }
+    do {
+      return try ELFFile(path: module.path).buildID == module.buildID
+    } catch {
+      return false
+    }
   }
 
   /// - Returns: true if the cache now contains the file.
