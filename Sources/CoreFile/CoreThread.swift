@@ -134,16 +134,19 @@ extension CoreThread {
   /// threads by ID, and give only the crashed thread a signal. NT_SIGINFO follows the crashed thread; gdb writes the
   /// note for each thread, with SIGSTOP for threads that received no signal.
   ///
-  /// If several threads have the same signal and none has NT_SIGINFO, the result is the first of them. The signal's
-  /// code is then not known either, so `CauseFinder` treats every cause as likely at most.
+  /// If several threads have the same signal and none has NT_SIGINFO, the result is the first of them that did not wait
+  /// in a system call. The signal's code is then not known either, so `CauseFinder` treats every cause as likely at most.
   ///
   /// Source: Linux fs/binfmt_elf.c, fill_note_info(); gdb gdb/linux-tdep.c, linux_make_corefile_notes(); .NET
   /// src/coreclr/debug/createdump/dumpwriterelf.cpp.
-  static func crashed(in threads: [CoreThread]) -> Int? {
+  static func crashed(
+    in threads: [CoreThread], _ architecture: ProcessSnapshot.Architecture
+  ) -> Int? {
     let informed = threads.indices.filter { coreSignals.contains(threads[$0].informedSignal) }
     let signalled = threads.indices.filter { coreSignals.contains(threads[$0].signal) }
     return informed.first { threads[$0].signal == threads[$0].informedSignal }
-      ?? (signalled.count == 1 ? signalled.first : nil) ?? informed.first ?? signalled.first
+      ?? (signalled.count == 1 ? signalled.first : nil) ?? informed.first
+      ?? signalled.first { threads[$0].waitingCall(architecture) == nil } ?? signalled.first
   }
 }
 
@@ -221,12 +224,14 @@ struct CoreProcess {
     }
     if let owner = notes.foreignOwner { throw CoreError(.notAProcess, owner) }
     pageSize = auxiliaryValue(6) ?? pageSize
-    moveCrashedThreadToFront(leadingInformation)
+    moveCrashedThreadToFront(leadingInformation, image.architecture)
   }
 
   /// - Parameter leading: the contents of an NT_SIGINFO note before all threads.
-  private mutating func moveCrashedThreadToFront(_ leading: [UInt8]?) {
-    guard let index = CoreThread.crashed(in: threads) else { return }
+  private mutating func moveCrashedThreadToFront(
+    _ leading: [UInt8]?, _ architecture: ProcessSnapshot.Architecture
+  ) {
+    guard let index = CoreThread.crashed(in: threads, architecture) else { return }
     var crashed = threads.remove(at: index)
     if crashed.signalInformation == nil {
       // The only note of a process need not follow its crashed thread.

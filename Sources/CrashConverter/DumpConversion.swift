@@ -35,6 +35,8 @@ struct DumpConversion: ~Copyable {
   var privacy = ReportPrivacy.full
   /// Tasks that were found in the memory of the process after its dump; nil if no search was made.
   var tasks: AllTasks?
+  /// The file locks for which the process's threads waited after its dump.
+  var fileLocks: [FileLockWait] = []
   /// The context switches of the process's threads before the dump, which show the threads that ran during the dump;
   /// nil if they were not counted.
   var contextSwitches: ContextSwitches?
@@ -72,6 +74,9 @@ struct DumpConversion: ~Copyable {
     if !found.isReported {
       captured.addedAnnotations = annotations
       if captured.allTasks == nil, captured.process.privacy == nil { captured.allTasks = tasks }
+      if captured.fileLocks.isEmpty, captured.process.privacy == nil {
+        captured.fileLocks = fileLocks
+      }
       // Secrets are removed first, because names, analysis and index must match the report. For a report without
       // memory, this step also walks the stacks. A walk is limited by a number of steps and not by time, so the result
       // does not depend on the load of the machine.

@@ -17,7 +17,7 @@ internal import ProcessSnapshot
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
-  tasks: AllTasks? = nil, contextSwitches: ContextSwitches? = nil
+  tasks: AllTasks? = nil, fileLocks: [FileLockWait] = [], contextSwitches: ContextSwitches? = nil
 ) throws(CrashConverterError) -> ProcessedDump? {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
     let database = try openDatabase(path)
@@ -29,7 +29,7 @@ package func processIntermediateDump(
         database: database, annotations: annotations,
         symbols: storingSymbols ? SymbolBudget() : nil,
         userStreams: UserStreams(sources: userStreams), tasks: tasks,
-        contextSwitches: contextSwitches)
+        fileLocks: fileLocks, contextSwitches: contextSwitches)
       return process(file, conversion, pending)
     } catch {
       throw CrashConverterError(.pendingDirectoryUnusable, error)

@@ -221,7 +221,7 @@ extension IntermediateDumpKey {
       In `crashingThread`: CPU time of this thread alone, in user mode and in the kernel together, in \
       nanoseconds (CLOCK_THREAD_CPUTIME_ID), when the value is written. Missing if one thread writes a \
       dump about another thread.
-      """).shown(in: .thread, as: "processorTime", "CPU time", unit: .nanoseconds)
+      """).shown(in: .thread, as: "processorNanoseconds", "CPU time", unit: .nanoseconds)
     case .stackWords: .bytes("""
       Words of the crashing thread's stack, instead of its memory; sizes in bytes are in parentheses. Only in \
       a log, where `crashingThread` and this key may occur any number of times. The words are in groups of a head \
@@ -301,7 +301,7 @@ extension IntermediateDumpKey {
       The handler never sets bits 10 and 13 to 15, because these sections end after this property is \
       written. A reader sets bit 10 if the property is missing.
       """).shown(in: .capture, as: "sectionsAbandoned")
-    case .captureTime: .unsigned(8, "Nanoseconds from the handler's entry until this map is written.").shown(in: .capture, as: "captureTime")
+    case .captureTime: .unsigned(8, "Nanoseconds from the handler's entry until this map is written.").shown(in: .capture, as: "captureNanoseconds")
     case .bytesOmitted: .unsigned(8, """
       Number of bytes that were left out because of the size limit.
       """).shown(in: .capture, as: "bytesOmitted")
@@ -436,16 +436,16 @@ extension IntermediateDumpKey {
     case .hangThreshold:
       .unsigned(8, """
       Nanoseconds without an answer after which the watched part counts as hung.
-      """).shown(in: .request, as: "threshold")
+      """).shown(in: .request, as: "thresholdNanoseconds")
     case .hangTime: .unsigned(8, """
       Nanoseconds without an answer so far; time in which the whole process was stopped does not \
       count. The value is updated in the finished dump while the hang lasts.
-      """).shown(in: .request, as: "hangTime")
+      """).shown(in: .request, as: "hangNanoseconds")
       .listed(5, as: "hangSeconds", .seconds, "the duration of a hang", attribute: "postmortem.hang.duration")
     case .hangProcessorTime: .unsigned(8, """
       Nanoseconds of CPU time that the thread in `exception` has used during the hang, updated like \
       `hangTime`. Missing if no thread is known.
-      """).shown(in: .request, as: "processorTime")
+      """).shown(in: .request, as: "processorNanoseconds")
     case .hangThreadEvidence: .code(HangThreadEvidence.self, "Certainty that the thread in `exception` hung", """
       If the value is 3, this thread is the monitor's.
       """).shown(in: .request, as: "threadEvidence")
@@ -642,7 +642,10 @@ extension IntermediateDumpKey {
     case .taskThreadID: .unsigned(4, "Kernel ID of the thread that ran the task.")
     case .taskAddress: .address("Address of the task object.")
     case .taskLayoutVersion:
-      .unsigned(4, "`_swift_concurrency_debug_internal_layout_version` of the runtime.")
+      .unsigned(4, """
+      `_swift_concurrency_debug_internal_layout_version` of the runtime. Outside `task`, the version of a \
+      layout that is not known, so that the memory was not searched for tasks.
+      """)
     case .cxxException: .map("""
       The C++ exception that the thread caught last before a SIGABRT. An uncaught exception counts \
       as caught by std::terminate(). Only exceptions of libstdc++ are read.
@@ -712,8 +715,20 @@ extension IntermediateDumpKey {
       the ID of the task that it waits for (0 for none or an unknown one; for a task group, its only \
       task), and the runtime's flags (lower half) and status (upper half). After the last group, units \
       of work follow for each group: their number, and for each the ID of its oldest task and the \
-      number of the unit as in openContexts.
+      number of the unit as in openContexts. After the units, names of tasks follow for each group: their \
+      number, and for each the ID of the task, the number of bytes, and the text, filled up to 8 bytes.
       """)
+    case .fileLocks: .array("""
+      Threads that waited for the lock of a file, and whose lock's holder is known: `fileLock` maps. In \
+      dumps of hangs and of dumpWithoutCrash, and in reports of postmortem capture.
+      """)
+    case .fileLock: .map("One wait.")
+    case .fileLockThreadID: .unsigned(4, "Kernel ID of the thread that waited.")
+    case .fileLockHolder: .unsigned(4, """
+      ID of the process that held the lock, from `/proc/locks`; for postmortem capture, in the PID \
+      namespace of the command.
+      """)
+    case .fileLockHolderName: .text("`/proc/<pid>/comm` of the process that held the lock.")
     case .conversion: .map("""
       Data that the converter added. This key and all following keys occur only in a minidump. The map \
       also contains `annotations`, which replace all other annotations of the same name.

@@ -37,16 +37,23 @@ final class Watch: Sendable {
     var isStopped = false
     /// The number of hangs that have ended, but whose dumps were kept for a report; at most `maximumKept`.
     var kept = 0
+    /// When the line about a hang was last written, by CLOCK_BOOTTIME in nanoseconds; nil if none was written.
+    var lineTime: UInt64?
+    /// True while the line about the end of this hang is still to be written.
+    var owesLine = false
   }
 
   private static let maximumKept = 16
   private static let minimumThreshold: UInt64 = 100_000_000
+  /// The minimum time in nanoseconds between the lines about two hangs.
+  private static let lineInterval: UInt64 = 300_000_000_000
 
   let name: String
   let target: HangTarget
   /// The time in nanoseconds without an answer after which the watched part counts as hung.
   let threshold: UInt64
   private let keepsRecovered: Bool
+  private let writesLines: Bool
   private let probe: Probe?
   private let answers = Atomic<UInt32>(0)
   private let lastThread = Atomic<Int32>(0)
@@ -59,6 +66,7 @@ final class Watch: Sendable {
     threshold = max(
       UInt64(max(0, options.threshold.wholeNanoseconds)), Self.minimumThreshold)
     keepsRecovered = options.keepsRecovered
+    writesLines = options.writesSummary
     self.probe = probe
   }
 
@@ -150,7 +158,26 @@ final class Watch: Sendable {
           name: name, target: target, threadEvidence: evidence,
           threadID: activity == nil ? nil : thread, threshold: threshold, time: state.age,
           processorTime: cpuTime))
+      writeLine(&state)
     }
+  }
+
+  /// The watched part in a sentence, such as `the queue "work"`.
+  private var subject: String { "the \(target.noun) \"\(name)\"" }
+
+  private func writeLine(_ state: inout State) {
+    let now = pm_boot_clock()
+    guard writesLines, state.lineTime.map({ now >= $0 + Self.lineInterval }) ?? true else { return }
+    let time = Self.seconds(state.age)
+    state.owesLine = HangLine.write(
+      "hang: \(subject) has not answered for \(time)", report: state.dump?.reportID)
+    if state.owesLine { state.lineTime = now }
+  }
+
+  /// A duration in seconds, with one decimal.
+  private static func seconds(_ nanoseconds: UInt64) -> String {
+    let tenths = nanoseconds / 100_000_000
+    return "\(tenths / 10).\(tenths % 10) s"
   }
 
   private func evidence(of thread: Int32, isThere: Bool) -> HangThreadEvidence {
@@ -165,6 +192,10 @@ final class Watch: Sendable {
 
   private func recover(_ state: inout State) {
     state.isReported = false
+    if state.owesLine {
+      state.owesLine = false
+      _ = HangLine.write("hang ended: \(subject) answers again, after \(Self.seconds(state.age))")
+    }
     guard let dump = state.dump else { return }
     if keepsRecovered, state.kept < Self.maximumKept {
       state.kept += 1

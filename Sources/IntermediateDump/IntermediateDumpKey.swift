@@ -275,6 +275,11 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case descriptorPathIsCut = 1531
   case descriptorIsDeleted = 1532
   case allTasks = 1540
+  case fileLocks = 1541
+  case fileLock = 1542
+  case fileLockThreadID = 1543
+  case fileLockHolder = 1544
+  case fileLockHolderName = 1545
 
   case conversion = 1600
   case clientID = 1601

@@ -60,12 +60,12 @@ struct PostmortemTool {
       throw ToolError.usage("missing subcommand", help: help, printsHelp: true)
     }
     switch name {
-    case "--help", "-h": return try StandardOutput.print(help)
+    case "--help", "-h": return try Pager.show(help)
     case "help":
       if rest.count > 1 {
         throw ToolError.usage("unexpected argument '\(rest[1].escapedForMessage)'", help: help)
       }
-      return try StandardOutput.print(rest.first.map { try subcommand($0).help } ?? help)
+      return try Pager.show(rest.first.map { try subcommand($0).help } ?? help)
     case "--version", "-V", "-v", "version":
       return try StandardOutput.print("postmortem \(version)\n")
     case DemoVictim.name: return try DemoVictim.run(rest)
@@ -74,7 +74,7 @@ struct PostmortemTool {
     default: break
     }
     let command = try subcommand(name)
-    if command.wantsHelp(rest) { return try StandardOutput.print(command.help) }
+    if command.wantsHelp(rest) { return try Pager.show(command.help) }
     try command.run(rest)
   }
 
@@ -105,7 +105,13 @@ struct PostmortemTool {
     if let found { return found }
     let known = subcommands.map { $0.name } + ["help", "--help", "--version"]
     let hint = Suggestion.subcommand(name) ?? Suggestion.text(for: name, among: known)
-    throw ToolError.usage("unknown subcommand '\(name.escapedForMessage)'\(hint)", help: help)
+    let kind = name.hasPrefix("-") ? "option" : "subcommand"
+    throw ToolError.usage("unknown \(kind) '\(name.escapedForMessage)'\(hint)", help: help)
+  }
+
+  private static var aliases: String {
+    subcommands.flatMap { command in command.aliases.map { "\($0) (\(command.name))" } }
+      .joined(separator: ", ")
   }
 
   static var help: String {
@@ -127,7 +133,7 @@ struct PostmortemTool {
         postmortem show               show the newest crash, or an ID, PID or PROGRAM
         postmortem help SUBCOMMAND    describe a subcommand
 
-      Aliases: ls (list), info (show), rm (delete). Each subcommand accepts --no-pager, and --shared-with GROUP for a \
+      Aliases: \(aliases). Each subcommand accepts --no-pager, and --shared-with GROUP for a \
       database that the members of GROUP may write to (HandlerOptions.sharedGroup). With --json, an error is printed as a JSON \
       object too: one line on standard error, with error and exitStatus.
 

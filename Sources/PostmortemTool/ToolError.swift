@@ -20,7 +20,8 @@ struct ToolError: Error, CustomStringConvertible, Equatable {
       "\(path.escapedForMessage): \(reason.description.escapedForMessage)", exitStatus: exitStatus)
   }
 
-  /// An error in the command line: the reason, followed by the usage lines of the command's help.
+  /// An error in the command line: the reason, followed by the usage lines of the command's help and the command that
+  /// shows all of it.
   ///
   /// - Parameter printsHelp: true to show all of the help.
   ///
@@ -30,7 +31,18 @@ struct ToolError: Error, CustomStringConvertible, Equatable {
     // The usage text is the part of the help from the line "Usage:" to the next empty line.
     let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
     let usage = lines.drop { !$0.hasPrefix("Usage:") }.prefix { !$0.isEmpty }
-    return ToolError("\(reason)\n\(usage.joined(separator: "\n"))", exitStatus: 64)
+    // The usage line is "Usage: postmortem NAME ...", without a name for the command itself.
+    let name = usage.first?.split(separator: " ").dropFirst(2).first.flatMap {
+      $0.allSatisfy(\.isLetter) && $0.first?.isLowercase == true ? " \($0)" : nil
+    }
+    let more = "More: postmortem help\(name ?? "")"
+    return ToolError(
+      "\(reason)\n\(usage.joined(separator: "\n"))\n\(more)", exitStatus: 64)
+  }
+
+  /// The same error with another exit status.
+  func exiting(with exitStatus: Int32) -> ToolError {
+    ToolError(description, exitStatus: exitStatus)
   }
 
   /// The same error with further text at the end of its first line.

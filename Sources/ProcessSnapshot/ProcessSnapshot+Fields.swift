@@ -34,6 +34,8 @@ extension ProcessSnapshot {
       } write: { snapshot, writer in
         writer.write(.allTasks, snapshot.allTasks?.bytes)
       },
+      .optional(.taskLayoutVersion, \.unknownTaskLayout),
+      .array(.fileLocks, of: .fileLock, \.fileLocks, FileLockWait.mapFields),
       .array(.throwRecords, of: .throwRecord, \.recordedThrows, ThrowSnapshot.mapFields),
       .group(.capture, Field.within(\.capture, CaptureQuality.mapFields)),
       .group(

@@ -57,6 +57,10 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// The tasks of Swift concurrency that a search of the memory found, including tasks that no thread ran; nil if there
   /// was no such search.
   package var allTasks: AllTasks?
+  /// The version of the runtime's layout of tasks, if it is not known, so that no tasks were searched for.
+  package var unknownTaskLayout: UInt32?
+  /// The threads that waited for file locks whose holders are known.
+  package var fileLocks: [FileLockWait] = []
   /// The recorded throws of errors: the last ones of the crashing thread, then the last ones of other threads, each
   /// newest first.
   public var recordedThrows: [ThrowSnapshot] = []

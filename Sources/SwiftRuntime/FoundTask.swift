@@ -21,6 +21,8 @@ package struct FoundTask: Sendable, Equatable {
   package var frames: [UInt64]
   /// The number of the unit of work to which the task belongs; 0 if it belongs to none.
   package var work: UInt64 = 0
+  /// The name that the program gave to the task; nil if it has none.
+  package var name: String?
   /// True if the task has not begun to run.
   package var isAtStart = false
 

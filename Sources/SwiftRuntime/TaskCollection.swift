@@ -115,10 +115,11 @@ package struct TaskCollection {
     let cycles = Self.kept(cycles(awaited))
     // The lowest IDs come first, so that the oldest tasks of each group are kept.
     for task in tasks.sorted(by: { $0.id < $1.id }) {
-      let record = TaskRecord(
+      var record = TaskRecord(
         id: task.id, parent: ids[task.parent] ?? 0,
         awaited: awaited[task.address].flatMap { ids[$0] } ?? 0,
         flags: task.flags, status: task.status)
+      record.name = task.name
       let key = Key(state: task.state, frames: task.frames)
       let place = places[key] ?? groups.count
       if place == groups.count {

@@ -74,6 +74,7 @@ package struct TaskReader<Memory: TaskMemory> {
     }
     task.awaitedGroup = wait.group
     task.work = runtime.contexts.map { work(of: address, $0) } ?? 0
+    task.name = name(of: address)
     // Reject a copy of a task object in other memory: no record of the runtime points to the copy, and the copy's slab
     // and contexts are next to the original.
     guard wait.hasRecord || isWhole(address) else { return nil }
@@ -102,6 +103,45 @@ package struct TaskReader<Memory: TaskMemory> {
       item = link & ~7
     }
     return 0
+  }
+
+  /// The kind of the status record that contains a task's name, and the limits of records and bytes that are read.
+  private static var nameRecord: UInt64 { 6 }
+  private static var recordLimit: Int { 16 }
+  private static var nameLimit: Int { 64 }
+
+  /// The name in the task's status records.
+  ///
+  /// A record has these fields: the kind at offset 0x00, the next record at 0x08; the address of the name at 0x10.
+  ///
+  /// Source: swift include/swift/ABI/TaskStatus.h, class TaskNameStatusRecord.
+  private func name(of address: UInt64) -> String? {
+    var record = memory.word(at: address &+ TaskLayout.firstRecord) ?? 0
+    for _ in 0..<Self.recordLimit {
+      guard record != 0, let kind = memory.word(at: record) else { return nil }
+      if kind & 0xFF == Self.nameRecord {
+        return memory.word(at: record &+ 16).flatMap { text(at: $0) }
+      }
+      record = memory.word(at: record &+ 8) ?? 0
+    }
+    return nil
+  }
+
+  /// The text at an address, up to a zero byte or `nameLimit`; nil if it is empty or cannot be read.
+  private func text(at address: UInt64) -> String? {
+    var bytes: [UInt8] = []
+    var place = address & ~7
+    while bytes.count < Self.nameLimit + 8, let word = memory.word(at: place) {
+      let part = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * UInt64($0))) }
+      bytes += place < address ? part.dropFirst(Int(address & 7)) : part[...]
+      if bytes.contains(0) { break }
+      place &+= 8
+    }
+    guard
+      let end = bytes.firstIndex(of: 0) ?? (bytes.count >= Self.nameLimit ? Self.nameLimit : nil),
+      end > 0
+    else { return nil }
+    return String(decoding: bytes.prefix(min(end, Self.nameLimit)), as: UTF8.self)
   }
 
   /// The maximum number of bytes between a task object and its first slab or first context, which the runtime

@@ -275,6 +275,8 @@ import Testing
     let informed: [UInt8?]
     let crashed: UInt32
     let code: Int32?
+    /// The threads that waited in a system call.
+    var waiting: Set<UInt32> = []
   }
 
   @Test(arguments: [
@@ -291,6 +293,15 @@ import Testing
     SignalNotes(signals: [0, 11, 0], informed: [nil, nil, 11], crashed: 4002, code: 1),
     // Nothing shows which thread crashed.
     SignalNotes(signals: [11, 11, 11], informed: [nil, nil, nil], crashed: 4001, code: nil),
+    SignalNotes(
+      signals: [11, 11, 11], informed: [nil, nil, nil], crashed: 4002, code: nil,
+      waiting: [4001, 4003]),
+    // The signal was sent to threads that all waited.
+    SignalNotes(
+      signals: [11, 11, 11], informed: [nil, nil, nil], crashed: 4001, code: nil,
+      waiting: [4001, 4002, 4003]),
+    SignalNotes(
+      signals: [11, 11, 11], informed: [11, nil, nil], crashed: 4001, code: 1, waiting: [4001]),
   ])
   func theCrashedThreadIsTheOneWithTheSignal(_ notes: SignalNotes) throws {
     var core = SyntheticCore()
@@ -302,6 +313,7 @@ import Testing
         information[0] = signal
         thread.signalInformation = information
       }
+      if notes.waiting.contains(thread.id) { thread.call = (34, -514) }
       return thread
     }
     let snapshot = try snapshot(core)

@@ -263,7 +263,7 @@ extension LegalUse {
     LegalUse("dumps-limit"),
     LegalUse("dumps-limit-handled"),
     LegalUse("dumps-limit-hard"),
-    LegalUse("dumps-limit-blocks", .exits(0, dumps: nil)),
+    LegalUse("dumps-limit-blocks", .exits(0, dumps: 0...2)),
     LegalUse("dumps-limit-pending"),
     LegalUse("dumps-limit-repaired", .exits(0, dumps: 3)),
     LegalUse("dumps-limit-hard-repaired"),
@@ -275,7 +275,7 @@ extension LegalUse {
 
   private static let dispatch = [
     LegalUse("dispatch-source-abort"),
-    LegalUse("dispatch-source-abort-before", .exits(0, dumps: nil)),
+    LegalUse("dispatch-source-abort-before", .exits(0, dumps: 0...3)),
     LegalUse("dispatch-source-term"),
     LegalUse("dispatch-source-blocked"),
     LegalUse("dispatch-wait"),
@@ -288,7 +288,7 @@ extension LegalUse {
     LegalUse("dispatch-heap-task", .ends(by: 6, dumps: 1)),
     // With a new C library, there is a dump unless the worker is the one that took the sent signal and blocks it since.
     LegalUse(
-      "dispatch-heap-after-sent", .ends(by: 6, dumps: 1), withNewGlibc: .ends(by: 6, dumps: nil)),
+      "dispatch-heap-after-sent", .ends(by: 6, dumps: 1), withNewGlibc: .ends(by: 6, dumps: 0...1)),
     LegalUse("dispatch-main", .ends(by: 6, dumps: 1)),
     LegalUse("dispatch-timers"),
     LegalUse(

@@ -104,6 +104,27 @@ import Testing
     #expect(before == (.unexplained, .possible))
   }
 
+  /// The kernel's log names one other process, for one or two kills that the machine counted.
+  @Test(arguments: [(6, .unexplained), (7, .outOfMemory)] as [(UInt64, RunEnd.Kind)])
+  func aKillThatTheKernelsLogExplainsByAnotherProcessIsNotThisOnes(
+    _ machineKills: UInt64, _ kind: RunEnd.Kind
+  ) throws {
+    let end = try #require(
+      verdict {
+        ($0.machineKills, $0.groupKills, $0.othersInKernelLog) = (machineKills, 2, 1)
+        $1.launch?.groupProcesses = 1
+      })
+    #expect(end.0 == kind)
+    // The wait status names SIGKILL, which somebody else sent.
+    let killed = try #require(
+      verdict {
+        ($0.machineKills, $0.groupKills, $0.othersInKernelLog) = (machineKills, 2, 1)
+        $0.process = .ended(waitStatus: 9)
+        $1.launch?.groupProcesses = 1
+      })
+    #expect(killed.0 == (kind == .unexplained ? .killed : .outOfMemory))
+  }
+
   @Test func theMachinesCountNeedsAFullMachineAndALargeProcess() throws {
     #expect(
       try #require(verdict { evidence, _ in evidence.machineKills = 6 })

@@ -194,7 +194,7 @@ import Testing
     let locked = "\(database)/pending-serialized-dumps/\(name.dropLast(4)).locked"
     try Data("not empty".utf8).write(to: URL(fileURLWithPath: locked))
 
-    let process = try await tool("process", database)
+    let process = try await tool("process", database, "--json")
     #expect(process.end.exitCode == 2, "\(process)")
     #expect(process.standardOutput.contains("a process holds the FIFO of process"), "\(process)")
     let doctor = try await tool("doctor", "\(victim.processID)")
@@ -202,7 +202,8 @@ import Testing
     let capture = try await tool("capture", "\(victim.processID)")
     #expect(capture.end.exitCode == 0, "\(capture)")
     victim.kill()
-    #expect(try await tool("process", database).standardOutput.contains(String(name.prefix(40))))
+    let id = try #require(PendingDumpName(fileName: name)?.reportID)
+    #expect(try await tool("process", database).standardOutput.contains(id.description.prefix(8)))
   }
 
   /// A process that has changed its user cannot rename or remove the files that it created earlier.

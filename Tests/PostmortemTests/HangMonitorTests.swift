@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Dispatch
+import Foundation
 import Glibc
 import Postmortem
 import Testing
@@ -63,6 +64,70 @@ import Testing
         try HangMonitor.executor(loop, name: "loop")
       }
       for _ in 0..<3 { Self.wait(for: loop.jobs) }
+    }
+  }
+
+  enum LineCase: String, CaseIterable, Codable {
+    case plain, off, offInHandler, sanitized, full
+  }
+
+  /// A second hang within five minutes is not said, and a full pipe neither gets a line nor stops the monitor.
+  @Test(arguments: LineCase.allCases)
+  func aHangIsSaidOnceWhenItBeginsAndOnceWhenItEnds(_ lineCase: LineCase) async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/database"
+    await #expect(processExitsWith: .success) {
+      [database = database as String, lineCase = lineCase as LineCase] in
+      alarm(120)
+      var ends: [Int32] = [0, 0]
+      try #require(unsafe pipe(&ends) == 0)
+      for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+      let (written, errors) = (ends[0], dup(STDERR_FILENO))
+      dup2(ends[1], STDERR_FILENO)
+      var filler = 0
+      while lineCase == .full {
+        let count = unsafe write(STDERR_FILENO, "x", 1)
+        if count <= 0 { break }
+        filler += count
+      }
+      var options = HandlerOptions()
+      options.writesSummary = lineCase != .offInHandler
+      if lineCase == .sanitized { options.privacy = .sanitized }
+      try startHandler(database: database, options: options)
+      let monitor = try HangMonitor.heartbeat(
+        name: "loop\n",
+        options: .init(threshold: .milliseconds(100), writesSummary: lineCase != .off))
+      func hangs() -> [String] {
+        let pending = database + "/pending-serialized-dumps"
+        return ((try? FileManager.default.contentsOfDirectory(atPath: pending)) ?? [])
+          .filter { $0.hasSuffix(".hang") }
+      }
+      var ids: [Substring] = []
+      for _ in 0..<2 {
+        monitor.heartbeat()
+        while hangs().isEmpty { usleep(5_000) }
+        ids += hangs().compactMap { $0.split(separator: "@").last?.prefix(8) }
+        while !hangs().isEmpty {
+          monitor.heartbeat()
+          usleep(5_000)
+        }
+      }
+      dup2(errors, STDERR_FILENO)
+      var bytes = [UInt8](repeating: 0, count: 1 << 20)
+      let count = unsafe read(written, &bytes, bytes.count)
+      let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+      guard lineCase == .plain else {
+        #expect(text.utf8.count == filler && !text.contains("postmortem"), "\(text.suffix(300))")
+        return
+      }
+      let lines = text.split(separator: "\n")
+      try #require(lines.count == 2, "\(text)")
+      let start = "postmortem[\(getpid())]: hang"
+      #expect(
+        lines[0].hasPrefix(start + ": the heartbeat \"loop \" has not answered for 0."), "\(text)")
+      #expect(lines[0].hasSuffix("postmortem show --database \(database) \(ids[0])"), "\(text)")
+      #expect(
+        lines[1].hasPrefix(start + " ended: the heartbeat \"loop \" answers again"), "\(text)")
     }
   }
 }

@@ -28,7 +28,8 @@ struct DebugFileServerTests {
     return database
   }
 
-  @Test func aFileIsFetchedOnceAndNamesTheProgramsFunctions() async throws {
+  @Test(arguments: ["debuginfo", "executable"])
+  func aFileIsFetchedOnceAndNamesTheProgramsFunctions(_ kind: String) async throws {
     let directory = try CrashTestSupport.TemporaryDirectory()
     let database = try await Self.database(in: directory)
     let server = try FileServer(of: directory.path + "/files")
@@ -49,12 +50,14 @@ struct DebugFileServerTests {
       atPath: "\(directory.path)/files/buildid/\(buildID)", withIntermediateDirectories: true)
     try FileManager.default.moveItem(
       atPath: directory.path + "/files/program",
-      toPath: "\(directory.path)/files/buildid/\(buildID)/debuginfo")
+      toPath: "\(directory.path)/files/buildid/\(buildID)/\(kind)")
 
     let with = try await show(server.url + "/nothing " + server.url + "/")
     let place = try #require(try Self.place(in: with.standardOutput), "\(with.standardError)")
     #expect(place.contains(" at "), "\(place)")
-    let kept = "\(directory.path)/cache/debuginfod_client/\(buildID)/debuginfo"
+    #expect(try Self.trusts(in: without.standardOutput).contains("frame-pointer"))
+    #expect(try !Self.trusts(in: with.standardOutput).contains("frame-pointer"))
+    let kept = "\(directory.path)/cache/debuginfod_client/\(buildID)/\(kind)"
     #expect(FileManager.default.fileExists(atPath: kept))
 
     // Without the server, the downloaded file is still there; `show` does not ask again for modules that no
@@ -132,6 +135,13 @@ struct DebugFileServerTests {
 
   private static func place(in json: String) throws -> String? {
     try object(json)["place"] as? String
+  }
+
+  /// How the frames of the crashed thread were found.
+  private static func trusts(in json: String) throws -> [String] {
+    let threads = try object(json)["threads"] as? [[String: Any]]
+    let frames = threads?.first?["frames"] as? [[String: Any]]
+    return frames?.compactMap { $0["trust"] as? String } ?? []
   }
 
   private static func buildID(in json: String) throws -> String? {

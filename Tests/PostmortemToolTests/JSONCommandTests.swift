@@ -49,7 +49,7 @@ import Testing
     for (words, status) in [
       (["show", "--json", "/nonexistent"], 1), (["list", "/nonexistent", "--json"], 1),
       (["show", "--json", "--nonsense", "x"], 64), (["lst", "--json"], 64),
-      (["inspect", "/dev/null", "--json"], 1), (["doctor", "--json", "999999999"], 1),
+      (["inspect", "/dev/null", "--json"], 1), (["doctor", "--json", "999999999"], 2),
       (["symbolicate", "--json", "--symbols", "/nonexistent"], 1),
     ] as [([String], Int32)] {
       let child = try await ChildProcess.run(

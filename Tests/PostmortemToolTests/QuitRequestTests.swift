@@ -69,7 +69,7 @@ import Testing
     let statistics = try JSONDecoder().decode(
       StatsCommand.Statistics.self, from: Data(try await run("stats", database, "--json").utf8))
     #expect(statistics.quits == 1 && statistics.ends == [:])
-    #expect(statistics.reports["pending"]?.count == 1)
+    #expect(statistics.reports.pending.count == 1)
     #expect(try await run("stats", database).contains("Most frequent") == false)
     let exported = try await run("export", database)
     let lines = exported.split(separator: "\n")
@@ -90,7 +90,7 @@ import Testing
     #expect(crash.exception.sender?.pid == getpid())
     let statistics = try JSONDecoder().decode(
       StatsCommand.Statistics.self, from: Data(try await run("stats", database, "--json").utf8))
-    #expect(statistics.quits == 1 && statistics.reports["pending"]?.count == 2)
+    #expect(statistics.quits == 1 && statistics.reports.pending.count == 2)
     let text = try await run("stats", database)
     #expect(text.contains("of these, quits     1\n") && !text.contains("SIGQUIT"), "\(text)")
   }

@@ -37,6 +37,12 @@ import Testing
   private func onTerminal(
     _ words: String..., width: Int = 80, typing text: String = "", color: Bool = false
   ) async throws -> (text: String, status: Int32?) {
+    try await run(words, width: width, typing: text, color: color)
+  }
+
+  private func run(
+    _ words: [String], width: Int = 80, typing text: String = "", color: Bool = false
+  ) async throws -> (text: String, status: Int32?) {
     let python = try #require(
       (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .map { $0 + "/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) })
@@ -108,6 +114,44 @@ import Testing
     #expect(enabled == "Uploads from \(database) are now allowed.\n")
     let page = try await onTerminal("dashboard", "-o", "page.html").text
     #expect(page == "Wrote page.html: 1 report, with 1 pages in page.html.reports/.\n", "\(page)")
+  }
+
+  @Test(arguments: [80, 60]) func everydayCommandsFitTheTerminal(width: Int) async throws {
+    try await crash()
+    func shown(_ words: String...) async throws -> [Substring] {
+      let run = try await run(words, width: width)
+      #expect(run.status == 0, "\(words) \(run)")
+      let lines = run.text.split(separator: "\n")
+      for line in lines where !line.contains("/") {
+        #expect(line.count <= width, "\(words): \(line)")
+      }
+      return lines
+    }
+    let waiting = try await shown("list")
+    try #require(waiting.count >= 3 && waiting[1].contains("waiting"), "\(waiting)")
+    let id = waiting[1].prefix(8)
+    let processed = try await shown("process")
+    #expect(
+      processed.first?.hasPrefix("ID ") == true
+        && processed.dropFirst().first?.hasPrefix(id) == true)
+    let list = try await shown("list")
+    #expect(list.first?.split(separator: " ").last == "WHERE", "\(list)")
+    #expect(list.count == 3 && list[1].hasPrefix(id) && list[1].contains("SIGABRT"), "\(list)")
+    #expect(list[2] == "1 report")
+    // A narrower terminal has fewer columns.
+    let narrow = try await onTerminal("list", width: 40).text.split(separator: "\n").prefix(2)
+    #expect(narrow.allSatisfy { $0.count <= 40 }, "\(narrow)")
+    #expect(narrow.first?.split(separator: " ").last == "CRASH", "\(narrow)")
+    #expect(narrow.last?.hasPrefix(id) == true && narrow.last?.contains("SIGABRT") == true)
+    let groups = try await shown("list", "--group")
+    #expect(groups.count == 2 && groups[1].contains(id), "\(groups)")
+    let stats = try await shown("stats")
+    #expect(stats.contains { $0.hasPrefix("reports, pending    1 (") }, "\(stats)")
+    let report = try await shown("show", String(id))
+    #expect(report.contains { $0.hasPrefix("Signal") && $0.contains("SIGABRT") }, "\(report)")
+    #expect(try await shown("prune", "--dry-run").last == "Would delete 0 reports; 1 report left.")
+    #expect(try await shown("list", "-1", "--no-color").count == 3)
+    #expect(try await shown("list", "-0").last == "No reports match; there are 1")
   }
 
   @Test func deleteAsks() async throws {

@@ -16,6 +16,7 @@ import Testing
           records: [TaskRecord(id: 7, parent: 2, awaited: 9, flags: 0x0300_1500, status: 0x4115)]),
         TaskGroup(state: .running, count: 2),
       ])
+    tasks.groups[0].records[0].name = "refresh – feed"
     tasks.groups[0].works = [TaskWork(task: 7, work: 1 << 62 | 3), TaskWork(task: 9, work: 4)]
     (tasks.timerCount, tasks.bytesSeen, tasks.bytesUnseen) = (4, 1 << 20, 1 << 30)
     return tasks
@@ -61,5 +62,6 @@ import Testing
     #expect(frames?.first == Self.tasks.groups[0].frames[0])
     #expect(frames?.last != 0x1234_5678_9ABC)
     #expect(snapshot.allTasks?.count == 5)
+    #expect(snapshot.allTasks?.groups.first?.records.map(\.name) == [nil])
   }
 }

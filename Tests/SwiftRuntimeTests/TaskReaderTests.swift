@@ -49,6 +49,21 @@ import Testing
     #expect(tasks[7].isAtStart && tasks[7].frames == [0x40_0300, 0x40_0200, 0x40_0400])
   }
 
+  /// The runtime's record of the name follows the record of what the task waits for.
+  @Test(arguments: ["refresh feed", "1234567", "", String(repeating: "n", count: 80)])
+  func aTaskHasItsName(_ name: String) {
+    var memory = TaskWords()
+    memory.addTask(1, at: 0x1_0000, status: Self.status, subject: (0x1_0200, 2))
+    memory.words[0x1_0308] = 0x1_0400
+    memory.add([6, 0, 0x1_0503], at: 0x1_0400)
+    let bytes = [1, 2, 3] + Array(name.utf8) + [0, 9]
+    for (index, byte) in bytes.enumerated() {
+      let place = 0x1_0500 + UInt64(index & ~7)
+      memory.words[place, default: 0] |= UInt64(byte) << UInt64(8 * (index & 7))
+    }
+    #expect(tasks(in: memory).map(\.name) == [name.isEmpty ? nil : String(name.prefix(64))])
+  }
+
   @Test func equalChainsAreAGroupWithItsOldestTasks() throws {
     var found = TaskCollection()
     for task in tasks(in: Self.memory) { found.add(task) }

@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Dispatch
 internal import Glibc
 internal import Postmortem
@@ -189,15 +190,7 @@ struct Locks: Subcommand {
 
   /// Records the current thread, which is about to wait.
   private func note() {
-    let size = 64
-    // "123/task/124".
-    let text = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { place in
-      guard let start = place.baseAddress else { return "" }
-      let count = unsafe readlink("/proc/thread-self", start, size)
-      return unsafe String(
-        decoding: place.prefix(max(count, 0)).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-    waiters.withLock { $0.append(text) }
+    waiters.withLock { $0.append("self/task/\(pm_gettid())") }
   }
 
   /// Returns once `/proc` shows each recorded thread in futex(2).

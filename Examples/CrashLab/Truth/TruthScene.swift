@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 internal import Postmortem
 internal import Synchronization
@@ -90,15 +91,7 @@ enum Truth {
 
   /// Records the current thread, which is about to wait.
   static func note() {
-    // "123/task/124".
-    let size = 64
-    let text = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: size) { place in
-      guard let start = place.baseAddress else { return "" }
-      let count = unsafe readlink("/proc/thread-self", start, size)
-      return unsafe String(
-        decoding: place.prefix(max(count, 0)).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-    waiters.withLock { $0.append(text) }
+    waiters.withLock { $0.append("self/task/\(pm_gettid())") }
   }
 
   /// Waits until so many threads hold their locks.

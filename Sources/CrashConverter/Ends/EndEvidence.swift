@@ -30,6 +30,8 @@ struct EndEvidence: Sendable {
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed because memory ran out.
   var isInKernelLog = false
+  /// The number of other processes that the kernel's log names as killed because memory ran out, since the launch.
+  var othersInKernelLog: UInt64 = 0
   /// True if the process is known to have begun another run later, by exec.
   var hasLaterRun = false
 
@@ -104,6 +106,9 @@ struct EndEvidence: Sendable {
       return end
     }
     guard record.bootID == bootID, let seen = course.heartbeat ?? course.launch else { return nil }
+    // If the log names another process for each kill that the machine counted, this process was not killed for memory.
+    let killed = Self.growth(course.launch?.machineKills, machineKills)
+    guard killed == 0 || othersInKernelLog < killed else { return nil }
     let group = Self.growth(seen.groupKills, groupKills)
     let machine = Self.growth(seen.machineKills, machineKills)
     let isNearGroupLimit = Self.isNear(seen.memoryUsed, of: seen.memoryLimit)

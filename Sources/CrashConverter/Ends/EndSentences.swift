@@ -52,6 +52,10 @@ struct EndSentences {
     return [
       sentence("of its cgroup", seen.groupKills, evidence.groupKills),
       sentence("of the machine", seen.machineKills, evidence.machineKills),
+      evidence.othersInKernelLog == 0 || evidence.isInKernelLog
+        ? nil
+        : "The kernel's log names \(evidence.othersInKernelLog) killed since its launch, but not this"
+          + " process.",
     ].compactMap { $0 }
   }
 

@@ -91,7 +91,7 @@ extension PendingDirectory {
     if let before = course.launch?.machineKills, let kills, kills > before,
       record.bootID == host.bootID
     {
-      evidence.isInKernelLog = KernelLog.namesVictim(record)
+      (evidence.isInKernelLog, evidence.othersInKernelLog) = KernelLog.victims(since: record)
     }
     try checkRefusals(since: refusals)
     evidence.hasLaterRun = try hasLaterRun(than: record, of: name)

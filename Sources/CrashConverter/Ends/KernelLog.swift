@@ -11,25 +11,28 @@ enum KernelLog {
   /// Source: Linux include/linux/proc_ns.h, PROC_PID_INIT_INO.
   static let firstNamespace: UInt64 = 0xEFFF_FFFC
 
-  /// True if the log names the run's process by ID and by the name of its executable, at a time after its launch or
-  /// at most a second before it.
+  /// Whether the log names the run's process by ID and by the name of its executable, and how many other processes it
+  /// names, at times after the run's launch or at most a second before it.
   ///
   /// A program that was started by running the dynamic linker has the dynamic linker's name in the log.
-  static func namesVictim(_ record: RunRecord) -> Bool {
+  static func victims(since record: RunRecord) -> (namesRun: Bool, others: UInt64) {
     guard record.processNamespace == firstNamespace,
       let launch = record.course?.launch?.uptime,
       let name = record.course?.executablePath?.split(separator: "/").last
-    else { return false }
+    else { return (false, 0) }
     // The log's clock stops while the machine is suspended, but the clock of the launch does not. So the time for which
     // the machine was suspended is added to the log's times.
     let asleep = SystemClock.sinceBoot &- SystemClock.awakeSinceBoot
     let victim = "Killed process \(record.processID) ("
     let victims = [victim + "\(String(name.utf8.prefix(15)) ?? ""))", victim + "ld-"]
-    for (time, text) in messages() where victims.contains(where: text.contains) {
+    var others: UInt64 = 0
+    for (time, text) in messages() {
       let uptime = time.clampedAdding(asleep).clampedAdding(1_000_000_000)
-      if uptime >= Int64(clamping: launch) { return true }
+      guard uptime >= Int64(clamping: launch) else { continue }
+      if victims.contains(where: text.contains) { return (true, others) }
+      others &+= 1
     }
-    return false
+    return (false, others)
   }
 
   /// The messages about kills among the first 8,192 messages of the log, with their times in nanoseconds; empty if the

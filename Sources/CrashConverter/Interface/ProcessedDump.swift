@@ -109,22 +109,49 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// The summary of the crash; nil if this call made no report.
   public let summary: Summary?
 
-  /// The result as one line for a log.
+  /// The result as one line for a log: the program, what happened, and the beginning of the ID.
+  ///
+  /// `outcome.reason` can contain more than the line.
   public var description: String {
+    let kind = [.complete, .torn, .ended].contains(outcome.kind) ? "report" : "dump"
+    return "\(text) (\(kind) \(reportID.description.prefix(8)))"
+  }
+
+  /// The program and what happened, on one line.
+  package var text: String {
     let reason = outcome.reason
-    let text =
+    let result =
       switch outcome.kind {
-      case .torn: "torn, kept what was there: \(reason)"
-      case .ended: reason
+      case .torn:
+        [summary?.line, "torn, kept what was there: \(reason)"].compactMap(\.self)
+          .joined(separator: "; ")
+      case .ended: reason.firstSentence
       case .failed: "failed, will be tried again: \(reason)"
       case .quarantined: "failed, moved to quarantine: \(reason)"
-      case .left: "left for now\(outcome.until.map { ", until \($0) at most" } ?? ""): \(reason)"
+      case .left: leftText
       default: summary?.line ?? outcome.kind.rawValue
       }
-    var line = "report \(reportID) from \(fileName): \(text)"
-    if outcome.kind == .torn, let summary = summary?.line { line += "; \(summary)" }
+    let program = summary?.program ?? String(fileName.prefix { $0 != "@" })
     // The reason can contain text from a damaged file, so control characters are replaced with spaces.
     return String(
-      line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+      "\(program): \(result)".unicodeScalars.map {
+        $0.properties.generalCategory == .control ? " " : Character($0)
+      })
+  }
+
+  /// Why and until when a dump is left, without the evidence that its owner may be alive.
+  private var leftText: String {
+    let isHang = fileName.hasSuffix(".hang")
+    let until = outcome.until.map { ", until \($0.description.prefix(19))Z at most" } ?? ""
+    let reason = outcome.reason.split(separator: ": ", maxSplits: 1).first ?? ""
+    return (isHang ? "hangs: " : "") + "left for now\(until): \(reason)"
+  }
+}
+
+extension String {
+  /// The first sentence, without a period at its end.
+  fileprivate var firstSentence: String {
+    if let end = firstRange(of: ". ")?.lowerBound { return String(self[..<end]) }
+    return hasSuffix(".") ? String(dropLast()) : self
   }
 }

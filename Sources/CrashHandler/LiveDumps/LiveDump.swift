@@ -37,8 +37,8 @@ struct LiveDump: ~Copyable {
         .notStarted, "this process shares its parent's memory and handler (vfork)")
     }
     let threadID = pm_gettid()
-    let tasks = handlers.tasks(for: request)
-    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + tasks.count)
+    let found = handlers.tasks(for: request) + handlers.fileLocks
+    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + found.count)
     let context = unsafe try memory.pages(Int(PM_CAPTURED_CONTEXT_SIZE))
     let bytes = Array(name.utf8.prefix(128))
     let capture = try Self.session(for: request, of: handlers, suffix, memory: &memory)
@@ -46,7 +46,7 @@ struct LiveDump: ~Copyable {
     unsafe capture.session.request.name = try memory.bytes(bytes)
     capture.session.request.nameCount = bytes.count
     if let details { capture.session.request.details = try memory.tokens(details.request) }
-    capture.session.request.annotations = try memory.tokens((details?.annotations ?? []) + tasks)
+    capture.session.request.annotations = try memory.tokens((details?.annotations ?? []) + found)
     capture.session.exception.threadID = subject ?? threadID
     if subject == nil {
       capture.session.exception.signal = unsafe DeliveredSignal(context: SignalContext(context))
@@ -217,4 +217,12 @@ struct LiveDump: ~Copyable {
 extension ThreadEntries {
   /// True if no thread waits.
   fileprivate var isEmpty: Bool { (0..<count).allSatisfy { word($0).value == 0 } }
+}
+
+extension Capture {
+  /// The file locks for which threads of this process wait, as tokens; empty if dumps leave out secrets.
+  fileprivate var fileLocks: [UInt8] {
+    guard !installed.isSanitized, mayMake(CallBit.files), mayMake(CallBit.proc) else { return [] }
+    return FileLockSearch.waits(of: "self").tokens
+  }
 }

@@ -60,16 +60,23 @@ struct LiveTaskSearch {
 }
 
 extension Capture {
-  /// All tasks of the process as tokens, for the dump of a hang or a dump that the program requests; empty if dumps
-  /// leave out secrets, if memory is short, or if the search is not possible.
+  /// All tasks of the process as tokens, for the dump of a hang or a dump that the program requests; the version of
+  /// the task layout if it is not known; empty if dumps leave out secrets, if memory is short, or if the search is not
+  /// possible.
   ///
   /// Call this on the handler's `Capture`.
   func tasks(for request: DumpRequest) -> [UInt8] {
+    let facts = installed.runtime.tasks
+    if facts.task_metadata != 0, facts.layout_version != TaskLayout.version {
+      return IntermediateDumpEncoding.encode {
+        $0.unsigned(.taskLayoutVersion, UInt64(facts.layout_version), width: 4)
+      } ?? []
+    }
     // If memory is short, the search could make the kernel kill the process.
     guard !installed.isSanitized, mayMake(CallBit.files), mayMake(CallBit.memory),
       MemoryRoom(self).threads >= 1024,
       let search = LiveTaskSearch(
-        installed.runtime.tasks, request.isHang ? LiveTaskSearch.hang : LiveTaskSearch.program)
+        facts, request.isHang ? LiveTaskSearch.hang : LiveTaskSearch.program)
     else { return [] }
     return search.tokens
   }

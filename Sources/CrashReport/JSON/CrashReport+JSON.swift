@@ -34,6 +34,7 @@ extension CrashReport {
       "standstill": standstillJSON,
       "waits": waits.all.map(waitJSON),
       "allTasks": allTasksJSON(ownCode),
+      "unknownTaskLayout": unknownTaskLayout,
       "modules": zip(snapshot.modules, symbolNotes).map { ModuleJSON(module: $0, note: $1) },
       "annotations": snapshot.annotations,
       "capture": snapshot.capture.json,
@@ -58,7 +59,7 @@ extension CrashReport {
     verdict.thrown.map { thrown in
       [
         "threadID": thrown.record.threadID,
-        "age": age(of: thrown),
+        "ageNanoseconds": age(of: thrown),
         "error": thrown.record.error?.description,
         "frames": thrown.frames.map {
           FrameJSON(
@@ -87,7 +88,9 @@ extension CrashReport {
             "place": places.place,
             "caller": places.caller,
             "contexts": group.contexts.map(contextJSON),
-            "oldest": group.found.records.prefix(TaskOverview.listedCount).map(\.json),
+            "oldest": group.found.records.prefix(TaskOverview.listedCount).map { record in
+              record.json(on: group.found.state == .running ? thread(running: record.id) : nil)
+            },
             "frames": group.frames.map {
               FrameJSON(
                 frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0))
@@ -102,7 +105,7 @@ extension CrashReport {
     [
       "task": context.task,
       "work": context.work.number & (1 << 62 - 1),
-      "age": age(since: context.work.uptime),
+      "ageNanoseconds": age(since: context.work.uptime),
       "values": context.work.values.map(\.json),
     ]
   }
@@ -127,7 +130,7 @@ extension CrashReport {
       "name": wait.label,
       "owner": wait.owner,
       "absentOwner": wait.absentOwner.map { owner -> JSONObject in
-        ["id": owner.id, "kind": owner.kind.rawValue]
+        ["id": owner.id, "kind": owner.kind.rawValue, "name": owner.name]
       },
       "readers": wait.readers,
       "limited": wait.hasLimit,
@@ -200,7 +203,7 @@ extension CrashReport {
   private func breadcrumb(_ breadcrumb: ClientInformation.Breadcrumb) -> JSONObject {
     JSONObject(
       .breadcrumb, ClientInformation.Breadcrumb.mapFields, of: breadcrumb,
-      ["age": age(of: breadcrumb)])
+      ["ageNanoseconds": age(of: breadcrumb)])
   }
 }
 
@@ -227,9 +230,11 @@ extension TaskDeadlock {
 }
 
 extension TaskRecord {
-  fileprivate var json: JSONObject {
+  fileprivate func json(on thread: UInt32?) -> JSONObject {
     [
       "id": id,
+      "name": name,
+      "threadID": thread,
       "priority": priority,
       "cancelled": isCancelled,
       "flags": Address(UInt64(flags)).description,
@@ -271,8 +276,8 @@ extension ProcessDescription {
       .process, Self.mapFields, of: self,
       [
         "arguments": arguments,
-        "uptime": uptime,
-        "age": age,
+        "uptimeNanoseconds": uptime,
+        "ageNanoseconds": age,
         "userID": userIDs?.real,
         "effectiveUserID": userIDs?.effective,
         "groupID": groupIDs?.real,

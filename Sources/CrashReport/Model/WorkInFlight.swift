@@ -60,7 +60,7 @@ extension CrashReport {
       "count": open.count,
       "contexts": open.contexts.map { context -> JSONObject in
         [
-          "age": age(since: context.uptime),
+          "ageNanoseconds": age(since: context.uptime),
           "work": context.work & (1 << 62 - 1),
           "nested": context.isNested,
           "values": context.values.map(\.json),

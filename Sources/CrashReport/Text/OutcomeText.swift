@@ -19,13 +19,7 @@ extension DumpRequest {
         }
       return ["\(event)\(moment). Nothing crashed."]
     }
-    let subject =
-      switch target {
-      case .mainThread: "The main thread"
-      case .queue: "The queue"
-      case .executor: "The executor"
-      case .heartbeat, nil: "The heartbeat"
-      }
+    let subject = "The \((target ?? .heartbeat).noun)"
     let label = name.flatMap { $0.isEmpty ? nil : " \"\($0)\"" } ?? ""
     let length = hangTime.map { " for \(Self.seconds($0))" } ?? ""
     let limit = threshold.map { " (the limit is \(Self.seconds($0)))" } ?? ""

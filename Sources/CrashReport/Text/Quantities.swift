@@ -5,7 +5,7 @@ internal import ProcessSnapshot
 package enum Quantity {
   /// A size in the largest unit that is not larger than the size; a number below ten has one decimal place, unless that
   /// place is 0.
-  static func size(_ bytes: UInt64) -> String {
+  package static func size(_ bytes: UInt64) -> String {
     var unit = 0
     while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }
     guard unit > 0 else { return "\(bytes) bytes" }

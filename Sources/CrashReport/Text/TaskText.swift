@@ -13,6 +13,15 @@ extension CrashReport {
   ///
   /// - Parameter isFull: true to list all groups whose functions were looked up; false to list at most `fewGroups`.
   func taskSection(isFull: Bool) -> ReportSection? {
+    if let version = unknownTaskLayout {
+      return ReportSection(
+        "All tasks",
+        rows: [
+          .text(
+            "not listed: the Swift runtime has a layout of tasks that is not known (version \(version))"
+          )
+        ])
+    }
     guard let allTasks, allTasks.found.count > 0 else { return nil }
     let lines = taskLines(of: allTasks)
     let shown = lines.prefix(isFull ? lines.count : Self.fewGroups)
@@ -28,6 +37,18 @@ extension CrashReport {
     rows += cycles.prefix(Self.fewGroups).map { .text($0.sentences.joined(separator: " ")) }
     rows.append(.text(Self.searchSentence(allTasks.found)))
     return ReportSection("All tasks (\(allTasks.found.count))", rows: rows)
+  }
+
+  /// The version of the runtime's layout of tasks, if it is not known and the report would otherwise list all tasks.
+  var unknownTaskLayout: UInt32? {
+    guard snapshot.request != nil, snapshot.allTasks == nil else { return nil }
+    return snapshot.unknownTaskLayout
+      ?? snapshot.tasks.map(\.layoutVersion).first { $0 != TaskLayout.version }
+  }
+
+  /// The thread that runs a task; nil if it is not known.
+  func thread(running task: UInt64) -> UInt32? {
+    threads.first { $0.task?.fields?.id == task }?.id
   }
 
   /// A sentence about the largest group of tasks that wait, such as "20 tasks wait for a continuation in Pool.lease() at
@@ -60,6 +81,9 @@ extension CrashReport {
     var count: UInt64 = 0
     var cancelledCount: UInt64 = 0
     var oldest = UInt64.max
+    var oldestName: String?
+    /// The threads that run the tasks.
+    var threads: [UInt32] = []
     /// The IDs of the tasks that these tasks wait for; 0 for an unknown task.
     var awaited: Set<UInt64> = []
     var contexts: [TaskOverview.Context] = []
@@ -85,7 +109,13 @@ extension CrashReport {
       lines[index].count = lines[index].count.clampedAdding(group.found.count)
       lines[index].cancelledCount =
         lines[index].cancelledCount.clampedAdding(group.found.cancelledCount)
-      lines[index].oldest = min(lines[index].oldest, group.found.oldest)
+      if group.found.oldest < lines[index].oldest {
+        lines[index].oldest = group.found.oldest
+        lines[index].oldestName = group.found.records.first?.name
+      }
+      if group.found.state == .running {
+        lines[index].threads += group.found.records.compactMap { thread(running: $0.id) }
+      }
       lines[index].awaited.formUnion(group.found.records.map(\.awaited))
       lines[index].contexts = (lines[index].contexts + group.contexts).sorted { $0.task < $1.task }
     }
@@ -105,6 +135,9 @@ extension CrashReport {
 }
 
 extension CrashReport.TaskLine {
+  /// The maximum number of threads that a line lists.
+  private static let threadCount = 8
+
   /// A sentence such as "11 tasks wait for a continuation in Pool.lease() at Pool.swift:44, called by f() at
   /// g.swift:1".
   fileprivate var sentence: String {
@@ -112,7 +145,16 @@ extension CrashReport.TaskLine {
     let place = place.map { " in \($0)" } ?? ""
     let caller = caller.map { ", called by \($0)" } ?? ""
     var notes: [String] = []
-    if oldest != .max { notes.append(count == 1 ? "task \(oldest)" : "oldest: task \(oldest)") }
+    if oldest != .max {
+      let name = oldestName.map { " \"\($0)\"" } ?? ""
+      notes.append((count == 1 ? "task \(oldest)" : "oldest: task \(oldest)") + name)
+    }
+    if !threads.isEmpty {
+      let shown = threads.prefix(Self.threadCount).map(String.init).joined(separator: ", ")
+      notes.append(
+        (threads.count == 1 ? "thread " : "threads ") + shown
+          + (threads.count > Self.threadCount ? ", ..." : ""))
+    }
     if cancelledCount > 0 { notes.append("\(cancelledCount) canceled") }
     let note = notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))"
     return "\(noun) \(verb)\(place)\(caller)\(note)"

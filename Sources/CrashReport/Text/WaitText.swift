@@ -70,6 +70,10 @@ extension CrashReport {
       return switch wait.subject {
       case .thread: " \(owner.id)" + state
       case .queue: ", \(certainly)run by thread \(owner.id)" + state
+      case .fileLock:
+        owner.id == snapshot.process.processID
+          ? ", taken by this process"
+          : ", taken by process \(owner.id)\(owner.name.map { " (\($0))" } ?? "")"
       default: ", \(certainly)held by thread \(owner.id)" + state
       }
     }

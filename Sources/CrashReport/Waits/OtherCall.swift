@@ -5,19 +5,17 @@ internal import ProcessSnapshot
 ///
 /// Source: flock(2), fcntl(2), wait4(2), waitid(2).
 struct OtherCall: Sendable, Equatable {
-  /// F_SETLKW and F_OFD_SETLKW.
-  private static let waitingCommands: Set<UInt64> = [7, 38]
-
   let wait: Wait
 
   init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
     let arguments = thread.systemCallArguments
     guard let number = thread.systemCallNumber, arguments.count == 6 else { return nil }
     let calls = snapshot.architecture.waitingCalls
+    let lockCalls = FileLockWait.calls(isARM64: snapshot.architecture == .arm64)
     switch number {
-    case calls.flock:
+    case lockCalls.flock:
       wait = Self.fileLock(of: thread.id, arguments[0], snapshot)
-    case calls.fcntl where Self.waitingCommands.contains(arguments[1] & 0xFFFF_FFFF):
+    case lockCalls.fcntl where FileLockWait.waitingCommands.contains(arguments[1] & 0xFFFF_FFFF):
       wait = Self.fileLock(of: thread.id, arguments[0], snapshot)
     case calls.wait4: wait = Self.child(of: thread.id, arguments[0])
     // P_PID.
@@ -32,6 +30,13 @@ struct OtherCall: Sendable, Equatable {
     var wait = Wait(threadID: thread, .fileLock, at: 0)
     let file = snapshot.process.descriptors.first { $0.number == descriptor & 0xFFFF_FFFF }
     wait.label = descriptor == IntermediateDumpFormat.replacedWord ? nil : file?.path
+    if let lock = snapshot.fileLocks.first(where: { $0.threadID == thread }) {
+      // The kernel names the process that took the lock of flock(2); a child that has inherited it may hold it.
+      let isOwn = lock.holder == snapshot.process.processID
+      wait.absentOwner = Wait.AbsentOwner(
+        id: lock.holder, kind: isOwn ? .unknown : .otherProcess, name: lock.holderName)
+      wait.isCertain = !isOwn
+    }
     return wait
   }
 
@@ -45,10 +50,10 @@ struct OtherCall: Sendable, Equatable {
 
 extension ProcessSnapshot.Architecture {
   /// Source: Linux arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
-  fileprivate var waitingCalls: (flock: Int, fcntl: Int, wait4: Int, waitid: Int) {
+  fileprivate var waitingCalls: (wait4: Int, waitid: Int) {
     switch self {
-    case .x86_64: (73, 72, 61, 247)
-    case .arm64: (32, 25, 260, 95)
+    case .x86_64: (61, 247)
+    case .arm64: (260, 95)
     }
   }
 }

@@ -46,9 +46,12 @@ package struct Wait: Sendable, Equatable {
       case unknown
     }
 
-    /// The thread's ID in the PID namespace of the process that has the thread.
+    /// The thread's ID in the PID namespace of the process that has the thread; for the lock of a file, the ID of the
+    /// process.
     package var id: UInt32
     package var kind: Kind
+    /// The name of the process that holds the lock of a file; nil for other locks, or if it is not known.
+    package var name: String?
   }
 
   package var threadID: UInt32
@@ -71,7 +74,7 @@ package struct Wait: Sendable, Equatable {
   ///
   /// The mark is not required for kinds of objects that have none. If the kernel refused the wait for a `Mutex`,
   /// `isCertain` is true if no other word looks like a lock. The owner of a lock that several processes share is
-  /// never certain if it has the ID of a thread of this process.
+  /// never certain if it has the ID of a thread of this process. For the lock of a file, the kernel names the owner.
   package var isCertain = false
   /// The innermost call of the program's own code in the waiting thread, with file and line if they are known.
   package var place: String?

@@ -25,7 +25,10 @@ public enum HangTarget: UInt8, DumpCode {
 
   package var code: UInt64 { @_noLocks get { UInt64(rawValue) } }
 
-  public var word: String { self == .mainThread ? "main-thread" : "\(self)" }
+  public var word: String { self == .mainThread ? "main-thread" : noun }
+
+  /// The name of the watched part in sentences.
+  package var noun: String { self == .mainThread ? "main thread" : "\(self)" }
 }
 
 /// The evidence that the report's first thread is the thread that hung; the values of the key `hangThreadEvidence`.

@@ -44,6 +44,15 @@ extension AllTasks {
       words.append(UInt64(group.works.count))
       for work in group.works { words += [work.task, work.work] }
     }
+    for group in groups {
+      let named = group.records.filter { $0.name != nil }
+      words.append(UInt64(named.count))
+      for record in named {
+        let name = Array((record.name ?? "").utf8)
+        words += [record.id, UInt64(name.count)]
+        words += (name + [UInt8](repeating: 0, count: (8 - name.count % 8) % 8)).words
+      }
+    }
     return [UInt8](words: words)
   }
 
@@ -78,6 +87,17 @@ extension AllTasks {
       else { return }
       groups[index].works = stride(from: 0, to: works.count, by: 2).map {
         TaskWork(task: works[$0], work: works[$0 + 1])
+      }
+    }
+    for index in groups.indices {
+      guard let count = next(1)?.first else { return }
+      for _ in 0..<min(count, UInt64(groups[index].records.count)) {
+        guard let head = next(2).map(Array.init), head[1] <= UInt64(rest.count) * 8,
+          let words = next((head[1] + 7) / 8)
+        else { return }
+        let name = [UInt8](words: Array(words)).prefix(Int(head[1]))
+        let record = groups[index].records.firstIndex { $0.id == head[0] }
+        if let record { groups[index].records[record].name = String(decoding: name, as: UTF8.self) }
       }
     }
   }

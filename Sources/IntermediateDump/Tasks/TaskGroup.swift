@@ -59,6 +59,8 @@ package struct TaskRecord: Sendable, Equatable {
   package var awaited: UInt64 = 0
   package var flags: UInt32 = 0
   package var status: UInt32 = 0
+  /// The name that the program gave to the task; nil if it has none.
+  package var name: String?
 
   package init(
     id: UInt64, parent: UInt64 = 0, awaited: UInt64 = 0, flags: UInt32 = 0, status: UInt32 = 0

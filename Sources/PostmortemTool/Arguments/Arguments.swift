@@ -88,6 +88,15 @@ struct Arguments {
       }
       return
     }
+    // As other commands have it: -5 for --limit 5, and --no-color for --color never.
+    if let count = Int(word.dropFirst()), count >= 0, option("--limit") != nil {
+      options["--limit", default: []].append("\(count)")
+      return
+    }
+    if word == "--no-color", option("--color") != nil {
+      options["--color", default: []].append("never")
+      return
+    }
     guard !word.hasPrefix("--"), try takeCluster(word, &rest) else {
       throw unknown(String(parts[0]))
     }

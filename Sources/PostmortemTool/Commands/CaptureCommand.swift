@@ -69,7 +69,7 @@ enum CaptureCommand: Subcommand {
     let reportID = try process.wait(for: request, seconds: seconds)
     let processed = try processIntermediateDump(
       reportID, database: process.database, tasks: process.tasks,
-      contextSwitches: contextSwitches)
+      fileLocks: FileLockSearch.waits(of: "\(processID)"), contextSwitches: contextSwitches)
     guard let processed else {
       return try StandardOutput.print(
         "report \(reportID), created by another converter; "

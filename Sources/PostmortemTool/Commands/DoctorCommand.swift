@@ -21,7 +21,7 @@ enum DoctorCommand: Subcommand {
     handler, whether it catches the signals that its run record names, and whether a thread blocks the signals that \
     an instruction raises. Which handler a signal has cannot be detected from outside: use Handler.status in the \
     process. Notes show what a SIGKILL now would leave: the verdict with its certainty, the last heartbeat and its \
-    breadcrumbs. A note shows why reports of the database are not uploaded. Needs permission to trace the process: run it as the same user if the process is dumpable \
+    breadcrumbs. A note shows each hang that lasts, and another one shows why reports of the database are not uploaded. Needs permission to trace the process: run it as the same user if the process is dumpable \
     (PR_SET_DUMPABLE), or as root.
     """
   static let options: [CommandOption] = [
@@ -30,14 +30,15 @@ enum DoctorCommand: Subcommand {
       "check this directory, and list its processes"),
     .color,
     .json(
-      "print a JSON object with pid, healthy, and the lines of text: findings (all of them), problems and notes; "
-        + "without PID, an array of objects with pid, name and database; with -d, an object with database, healthy, "
-        + "problems, notes and processes (such an array)"),
+      "print a JSON object with pid, healthy, the lines of text: findings (all of them), problems and notes; and hangs: "
+        + "the IDs of the reports of hangs that last; without PID, an array of objects with pid, name, database and "
+        + "hangs; with -d, an object with database, healthy, problems, notes and processes (such an array)"
+    ),
   ]
   static let operands = Operands(0...1, "PID", completing: .processID)
   static let closing = """
-    Exit status: 0 if there is no problem; 1 if there is one, the process cannot be examined (with --json, standard \
-    output is empty then), or, without -d, no process was found; 64 for a usage error.
+    Exit status: 0 if there is no problem; 1 if there is one; 2 if the process cannot be examined (with --json, \
+    standard output is empty then), or, without -d, no process was found; 64 for a usage error.
     """
 
   /// The result of the examination as JSON.
@@ -47,6 +48,8 @@ enum DoctorCommand: Subcommand {
     let findings: [String]
     let problems: [String]
     let notes: [String]
+    /// The IDs of the reports of hangs that last.
+    let hangs: [String]
   }
 
   /// The result of the examination of a directory as JSON.
@@ -64,7 +67,12 @@ enum DoctorCommand: Subcommand {
       if let path = arguments["--database"] { return try examine(path, arguments) }
       return try list(arguments)
     }
-    let examination = try ProcessExamination(try processID(word, arguments))
+    let examination: ProcessExamination
+    do throws(ToolError) {
+      examination = try ProcessExamination(processID(word, arguments))
+    } catch {
+      throw error.exitStatus == 1 ? error.exiting(with: 2) : error
+    }
     if arguments.has("--json") {
       try StandardOutput.print(JSON.text(of: examination.answer))
     } else {
@@ -74,7 +82,9 @@ enum DoctorCommand: Subcommand {
   }
 
   /// Finds the process whose ID or program name is given.
-  private static func processID(_ word: String, _ arguments: Arguments) throws -> Int32 {
+  private static func processID(
+    _ word: String, _ arguments: Arguments
+  ) throws(ToolError) -> Int32 {
     if let number = Int32(word), number > 0 { return number }
     guard !word.isEmpty, word.contains(where: \.isLetter) else {
       throw arguments.usage("'\(word.escapedForMessage)' is not a process ID")
@@ -113,7 +123,7 @@ enum DoctorCommand: Subcommand {
       for process in found { try StandardOutput.print(process.text + "\n") }
     }
     guard found.isEmpty else { return }
-    throw ToolError("no process with a crash handler that this user can examine")
+    throw ToolError("no process with a crash handler that this user can examine").exiting(with: 2)
   }
 
   /// Prints findings, with colors on a terminal.

@@ -34,7 +34,8 @@ enum ListCommand: Subcommand {
     """
   static let options: [CommandOption] = [
     .databaseToRead,
-    CommandOption("-n, --limit", value: "COUNT", "print only the newest COUNT rows"),
+    CommandOption(
+      "-n, --limit", value: "COUNT", "print only the newest COUNT rows; -5 is short for -n 5"),
     CommandOption("-r, --reverse", "reverse the order"),
     CommandOption(
       "-f, --follow",

@@ -22,8 +22,8 @@ enum ShowCommand: Subcommand {
     change the database.
 
     FILE is a minidump of any writer, an intermediate dump or a core file; the core file may be compressed with \
-    zstd, lz4, xz or gzip if the program for it is installed. Use - to read one of these from standard input. A core \
-    file contains no time, and no thread name except the first thread's; it contains the host only if the program \
+    zstd, lz4, xz, gzip or bzip2 if the program for it is installed. Use - to read one of these from standard input. \
+    A core file contains no time, and no thread name except the first thread's; it contains the host only if the program \
     used the handler. Functions and lines come from the modules' files on this machine and their split debug files, \
     if these are of the same builds as in the dump, or from the debuginfod servers that DEBUGINFOD_URLS names. \
     Otherwise those of the crashing thread come from what was stored at conversion.

@@ -12,15 +12,17 @@ enum StatsCommand: Subcommand {
   static let discussion = """
     Counts the contents of a database, and shows its most frequent crashes.
 
-    Prints the number and size of the dumps that wait to be processed (finished), of those that belong to running \
-    processes or were left by dead ones (locked), of those that are being processed or wait for another attempt \
-    (claimed), of the quarantine, and of the reports by state. Also prints the client ID, whether uploads are \
-    enabled, and the five most frequent signatures (for all of them: postmortem list --group). Changes nothing.
+    Prints the number and size of the dumps that wait to be processed (waiting), of the hangs that last (hanging), of \
+    the empty files for the dumps of processes that run or have ended (reserved), of the dumps that are being \
+    processed (converting), of the quarantine, and of the reports: being written, pending, uploaded, and skipped \
+    (reports that are not to be uploaded). Also prints the client ID, whether uploads are enabled, and the five most \
+    frequent signatures (for all of them: postmortem list --group). Changes nothing.
     """
   static let options: [CommandOption] = [
     .databaseToRead,
     .json(
-      "print a JSON object with dumps, quarantine, reports (each count and bytes), ends (by verdict), quits, "
+      "print a JSON object with dumps (waiting, hanging, reserved and converting), quarantine and reports (writing, "
+        + "pending, uploaded and skipped), each with count and bytes; ends (by verdict), quits, "
         + "oldestReport, newestReport, clientID and uploadsEnabled"),
   ]
   static let operands = Operands.database
@@ -38,15 +40,42 @@ enum StatsCommand: Subcommand {
 
   /// The statistics as JSON.
   struct Statistics: Codable {
-    /// The number and size of the dumps in each of the states "finished", "locked" and "claimed".
-    var dumps: [String: Amount] = ["finished": Amount(), "locked": Amount(), "claimed": Amount()]
+    /// The number and size of the dumps in each state.
+    struct Dumps: Codable, Equatable {
+      /// Dumps that a conversion would take.
+      var waiting = Amount()
+      /// Dumps of hangs that last.
+      var hanging = Amount()
+      /// Files that processes which run or have ended opened for their dumps.
+      var reserved = Amount()
+      var converting = Amount()
+    }
+
+    /// The number and size of the reports in each state, with the words of `list`.
+    struct Reports: Codable, Equatable {
+      var writing = Amount()
+      var pending = Amount()
+      var uploaded = Amount()
+      var skipped = Amount()
+
+      mutating func add(_ report: StoredReport) {
+        switch UploadEntry(report, isUploading: false).state {
+        case _ where report.state == .new: writing.add(report.size)
+        case "uploaded": uploaded.add(report.size)
+        case "skipped": skipped.add(report.size)
+        default: pending.add(report.size)
+        }
+      }
+    }
+
+    var dumps = Dumps()
     var quarantine = Amount()
-    /// The number and size of the reports in each state.
-    var reports: [String: Amount] = [:]
+    var reports = Reports()
     /// The reports of runs that left no dump, by how the run ended; these reports are also counted in `reports`.
     var ends: [String: Int] = [:]
     /// The reports of requests to quit, which are also counted in `reports`.
     var quits = 0
+    /// The time of the oldest crash or, if it is not known, of its report.
     var oldestReport: Timestamp?
     var newestReport: Timestamp?
     /// The client ID; nil if the database has no settings, or damaged ones.
@@ -62,14 +91,22 @@ enum StatsCommand: Subcommand {
       throw ToolError(path: path, ReportDatabase.notOne)
     }
     var statistics = Statistics()
-    for name in InputFile.names(in: pending) {
-      guard let role = PendingDumpName(fileName: name)?.role, let size = size(pending, name) else {
+    let waiting = WaitingDump.all(in: path, withHangs: true)
+    for dump in waiting {
+      if dump.isHanging {
+        statistics.dumps.hanging.add(dump.size)
+      } else {
+        statistics.dumps.waiting.add(dump.size)
+      }
+    }
+    let counted = Set(waiting.map(\.name.description))
+    for file in InputFile.names(in: pending) where !counted.contains(file) {
+      guard let role = PendingDumpName(fileName: file)?.role, let size = size(pending, file) else {
         continue
       }
       switch role {
-      case .finished: statistics.dumps["finished"]?.add(size)
-      case .locked, .hang: statistics.dumps["locked"]?.add(size)
-      case .claimed: statistics.dumps["claimed"]?.add(size)
+      case .finished, .locked, .hang: statistics.dumps.reserved.add(size)
+      case .claimed: statistics.dumps.converting.add(size)
       case .runRecord, .fifo: break
       }
     }
@@ -105,21 +142,20 @@ enum StatsCommand: Subcommand {
     _ path: String, _ statistics: inout Statistics, _ unreadable: inout UnreadableFiles
   ) throws -> [ListedReport] {
     let database = try ReportDatabase.open(path)
-    for state in StoredReport.State.allCases { statistics.reports[state.rawValue] = Amount() }
     let listing = try database.listing()
     listing.sortedFailures.forEach { unreadable.add($0) }
     let reports = listing.reports
     let listed = try ListedReport.indexed(reports, in: database)
     for report in listed {
       let stored = report.stored
-      statistics.reports[stored.state.rawValue]?.add(stored.size)
+      statistics.reports.add(stored)
       if let kind = report.facts.map(\.end) ?? stored.endKind {
         statistics.ends[kind, default: 0] += 1
       }
       if report.isQuitRequest { statistics.quits += 1 }
     }
-    statistics.oldestReport = reports.map(\.creationTime).min()
-    statistics.newestReport = reports.map(\.creationTime).max()
+    statistics.oldestReport = listed.map(\.time).min()
+    statistics.newestReport = listed.map(\.time).max()
     if let settings = try database.settingsAsTheyAre() {
       statistics.clientID = settings.clientID.description
       statistics.uploadsEnabled = settings.uploadsEnabled
@@ -128,17 +164,16 @@ enum StatsCommand: Subcommand {
   }
 
   private static func text(of statistics: Statistics) -> String {
-    func line(_ label: String, _ amount: Amount?) -> String {
-      "\(label.padded(to: 20))\(amount?.count ?? 0) of \(amount?.bytes ?? 0) bytes\n"
+    func line(_ label: String, _ amount: Amount) -> String {
+      let size = amount.bytes == 0 ? "" : " (\(Quantity.size(UInt64(amount.bytes))))"
+      return "\(label.padded(to: 20))\(amount.count)\(size)\n"
     }
-    var text = ""
-    for kind in ["finished", "locked", "claimed"] {
-      text += line("dumps, \(kind)", statistics.dumps[kind])
-    }
+    let (dumps, reports) = (statistics.dumps, statistics.reports)
+    var text = line("dumps, waiting", dumps.waiting) + line("hangs that last", dumps.hanging)
+    text += line("dumps, converting", dumps.converting) + line("files for dumps", dumps.reserved)
     text += line("in quarantine", statistics.quarantine)
-    for state in StoredReport.State.allCases {
-      text += line("reports, \(state.rawValue)", statistics.reports[state.rawValue])
-    }
+    text += line("reports, pending", reports.pending) + line("reports, uploaded", reports.uploaded)
+    text += line("reports, skipped", reports.skipped) + line("reports, writing", reports.writing)
     for (kind, count) in statistics.ends.sorted(by: { $0.key < $1.key }) {
       text += "of these, ends      \(count) \(kind)\n"
     }

@@ -13,7 +13,7 @@ internal import Stackwalk
 /// one in the dump. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES", "CACHE".
 struct DebugFileServers {
   /// The maximum number of files that are requested for one report.
-  private static let maximumModules = 32
+  private static let maximumFiles = 32
   /// The number of seconds before the servers are asked again for a file that none of them had, and before a server that
   /// did not answer is asked again.
   private static let believed: Int64 = 3600
@@ -48,7 +48,17 @@ struct DebugFileServers {
       deadline: number("DEBUGINFOD_MAXTIME", or: 600))
   }
 
-  /// Downloads the debug files of the modules that have frames without a known source line in a report.
+  /// A file that servers have of a build; the raw value is its name in their addresses and in the cache.
+  private enum Kind: String {
+    case debugFile = "debuginfo"
+    /// The module itself, whose unwind tables a debug file lacks.
+    case module = "executable"
+
+    var words: String { self == .debugFile ? "debug file" : "file" }
+  }
+
+  /// Downloads the debug files of the modules that have frames without a known source line in a report, and the modules
+  /// whose unwind information was missing.
   ///
   /// All downloads together take at most `DEBUGINFOD_MAXTIME`. A server that does not answer is asked once, whatever the
   /// number of modules.
@@ -56,42 +66,64 @@ struct DebugFileServers {
   /// - Returns: true if the cache now contains the debug file of at least one of these modules, so that the report may
   ///   show more names and lines.
   func fetch(for report: CrashReport) -> Bool {
-    var wanted: [ModuleSnapshot] = []
-    for frame in report.threads.flatMap(\.frames) where frame.sourceLocation == nil {
+    var wanted: [(kind: Kind, module: ModuleSnapshot)] = []
+    func add(_ kind: Kind, of frame: StackFrame) {
       guard let module = report.snapshot.modules.module(of: frame), module.buildID.count > 1,
-        !module.path.hasPrefix("["), !wanted.contains(where: { $0.buildID == module.buildID })
-      else { continue }
-      wanted.append(module)
+        !module.path.hasPrefix("["),
+        !wanted.contains(where: { $0.kind == kind && $0.module.buildID == module.buildID })
+      else { return }
+      wanted.append((kind, module))
+    }
+    for frames in report.threads.map(\.frames) {
+      for frame in frames where frame.sourceLocation == nil { add(.debugFile, of: frame) }
+      // The callers of these frames were not found by unwind information.
+      for (frame, caller) in zip(frames, frames.dropFirst())
+      where [.framePointer, .scan].contains(caller.trust) && !isHere(frame, report) {
+        add(.module, of: frame)
+      }
     }
     let end = ContinuousClock.now + .seconds(download.deadline)
-    return wanted.prefix(Self.maximumModules).count { fetch($0, before: end) } > 0
+    return wanted.prefix(Self.maximumFiles).count { fetch($0.kind, of: $0.module, before: end) }
+      > 0
   }
 
-  /// - Returns: true if the cache now contains the debug file.
-  private func fetch(_ module: ModuleSnapshot, before end: ContinuousClock.Instant) -> Bool {
+  /// True if the file of a frame's module, which has the unwind information that there is, is at its path.
+  private func isHere(_ frame: StackFrame, _ report: CrashReport) -> Bool {
+    guard let module = report.snapshot.modules.module(of: frame) else { return false }
+    do {
+      return try ELFFile(path: module.path).buildID == module.buildID
+    } catch {
+      return false
+    }
+  }
+
+  /// - Returns: true if the cache now contains the file.
+  private func fetch(
+    _ kind: Kind, of module: ModuleSnapshot, before end: ContinuousClock.Instant
+  ) -> Bool {
     let folder = "\(directory)/\(module.buildID.hexadecimal)"
-    let path = folder + "/debuginfo"
+    let path = folder + "/" + kind.rawValue
     var status = stat()
     if unsafe stat(path, &status) == 0, status.st_size > 0 { return true }
-    // An empty file in the cache means that no server had the debug file.
+    // An empty file in the cache means that no server had the file.
     let servers = isRecent(path) ? [] : urls.filter { !isRecent(unreachable($0)) }
     guard !servers.isEmpty, ContinuousClock.now < end else { return false }
     do {
       try makeDirectories(folder)
       let parent = try Directory(path: folder)
       // An interrupt ends the command during a download.
-      let file = try parent.createUnlinked("debuginfo")
+      let file = try parent.createUnlinked(kind.rawValue)
       do {
-        let isFound = try get(module, from: servers, before: end, to: file.descriptor)
+        let isFound = try get(kind, of: module, from: servers, before: end, to: file.descriptor)
         try parent.link(file)
-        _ = try parent.rename(file.name, to: parent, "debuginfo", replacing: true)
+        _ = try parent.rename(file.name, to: parent, kind.rawValue, replacing: true)
         return isFound
       } catch {
         try? parent.remove(file.name)
         throw error
       }
     } catch {
-      Terminal.printError("no debug file of \(module.name): \(error)")
+      Terminal.printError("no \(kind.words) of \(module.name): \(error)")
       return false
     }
   }
@@ -121,20 +153,21 @@ struct DebugFileServers {
 
   /// - Returns: false if no server has the file.
   private func get(
-    _ module: ModuleSnapshot, from servers: [String], before end: ContinuousClock.Instant,
+    _ kind: Kind, of module: ModuleSnapshot, from servers: [String],
+    before end: ContinuousClock.Instant,
     to descriptor: Int32
   ) throws(UploadError) -> Bool {
     var failure: UploadError?
     for url in servers {
       let server = url.hasSuffix("/") ? String(url.dropLast()) : url
-      let progress = ProgressLine("debug file of \(module.name) from \(server):")
+      let progress = ProgressLine("\(kind.words) of \(module.name) from \(server):")
       defer { progress.clear() }
       progress.show("waiting")
       var download = download
       download.deadline = max(1, Int(clamping: (end - .now).components.seconds))
       do {
         let status = try download.run(
-          "\(server)/buildid/\(module.buildID.hexadecimal)/debuginfo", to: descriptor
+          "\(server)/buildid/\(module.buildID.hexadecimal)/\(kind.rawValue)", to: descriptor
         ) { progress.show("\($0 >> 20) MiB") }
         if status == 200 { return true }
         guard status == 404 else {

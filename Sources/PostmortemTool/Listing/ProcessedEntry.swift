@@ -1,14 +1,16 @@
 internal import CrashConverter
 internal import CrashReportDatabase
 internal import IntermediateDump
+internal import PendingDumps
 
 extension ProcessedDump {
-  /// A dump's result as one line: the outcome with cause and place and, if there is a report, the command that shows
+  /// A dump's result as one line: the outcome with cause and place and, if `show` can read it, the command that shows
   /// it.
   func line(database: String) -> String {
-    switch outcome.kind {
-    case .complete, .torn, .ended:
-      "\(self); postmortem show\(database.asDatabaseOperand) \(reportID.description.prefix(8))"
+    let isHang = PendingDumpName(fileName: fileName)?.role == .hang
+    return switch outcome.kind {
+    case .left where isHang, .complete, .torn, .ended:
+      "\(text); postmortem show\(database.asDatabaseOperand) \(reportID.description.prefix(8))"
     default: description
     }
   }
@@ -29,8 +31,10 @@ extension ReportTable {
         ]
       },
       [
-        Column(title: "ID", minimum: 8, style: .strong), Column(title: "PROGRAM", minimum: 8),
-        Column(title: "CRASH", minimum: 16, style: .alarm), Column(title: "WHERE", minimum: 12),
+        Column(title: "ID", minimum: 8, style: .strong),
+        Column(title: "PROGRAM", minimum: 8, isOptional: true),
+        Column(title: "CRASH", minimum: 16, style: .alarm),
+        Column(title: "WHERE", minimum: 12, isOptional: true),
       ])
   }
 }

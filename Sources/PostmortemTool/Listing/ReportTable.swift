@@ -17,6 +17,8 @@ struct ReportTable {
     let minimum: Int
     var style: Style?
     var isNumber = false
+    /// True for a column that is left out if the table is wider than the terminal.
+    var isOptional = false
   }
 
   private let width: Int
@@ -44,8 +46,10 @@ struct ReportTable {
       of: cells,
       [
         Column(title: "ID", minimum: 8, style: .strong),
-        Column(title: "WHEN", minimum: 16, style: .faint), Column(title: "PROGRAM", minimum: 7),
-        Column(title: "CRASH", minimum: 12, style: .alarm), Column(title: "WHERE", minimum: 10),
+        Column(title: "WHEN", minimum: 16, style: .faint, isOptional: true),
+        Column(title: "PROGRAM", minimum: 7, isOptional: true),
+        Column(title: "CRASH", minimum: 12, style: .alarm),
+        Column(title: "WHERE", minimum: 10, isOptional: true),
       ], hasTitles: hasTitles)
   }
 
@@ -62,16 +66,24 @@ struct ReportTable {
       of: rows,
       [
         Column(title: "COUNT", minimum: 5, style: .strong, isNumber: true),
-        Column(title: "LAST", minimum: 16, style: .faint),
-        Column(title: "FIRST", minimum: 16, style: .faint), Column(title: "PROGRAM", minimum: 7),
+        Column(title: "LAST", minimum: 16, style: .faint, isOptional: true),
+        Column(title: "FIRST", minimum: 16, style: .faint, isOptional: true),
+        Column(title: "PROGRAM", minimum: 7, isOptional: true),
         Column(title: "NEWEST", minimum: 8, style: .strong),
         Column(title: "SIGNATURE", minimum: 12, style: .alarm),
       ])
   }
 
+  /// A table; if its columns do not fit even when they are narrow, the last optional columns are left out.
   func text(of rows: [[String]], _ columns: [Column], hasTitles: Bool = true) -> String {
     guard !rows.isEmpty else { return "" }
     let widths = widths(of: rows, columns)
+    if total(widths) > width, let last = columns.lastIndex(where: \.isOptional) {
+      var (rows, columns) = (rows, columns)
+      columns.remove(at: last)
+      for index in rows.indices { rows[index].remove(at: last) }
+      return text(of: rows, columns, hasTitles: hasTitles)
+    }
     func line(_ cells: [String], isTitle: Bool) -> String {
       var text = ""
       for (number, cell) in cells.enumerated() {
@@ -94,12 +106,14 @@ struct ReportTable {
       + rows.map { line($0, isTitle: false) }.joined()
   }
 
+  private func total(_ widths: [Int]) -> Int { widths.reduce(2 * (widths.count - 1), +) }
+
   /// Makes each column as wide as its widest cell; if the columns do not fit, the widest ones are narrowed.
   private func widths(of rows: [[String]], _ columns: [Column]) -> [Int] {
     var widths = columns.indices.map { number in
       max(columns[number].title.count, rows.map { $0[number].count }.max() ?? 0)
     }
-    while widths.reduce(2 * (widths.count - 1), +) > width {
+    while total(widths) > width {
       // Narrow the widest column that may still be narrowed.
       let candidates = widths.indices.filter { widths[$0] > columns[$0].minimum }
       guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }

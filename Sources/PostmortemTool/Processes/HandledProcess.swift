@@ -3,6 +3,7 @@ internal import CrashHandler
 internal import CrashReportDatabase
 internal import FoundationEssentials
 internal import Glibc
+internal import IntermediateDump
 internal import PendingDumps
 
 /// A running process and its crash handler, as `/proc` shows them.
@@ -66,6 +67,13 @@ struct HandledProcess {
     (directory, holdsDirectory) = (path, held != nil)
     record = Self.record(at: path + "/" + file.name.with(role: .runRecord).description)
     verdict = Self.verdict(on: file.name, record, in: path)
+  }
+
+  /// The IDs of the reports of hangs that last, whose dumps the process holds open.
+  var hangs: [ReportID] {
+    guard isOwner else { return [] }
+    return links.values.compactMap { PendingDumpName(fileName: $0.lastComponent) }
+      .filter { $0.role == .hang }.map(\.reportID).sorted()
   }
 
   /// The path by which this tool reaches the database; nil if the examined process has no handler.

@@ -2,6 +2,7 @@ internal import CrashConverter
 internal import CrashHandler
 internal import CrashReportDatabase
 internal import Glibc
+internal import IntermediateDump
 internal import PendingDumps
 
 /// Finds the processes in `/proc` that have a crash handler, or that have a given name.
@@ -11,9 +12,15 @@ enum HandlerSearch {
     let pid: Int32
     let name: String
     let database: String
+    /// The IDs of the reports of hangs that last.
+    let hangs: [String]
 
     var text: String {
       "\(pid)  \(name.escapedForMessage)  the crash handler is in place: \(database.escapedForMessage)"
+        + hangs.map {
+          "; it hangs now: postmortem show\(database.asDatabaseOperand) \($0.prefix(8))"
+        }
+        .joined()
     }
   }
 
@@ -27,7 +34,9 @@ enum HandlerSearch {
         let path = process.database,
         wanted.map({ $0 == InputFile.identity(of: path) }) ?? true
       else { return nil }
-      return Found(pid: processID, name: process.name, database: path)
+      return Found(
+        pid: processID, name: process.name, database: path,
+        hangs: process.hangs.map(\.description))
     }
   }
 

@@ -14,6 +14,7 @@ struct ProcessExamination {
   private var title = ""
   private var problems: [String] = []
   private var notes: [String] = []
+  private var hangs: [ReportID] = []
 
   var isHealthy: Bool { problems.isEmpty }
 
@@ -27,6 +28,11 @@ struct ProcessExamination {
     guard let file = found.file else {
       examineWithoutFile(found)
       return
+    }
+    hangs = found.hangs
+    notes += hangs.map { hang in
+      "it hangs now: postmortem show\(found.database?.asDatabaseOperand ?? "") "
+        + hang.description.prefix(8)
     }
     if file.isDeleted {
       find("the locked file \(file.path) was removed: a crash will have to create a new one")
@@ -76,7 +82,7 @@ struct ProcessExamination {
     DoctorCommand.Answer(
       pid: processID, healthy: isHealthy,
       findings: (isHealthy ? ["\(title): \(headline)"] : problems) + notes, problems: problems,
-      notes: notes)
+      notes: notes, hangs: hangs.map(\.description))
   }
 
   /// Examines a process without a locked file, which may be a forked process.

@@ -52,6 +52,7 @@ extension ProcessSnapshot {
     userStreams = []
     for index in modules.indices { modules[index].annotations = ModuleAnnotations() }
     cxxException?.message = nil
+    for index in fileLocks.indices { fileLocks[index].holderName = nil }
     storedVerdict?.sanitize(request)
     request?.name = nil
     request?.reason = nil
@@ -191,6 +192,7 @@ extension AllTasks {
   fileprivate mutating func sanitize(_ filter: WordFilter) {
     for index in groups.indices {
       groups[index].frames = groups[index].frames.map(filter.sanitized)
+      for record in groups[index].records.indices { groups[index].records[record].name = nil }
     }
   }
 }

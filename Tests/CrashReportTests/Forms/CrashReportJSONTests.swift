@@ -45,7 +45,8 @@ import Testing
         "place",
         "privacy", "process", "reportID", "request", "resources", "schemaVersion", "signature",
         "standstill", "survival",
-        "symbolHint", "system", "threads", "thrown", "waits", "words",
+        "symbolHint", "system", "threads", "thrown", "unknownTaskLayout", "waits",
+        "words",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
     #expect(object["message"] is NSNull)
@@ -58,9 +59,9 @@ import Testing
     let process = try #require(object["process"] as? [String: Any])
     #expect(
       process.keys.sorted() == [
-        "age", "arguments", "crashTime", "effectiveGroupID", "effectiveUserID", "environment",
-        "executable", "groupID", "launchTime", "parent", "pid", "product", "uptime", "userID",
-        "version", "workingDirectory",
+        "ageNanoseconds", "arguments", "crashTime", "effectiveGroupID", "effectiveUserID",
+        "environment", "executable", "groupID", "launchTime", "parent", "pid", "product",
+        "uptimeNanoseconds", "userID", "version", "workingDirectory",
       ])
     #expect(process["parent"] is NSNull)
     #expect(process["crashTime"] as? String == "2025-11-21T14:49:05.123456789Z")

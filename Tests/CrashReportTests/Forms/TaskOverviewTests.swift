@@ -1,4 +1,5 @@
 import CrashTestSupport
+import Foundation
 import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
@@ -63,6 +64,67 @@ import Testing
       ], "\(lines)")
   }
 
+  @Test func namesOfTasksAndTheThreadsThatRunThem() throws {
+    var snapshot = SampleReport.report(word: "app").snapshot
+    let thread = try #require(snapshot.threads.first).id
+    // The object of task 2, of which only the flags are needed.
+    var object = [UInt8](repeating: 0, count: 0x100)
+    object[Int(TaskLayout.flags) + 1] = 0x15
+    object[Int(TaskLayout.flags) + 4] = 2
+    snapshot.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x5000_0000, bytes: object)])
+    snapshot.tasks = [
+      TaskSnapshot(threadID: thread, address: 0x5000_0000, layoutVersion: TaskLayout.version)
+    ]
+    var report = CrashReport(snapshot: snapshot, symbolicating: false)
+    var (waiting, running) = (TaskRecord(id: 17), TaskRecord(id: 2))
+    (waiting.name, running.name) = ("refresh", "render")
+    let found = AllTasks(
+      count: 3,
+      groups: [
+        TaskGroup(state: .awaitsContinuation, count: 1, records: [waiting]),
+        TaskGroup(state: .running, count: 2, records: [TaskRecord(id: 1), running]),
+      ])
+    report.allTasks = TaskOverview(found, groups: found.groups.map { .init(found: $0, frames: []) })
+    let json = try #require(
+      JSONSerialization.jsonObject(with: Data(report.json().utf8)) as? [String: Any])
+    let groups = try #require(
+      (json["allTasks"] as? [String: Any])?["groups"] as? [[String: Any]])
+    let tasks = groups.flatMap { $0["oldest"] as? [[String: Any]] ?? [] }
+    #expect(tasks.map { $0["name"] as? String } == ["refresh", nil, "render"])
+    #expect(tasks.map { $0["threadID"] as? UInt32 } == [nil, nil, thread])
+    let text = TextReport.text(of: report)
+    #expect(text.contains("continuation (task 17 \"refresh\")\n"), "\(text)")
+    #expect(text.contains("run on threads (oldest: task 1, thread \(thread))\n"), "\(text)")
+    #expect(try SchemaTests.schema().errors(in: report.json()) == [])
+  }
+
+  /// A runtime whose tasks cannot be read: the version is in the dump, or only in the tasks that threads ran.
+  @Test(arguments: [false, true]) func anUnknownLayoutOfTasksIsSaid(isOfThread: Bool) throws {
+    var snapshot = SampleReport.report(word: "app").snapshot
+    snapshot.allTasks = nil
+    if isOfThread {
+      snapshot.tasks = [TaskSnapshot(threadID: 1, address: 0x1000, layoutVersion: 9)]
+    } else {
+      snapshot.unknownTaskLayout = 9
+    }
+    func version(_ kind: DumpRequest.Kind?) throws -> Int? {
+      snapshot.request = kind.map { kind in
+        var request = DumpRequest()
+        request.kind = kind
+        return request
+      }
+      let report = CrashReport(snapshot: snapshot, symbolicating: false)
+      #expect(try SchemaTests.schema().errors(in: report.json()) == [])
+      let object = try JSONSerialization.jsonObject(with: Data(report.json().utf8))
+      let version = (object as? [String: Any])?["unknownTaskLayout"] as? Int
+      #expect(TextReport.text(of: report).contains("(version 9)") == (version != nil))
+      return version
+    }
+    #expect(try version(.program) == 9)
+    // A crash's report lists no tasks anyway.
+    #expect(try version(nil) == nil)
+  }
+
   @Test func groupsShowTheContextsOfSome() throws {
     var report = SampleReport.report(word: "app")
     report.snapshot.process.crashUptime = 60_000_000_000
@@ -93,7 +155,8 @@ import Testing
     #expect(HTMLReport.text(of: report).contains("task 19, in flight 58 s: id=2"))
     #expect(
       report.json().contains(
-        #""contexts":[{"age":55000000000,"task":18,"values":[{"cut":false,"name":"id","#))
+        #""contexts":[{"ageNanoseconds":55000000000,"task":18,"values":[{"cut":false,"name":"id","#)
+    )
     #expect(try SchemaTests.schema().errors(in: report.json()) == [])
   }
 

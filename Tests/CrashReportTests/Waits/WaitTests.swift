@@ -173,6 +173,20 @@ import Testing
     #expect(try only(process).subject == .allocator)
   }
 
+  @Test(arguments: [false, true]) func theLockOfAFile(isKnown: Bool) throws {
+    var process = WaitingProcess()
+    process.run(7)
+    process.setState("S", systemCall: "73 0x3 0x2 0x0 0x0 0x0 0x0 0x7f0000 0x400000", of: 7)
+    process.lock(
+      "/srv/journal", descriptor: 3,
+      isKnown ? FileLockWait(threadID: 7, holder: 42, holderName: "backup") : nil)
+    let wait = try only(process)
+    #expect(wait.subject == .fileLock && wait.label == "/srv/journal" && wait.owner == nil)
+    let owner = Wait.AbsentOwner(id: 42, kind: .otherProcess, name: "backup")
+    #expect(wait.absentOwner == (isKnown ? owner : nil))
+    #expect(wait.isCertain == isKnown)
+  }
+
   @Test func noOtherCallIsAWait() {
     var process = WaitingProcess()
     process.run(8)

@@ -91,6 +91,14 @@ struct WaitingProcess {
     }
   }
 
+  /// Adds an open file, and the process that holds the lock of the file for which a thread waits.
+  mutating func lock(_ path: String, descriptor: UInt32, _ wait: FileLockWait?) {
+    var file = OpenDescriptor()
+    (file.number, file.kind, file.path) = (descriptor, .file, path)
+    snapshot.process.descriptors.append(file)
+    if let wait { snapshot.fileLocks.append(wait) }
+  }
+
   /// Sets the ID of the process, and so of its main thread.
   mutating func setProcessID(_ id: UInt32) { snapshot.process.processID = id }
 

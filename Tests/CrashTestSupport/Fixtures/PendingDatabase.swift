@@ -94,9 +94,20 @@ package final class PendingDatabase: Sendable {
 extension StringProtocol {
   /// True for a converter's line about a complete dump.
   package var tellsAWholeDump: Bool {
-    guard hasPrefix("report "), let start = String(self).firstRange(of: ": ")?.upperBound
+    let line = String(self)
+    guard let start = line.firstRange(of: ": ")?.upperBound,
+      let end = [" (report ", "; postmortem show "].compactMap({
+        line.ranges(of: $0).last?.lowerBound
+      }).first, start <= end
     else { return false }
-    let outcome = String(self)[start...]
+    let outcome = line[start..<end]
     return outcome == "complete" || outcome.hasPrefix("SIG") || outcome.hasPrefix("signal ")
+  }
+
+  /// True for a converter's line about the report with an ID.
+  package func tellsReport(_ id: ReportID) -> Bool {
+    let beginning = id.description.prefix(8)
+    return hasSuffix(" (report \(beginning))")
+      || contains("; postmortem show ") && hasSuffix(" \(beginning)")
   }
 }

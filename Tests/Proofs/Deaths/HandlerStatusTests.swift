@@ -106,7 +106,7 @@ import Testing
     #expect(own.standardOutput.contains("no crash handler is installed"))
     // A number above the largest process ID of the kernel.
     let none = try await doctor(1 << 22 + 1)
-    #expect(none.end.exitCode == 1)
+    #expect(none.end.exitCode == 2)
     #expect(none.standardError.contains("does not exist"))
   }
 }

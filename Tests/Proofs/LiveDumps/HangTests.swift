@@ -23,7 +23,8 @@ import Testing
     let processed = try await victim.process()
     // One report is the hang, the other the end of the run.
     #expect(processed.count == 2, "\(processed)")
-    #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
+    #expect(
+      processed.contains { $0.contains("Hung, and was then killed (report ") }, "\(processed)")
     let report = try victim.onlyReport()
     let request = try #require(report.snapshot.request)
     #expect(request.kind == .hang)
@@ -51,6 +52,54 @@ import Testing
       files.allSatisfy { !$0.contains(report.snapshot.reportID?.description ?? "?") }, "\(files)")
   }
 
+  private struct Row: Decodable {
+    let reportID: String
+    let state: String
+    let pid: Int32?
+  }
+
+  private struct Examined: Decodable {
+    let hangs: [String]
+  }
+
+  private struct Directory: Decodable {
+    let processes: [Examined]
+  }
+
+  private func answer<Answer: Decodable>(
+    _ words: String..., as type: Answer.Type = Answer.self
+  ) async throws -> Answer {
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    let run = try await ChildProcess.run(tool, words + ["--json"], in: "/tmp")
+    try #require(run.end.exitCode == 0, "\(run)")
+    return try JSONDecoder().decode(Answer.self, from: Data(run.standardOutput.utf8))
+  }
+
+  /// The commands show a hang while it lasts, and after the process was killed.
+  @Test func aHangThatLastsIsSeenByEachCommand() async throws {
+    let victim = try await LiveVictim()
+    let child = try victim.start("hang", "heartbeat", "idle", "killed")
+    let file = try await victim.waitForFile(endingIn: ".hang")
+    let id = String(try #require(file.split(separator: "@").last).prefix(36))
+    let database = victim.database
+    func rows() async throws -> [Row] { try await answer("list", "-d", database) }
+    let lasting = try await rows()
+    #expect(lasting.map(\.reportID) == [id] && lasting.map(\.state) == ["hanging"])
+    #expect(lasting.first?.pid == child.processID)
+    #expect(try await answer("doctor", "\(child.processID)", as: Examined.self).hangs == [id])
+    let examined: Directory = try await answer("doctor", "-d", database)
+    #expect(examined.processes.map(\.hangs) == [[id]])
+    let shown: TruthTests.Shown = try await answer("show", "-d", database)
+    #expect(shown.standstill != nil)
+    child.kill()
+    let left = try await rows()
+    #expect(left.map(\.reportID) == [id] && left.map(\.state) == ["waiting"])
+    let gone: Directory = try await answer("doctor", "-d", database)
+    #expect(gone.processes.isEmpty)
+    let shownAfter: TruthTests.Shown = try await answer("show", "-d", database)
+    #expect(shownAfter.standstill != nil)
+  }
+
   /// As under Kubernetes: SIGTERM, an orderly shutdown that first stops its monitors and then waits for the
   /// thread that hangs, then SIGKILL.
   @Test(arguments: ["main", "heartbeat"])
@@ -62,7 +111,8 @@ import Testing
     child.kill()
     let processed = try await victim.process()
     #expect(processed.count == 2, "\(processed)")
-    #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
+    #expect(
+      processed.contains { $0.contains("Hung, and was then killed (report ") }, "\(processed)")
     let report = try victim.onlyReport()
     #expect(report.snapshot.request?.kind == .hang)
     #expect(

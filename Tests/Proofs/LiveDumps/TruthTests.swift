@@ -21,7 +21,7 @@ import Testing
     var absentOwner: String?
     var manner = Manner.capture
 
-    var description: String { "\(number)" }
+    var description: String { "\(number) \(manner)" }
   }
 
   enum Manner: Sendable {
@@ -52,7 +52,12 @@ import Testing
       number: 15, kind: "tasks", head: ["20 tasks", "continuation", "Leases.lease"], waiting: 20),
     Truth(number: 16, kind: "tasks", head: ["Leases.lease"]),
     Truth(
-      number: 17, kind: "wait", head: ["crash-lab-journal", "Journal.append"], wait: "file-lock"),
+      number: 17, kind: "lock",
+      head: ["crash-lab-journal", "Journal.append", "taken by this process"],
+      wait: "file-lock", absentOwner: "unknown"),
+    Truth(
+      number: 17, kind: "lock", head: ["crash-lab-journal", "taken by this process"],
+      wait: "file-lock", absentOwner: "unknown", manner: .dump),
     Truth(
       number: 18, kind: "lock", head: ["child process", "Runner.run", "Runner.cancel"],
       wait: "mutex"),

@@ -14,7 +14,7 @@ struct ThrowReportTests {
         let line: Int?
       }
       let threadID: UInt32
-      let age: UInt64?
+      let ageNanoseconds: UInt64?
       let error: String?
       let frames: [Frame]
     }
@@ -59,7 +59,7 @@ struct ThrowReportTests {
     let frame = try #require(thrown.frames.first)
     #expect(frame.function?.contains("crash_uncaught_error") == true, "\(frame)")
     #expect(frame.file?.hasSuffix("RuntimeKinds.swift") == true && frame.line == Self.throwLine)
-    #expect(thrown.frames.count > 1 && thrown.age != nil)
+    #expect(thrown.frames.count > 1 && thrown.ageNanoseconds != nil)
   }
 
   @Test(arguments: [[], ["--sanitize"], ["--no-memory"]])

@@ -59,8 +59,8 @@ struct FullVolumeTests {
   @Test func aConversionMakesRoomAndConverts() async throws {
     let child = try await run(
       """
-      "$3" process -d "$1/db" > out || exit 94
-      grep -q "from other@" out || exit 96
+      "$3" process -d "$1/db" --json > out || exit 94
+      grep -q '"other@' out || exit 96
       ls db/pending-serialized-dumps | grep -q HandlerOnlyVictim@ && exit 97
       "$2" "$1/db" exit
       """)

@@ -61,7 +61,7 @@ struct PlaceTests {
     _ = try owner.lines()
     let lines = try process(inNamespace: converterIsInside)
     #expect(lines.count == 1)
-    #expect(lines.first?.hasPrefix("report \(id)") == true, "\(lines)")
+    #expect(lines.first?.tellsReport(id) == true, "\(lines)")
     #expect(pending == [])
   }
 
@@ -81,7 +81,7 @@ struct PlaceTests {
     owner.kill()
     _ = try owner.lines()
     let taken = try processShifted()
-    #expect(taken.count == 1 && taken[0].hasPrefix("report \(id)"), "\(taken)")
+    #expect(taken.count == 1 && taken[0].tellsReport(id), "\(taken)")
     #expect(pending == [])
   }
 
@@ -143,7 +143,7 @@ struct PlaceTests {
     let second = try Racer(processingItself: "exit", database: database, inNamespace: true)
     let lines = try second.lines()
     #expect(lines.count == 3)
-    #expect(lines.contains { $0.hasPrefix("report \(id)") }, "\(lines)")
+    #expect(lines.contains { $0.tellsReport(id) }, "\(lines)")
     #expect(lines.last == "started 1")
   }
 
@@ -181,7 +181,7 @@ struct PlaceTests {
     server.waitForZombie()
     let taken = try process(inNamespace: inNamespace)
     #expect(taken.count == 1)
-    #expect(taken.first?.hasPrefix("report \(id)") == true, "\(taken)")
+    #expect(taken.first?.tellsReport(id) == true, "\(taken)")
     #expect(pending == [])
     try server.letGo()
     let crashes = try server.lines()

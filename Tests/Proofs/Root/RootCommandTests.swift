@@ -67,7 +67,7 @@ struct RootCommandTests {
     try victim.waitForLine("ready")
     let doctor = [try BuiltProducts.besideTests("postmortem"), "doctor", "\(victim.processID)"]
     let own = try await run(Self.asUser + doctor)
-    #expect(own.end.exitCode == 1 && own.standardError.contains("it is not dumpable"), "\(own)")
+    #expect(own.end.exitCode == 2 && own.standardError.contains("it is not dumpable"), "\(own)")
     #expect(!own.standardError.contains("run as its user"), "\(own)")
     let other = try await run(
       ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + doctor)
