@@ -158,7 +158,7 @@ extension HTMLReport {
         }
         if let excerpt {
           html.element("pre") { html in
-            for line in excerpt.lines {
+            for line in excerpt.numberedLines {
               html.element("span", line.isMarked ? ["class": "mark"] : [:], text: line.text)
               html.breakLine()
             }

@@ -26,9 +26,9 @@ package struct CrashReport: Sendable {
   package var taskDeadlocks: [TaskDeadlock]
   /// The words in the crashed thread's registers and stack that point to objects or have a known pattern.
   package var words: [NotedWord] = []
-  /// Sentences about objects that are evidence for the cause: an object to which a register of the crashed thread
-  /// points, or whose address is in the message.
-  package var objectSentences: [String] = []
+  /// An object that is evidence for the cause: one to which a register of the crashed thread points, or whose address is
+  /// in the message.
+  package var objectCause: ObjectCause?
   /// Lines of source code around the source locations of the crashing thread's frames, if the source files were read.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
@@ -62,10 +62,10 @@ package struct CrashReport: Sendable {
       store: symbolStore, prefersStored: prefersStored)
     defer { symbols.saveCache() }
     let snapshot = privacy == .full ? snapshot : snapshot.keeping(privacy, symbols: symbols)
-    self.init(of: ProcessStacks(of: snapshot, symbols: symbols), symbols)
+    self.init(of: ProcessStacks(of: snapshot, symbols: symbols))
   }
 
-  init(of stacks: ProcessStacks, _ symbols: SymbolSource) {
+  init(of stacks: ProcessStacks) {
     let snapshot = stacks.snapshot
     let tasks = Dictionary(
       snapshot.tasks.map { ($0.threadID, $0) }, uniquingKeysWith: { first, _ in first })
@@ -84,7 +84,7 @@ package struct CrashReport: Sendable {
     }
     self.snapshot = snapshot
     self.verdict = verdict
-    symbolNotes = snapshot.modules.map { symbols.note(on: $0) }
+    symbolNotes = snapshot.modules.map { stacks.symbols.note(on: $0) }
     allTasks = stacks.tasks
     if snapshot.request == nil {
       waits = Waits(in: snapshot, threads.map { ($0.snapshot, $0.frames) }, verdict.ownCode)
@@ -92,13 +92,64 @@ package struct CrashReport: Sendable {
     } else {
       (waits, taskDeadlocks) = (verdict.waits, verdict.taskDeadlocks)
     }
-    noteWords(symbols)
+    // For a crash, use the registers of the signal; for a dump without a crash, those of the thread that the dump is
+    // about.
+    let shown = threads.first(where: \.crashed)
+    if let context = snapshot.exception?.context ?? shown?.snapshot.context {
+      words = NotedWord.all(in: snapshot, context, symbols: stacks.symbols)
+      if snapshot.request == nil, snapshot.end == nil, let cause = verdict.cause {
+        objectCause = ObjectCause(
+          of: cause, message: verdict.message, shown?.frames ?? [], words,
+          ObjectReader(of: snapshot, symbols: stacks.symbols))
+      }
+    }
     if isAboutWaits {
       standstill = Standstill(
         of: snapshot, shownDeadlockCause, waits, verdict.hang, threads, allTasks)
     }
   }
 }
+
+// MARK: - What the report is about
+
+extension CrashReport {
+  /// True if waits explain the report best: it is of a dump without a crash, or the service manager's watchdog ended the
+  /// process.
+  package var isAboutWaits: Bool {
+    if case .watchdog = verdict.cause?.cause { return true }
+    return snapshot.request != nil
+  }
+
+  /// The deadlock that the report is about, as a cause; nil if there is none.
+  var shownDeadlockCause: Cause? {
+    shownDeadlock.map { .deadlock($0) } ?? shownTaskDeadlock.map { .taskDeadlock($0) }
+  }
+
+  /// The cycle of waiting threads that the report is about; nil if there is none.
+  package var shownDeadlock: Deadlock? {
+    if snapshot.request != nil { return waits.deadlock(of: snapshot, verdict.hang) }
+    // Another process often ends a hung process with a signal, so the first deadlock in the dump is taken as the
+    // explanation for such a signal.
+    switch verdict.cause?.cause {
+    case .sentSignal, .quitRequest, .watchdog, .ownSignal: return waits.deadlocks.first
+    default: break
+    }
+    return threads.first { $0.crashed }.flatMap { waits.deadlock(with: $0.id) }
+  }
+
+  /// The deadlock of tasks that the report is about; nil if there is none.
+  package var shownTaskDeadlock: TaskDeadlock? {
+    if case .taskDeadlock(let deadlock) = verdict.cause?.cause { return deadlock }
+    // A hung process is often ended with a signal, for example by a supervisor or a watchdog. So the first deadlock is
+    // taken as the explanation for such a signal.
+    switch verdict.cause?.cause {
+    case .sentSignal, .quitRequest, .watchdog, .ownSignal: return taskDeadlocks.first
+    default: return nil
+    }
+  }
+}
+
+// MARK: - Times
 
 extension CrashReport {
   /// The time from a breadcrumb to the crash in nanoseconds, measured with CLOCK_BOOTTIME.

@@ -66,3 +66,10 @@ extension [ModuleSnapshot] {
     frame.moduleIndex.flatMap { indices.contains($0) ? self[$0] : nil }
   }
 }
+
+extension ModuleSnapshot {
+  /// The module's name with the offset of an address, for example "libc.so.6+0x1234".
+  func text(of address: Address) -> String {
+    "\(name)+\(Address(address.wrappedDistance(above: self.address)))"
+  }
+}

@@ -1,22 +1,20 @@
 internal import ProcessSnapshot
 package import Stackwalk
 
-/// The lines of source code around a location, with a mark under the location's column.
+/// The lines of source code around a location.
 package struct SourceExcerpt: Sendable, Equatable {
   /// The number of lines that are shown before the location's line, and after it.
-  private static let context = 2
+  package static let context = 2
   /// The maximum number of bytes of a line; a longer line is cut, because generated code can have lines of megabytes.
   private static let maximumWidth = 200
 
-  /// A line of source code, or the line with the mark `^`, which follows the location's line.
-  ///
-  /// `isMarked` is true for the location's line and for the line with the mark.
-  package struct Line: Sendable, Equatable {
-    package let text: String
-    package let isMarked: Bool
-  }
-
-  package let lines: [Line]
+  /// The number of the first line.
+  package let first: Int
+  package let lines: [String]
+  /// The number of the location's line.
+  package let marked: Int
+  /// The number of characters before the location's column; nil if the column is not known, or was cut.
+  package let charactersBefore: Int?
 
   /// Takes the lines around a location from the text of a file; nil if the location has no line, or if the file is
   /// too short to contain that line.
@@ -24,24 +22,16 @@ package struct SourceExcerpt: Sendable, Equatable {
   /// - Parameter text: the whole file.
   package init?(of location: SourceLocation, in text: [UInt8]) {
     guard let line = location.line, line > 0 else { return nil }
-    var lines: [Line] = []
-    let first = max(1, line - Self.context)
-    let width = String(line.addingReportingOverflow(Self.context).partialValue).count
     let all = text.split(separator: 0x0A, maxSplits: 1 << 20, omittingEmptySubsequences: false)
     guard line <= all.count else { return nil }
-    for number in first...min(line + Self.context, all.count) {
-      let bytes = all[number - 1]
-      let content = Self.shown(bytes.prefix(Self.maximumWidth))
-      let isPlace = number == line
-      let label = String(number).indented(to: width)
-      lines.append(Line(text: "\(label) | \(content)", isMarked: isPlace))
-      if isPlace, let column = location.column, column > 0, column <= Self.maximumWidth {
-        let before = Self.shown(bytes.prefix(column - 1))
-        let gap = String(repeating: " ", count: width + 3 + before.count)
-        lines.append(Line(text: gap + "^", isMarked: true))
-      }
+    first = max(1, line - Self.context)
+    marked = line
+    let last = min(line.addingReportingOverflow(Self.context).partialValue, all.count)
+    lines = all[(first - 1)..<last].map { Self.shown($0.prefix(Self.maximumWidth)) }
+    charactersBefore = location.column.flatMap { column in
+      column > 0 && column <= Self.maximumWidth
+        ? Self.shown(all[line - 1].prefix(column - 1)).count : nil
     }
-    self.lines = lines
   }
 
   /// Replaces each tab with four spaces, so the mark is under the right column.

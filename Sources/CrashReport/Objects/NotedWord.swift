@@ -23,21 +23,6 @@ package struct NotedWord: Sendable, Equatable {
   package var object: SwiftObject? {
     if case .object(let object) = meaning { object } else { nil }
   }
-
-  package var words: String {
-    switch meaning {
-    case .object(let object): object.words
-    case .pattern(let pattern): pattern.words
-    }
-  }
-
-  /// The place as text, for example "rdi" or "sp+0x18".
-  package var placeText: String {
-    switch place {
-    case .register(let name): name
-    case .stack(let offset): "sp+\(Address(offset))"
-    }
-  }
 }
 
 extension NotedWord {
@@ -106,64 +91,5 @@ extension ObjectReader {
         return symbols?.constants(at: address, count: count, in: module)?[...]
       })
     self.init(reader, showsContents: snapshot.process.privacy ?? .full == .full)
-  }
-}
-
-extension CrashReport {
-  /// The object to which a register of the crashed thread points, or the pattern that the register contains; nil if
-  /// neither is known.
-  func word(inRegister name: String) -> NotedWord? {
-    words.first { $0.place == .register(name) }
-  }
-
-  /// The maximum number of objects on the stack that a short report shows.
-  private static let fewObjects = 12
-
-  /// The objects to which words near the top of the crashed thread's stack point; each object is listed once.
-  func stackObjectSection(isFull: Bool) -> ReportSection? {
-    var seen: Set<Address> = []
-    let found = words.filter { word in
-      guard case .stack = word.place, word.object != nil else { return false }
-      return seen.insert(word.value).inserted
-    }
-    let shown = found.prefix(isFull ? .max : Self.fewObjects)
-    let more = found.count > shown.count ? " (\(found.count - shown.count) more: --full)" : ""
-    return ReportSection(
-      "Objects that the stack points to" + more,
-      rows: shown.map { word in
-        .field(
-          ReportField(name: word.placeText, value: "\(word.value.padded)  \(word.words)"))
-      })
-  }
-}
-
-extension NotedWord {
-  /// The word as an element of `words[]` in the JSON.
-  var json: JSONObject {
-    let object = object
-    var pattern: WordPattern?
-    if case .pattern(let found) = meaning { pattern = found }
-    return [
-      "place": placeText,
-      "value": value.description,
-      "text": words,
-      "pattern": pattern?.kind,
-      "object": object.map { object -> JSONObject in
-        [
-          "kind": object.kind.rawValue,
-          "type": object.type?.qualified,
-          "state": object.count.state.rawValue,
-          "strong": object.count.strong > 0 ? object.count.strong : nil,
-          "unowned": object.count.isCounted ? object.count.unowned : nil,
-          "sideTable": object.count.hasSideTable,
-          "size": object.size,
-          "text": object.text,
-          "captures": object.captures.map(\.qualified),
-          "bytes": object.firstBytes.isEmpty
-            ? nil : object.firstBytes.map { $0.hexadecimal(digits: 2) }.joined(),
-          "elements": object.elements,
-        ]
-      },
-    ]
   }
 }

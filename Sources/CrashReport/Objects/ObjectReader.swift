@@ -29,28 +29,6 @@ package struct SwiftObject: Sendable, Equatable {
   /// The first elements of an array of strings, a set or a dictionary; "_" stands for an element, key or value that
   /// cannot be read.
   package var elements: [String] = []
-
-  /// A short description, for example "Basket (strong 2)".
-  package var words: String {
-    let name = type?.short
-    let what =
-      switch kind {
-      case .object: name ?? "object"
-      case .error: "error " + (name ?? "of an unknown type")
-      case .closure:
-        "captured variables" + (captures.isEmpty ? "" : " ")
-          + captures.map(\.short).joined(separator: ", ")
-      case .box: "box of " + (name ?? "an unknown type")
-      case .task: "task"
-      }
-    let isOfBytes = ["StringStorage", "__DataStorage"].contains { name?.hasSuffix($0) == true }
-    let unit = text == nil && !isOfBytes ? "elements" : "bytes"
-    let more = size.map { $0 > UInt64(elements.count) } == true ? ", ..." : ""
-    let list = elements.isEmpty ? "" : " [" + elements.joined(separator: ", ") + more + "]"
-    let facts = [count.text] + (size.map { ["\($0) \(unit)"] } ?? [])
-    return what + " (" + facts.joined(separator: ", ") + ")" + (text.map { " \"\($0)\"" } ?? "")
-      + firstBytes.map { " " + $0.hexadecimal(digits: 2) }.joined() + list
-  }
 }
 
 /// Recognizes the Swift objects of a process, from its memory and the constants in its modules.

@@ -66,18 +66,4 @@ package struct ReferenceCount: Sendable, Equatable {
       unowned = counts.unowned &- 1
     }
   }
-
-  /// The counts as text, for example "strong 2, unowned 1".
-  package var text: String {
-    switch state {
-    case .immortal: return "immortal"
-    case .leftOut: return "counts left out"
-    case .deinitializing:
-      return "being deinitialized" + (unowned > 0 ? ", unowned \(unowned)" : "")
-    case .alive:
-      guard strong > 0 else { return "counts in a side table" }
-      return "strong \(strong)" + (unowned > 0 ? ", unowned \(unowned)" : "")
-        + (hasSideTable ? ", side table" : "")
-    }
-  }
 }

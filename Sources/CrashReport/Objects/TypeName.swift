@@ -11,12 +11,6 @@ package struct TypeName: Sendable, Equatable {
 
   init(_ name: String) { self.init(qualified: name, short: name) }
 
-  /// The short name in a sentence, for example "a Basket<Int>" or "an Item".
-  var withArticle: String {
-    let isVowel = short.first.map { "AEIOaeio".contains($0) } ?? false
-    return (isVowel ? "an " : "a ") + short
-  }
-
   /// The name that stands for an unreadable part of a type.
   static var unknown: TypeName { TypeName("_") }
 

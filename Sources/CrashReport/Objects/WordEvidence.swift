@@ -166,60 +166,6 @@ extension Cause {
   }
 }
 
-extension Evidence {
-  /// The sentences about the evidence that `wordEvidence(of:)` finds; empty for other evidence.
-  var wordSentences: [String] {
-    switch self {
-    case .pattern(let pattern, let register, let offset):
-      let minus = offset > 0 ? " minus \(offset)" : ""
-      return [pattern.sentence("The " + (register.map { "value of \($0)" } ?? "address") + minus)]
-        .compactMap(\.self)
-    case .countedNoObject(let function, let address):
-      return [
-        "\(function) was called on \(address), which is not a Swift object: the reference was overwritten,"
-          + " never written, or used after its object was freed."
-      ]
-    case .countedNoValue(let function, let address):
-      return [
-        "\(function) was called on \(address), which is not a Swift object: a case of an enum that holds no"
-          + " object has such a value, and was most likely used as if it held one."
-      ]
-    case .countedFreedObject(let address):
-      return [
-        "The Swift runtime counted the references of the object at \(address), whose memory had been freed: it"
-          + " was most likely released too often, or used after it was freed."
-      ]
-    case .usedFreedMemory(let register, let address):
-      let place = register.map { "\($0) points to" } ?? "a pointer on the stack leads to"
-      return [
-        "The address was computed from the first word of the memory at \(address), which \(place)."
-          + " That memory had been freed: an object was most likely used after it was freed."
-      ]
-    case .noDeinitializer(let address):
-      return [
-        "The Swift runtime was to deinitialize \(address.map { "the object at \($0)" } ?? "an object"), but its"
-          + " first word leads to no"
-          + " deinitializer: the object was most likely released too often, or overwritten."
-      ]
-    case .noMethod(let address):
-      return [
-        "It was to be a method of the object at \(address), but the object's class has no such method: the object"
-          + " is of another class than the code expects."
-      ]
-    case .nullBase(let register, _):
-      return [
-        "\(register) is null: an optional, or a case of an enum, that holds nothing was most likely used"
-          + " as if it held an object."
-      ]
-    case .handledFirst(let handler):
-      return [
-        "It was handled first by \(handler ?? "another handler"), which raised the signal again."
-      ]
-    default: return []
-    }
-  }
-}
-
 extension String {
   /// The name without the leading and trailing underscores that the runtime's internal names have.
   fileprivate var trimmingUnderscores: String {

@@ -166,62 +166,11 @@ extension WordPattern {
     }
   }
 
-  /// A few words that reports show next to a register with the pattern.
-  package var words: String {
-    switch self {
-    case .leftOut: "left out of this report"
-    case .swiftFreedObject: "written over freed objects by the Swift runtime"
-    case .jemallocFreed: "jemalloc's fill of freed memory"
-    case .jemallocNew: "jemalloc's fill of new memory"
-    case .repeatedByte(let byte): "byte 0x\(byte.hexadecimal(digits: 2)) repeated: a fill of memory"
-    case .spelledNumber(let number): "0x\(String(number, radix: 16)), a mark of memory not in use"
-    case .text(let text): "text \"\(text)\""
-    case .smallString(let count): "as of a Swift string of \(count) bytes"
-    case .literalString(let address): "as of a Swift string with bytes at \(address)"
-    case .smallNumber(let number): "\(number)"
-    case .negative(let number): "\(number)"
-    case .taggedAddress(let address, let tag):
-      "\(address) with tag 0x\(tag.hexadecimal(digits: 2)), as of an enum's case"
-    case .impossibleAddress: "not a possible address"
-    }
-  }
-
   /// True for a fill pattern, which is evidence that memory was freed or never written.
   package var isFill: Bool {
     switch self {
     case .swiftFreedObject, .jemallocFreed, .jemallocNew, .repeatedByte, .spelledNumber: true
     default: false
-    }
-  }
-
-  /// A sentence that explains how a pointer may have received this value; nil for a pattern that does not explain the
-  /// value.
-  ///
-  /// - Parameter subject: the value's name, such as "The address".
-  func sentence(_ subject: String) -> String? {
-    let freed = ": the pointer was most likely read from memory that had been freed."
-    switch self {
-    case .swiftFreedObject:
-      return subject + " is what the Swift runtime writes over freed objects" + freed
-    case .jemallocFreed:
-      return subject + " is the byte 0x5a repeated, with which jemalloc fills freed memory" + freed
-    case .jemallocNew:
-      return subject
-        + " is the byte 0xa5 repeated, with which jemalloc fills new memory: the pointer"
-        + " was most likely never written."
-    case .repeatedByte(let byte):
-      return subject
-        + " is the byte 0x\(byte.hexadecimal(digits: 2)) repeated, as MALLOC_PERTURB_ and"
-        + " debug allocators fill memory: the pointer was most likely freed with its memory, or"
-        + " never written."
-    case .spelledNumber(let number):
-      return subject
-        + " is made of 0x\(String(number, radix: 16)), a mark for memory that is not in"
-        + " use."
-    case .text(let text):
-      return subject
-        + " is the text \"\(text)\": the pointer was most likely overwritten by a string."
-    default: return nil
     }
   }
 }

@@ -61,17 +61,6 @@ extension CrashReport {
     return ["\(line.sentence)."] + [oldest].compactMap(\.self)
   }
 
-  /// The deadlock of tasks that the report is about; nil if there is none.
-  var shownTaskDeadlock: TaskDeadlock? {
-    if case .taskDeadlock(let deadlock) = verdict.cause?.cause { return deadlock }
-    // A hung process is often ended with a signal, for example by a supervisor or a watchdog. So the first deadlock is
-    // taken as the explanation for such a signal.
-    switch verdict.cause?.cause {
-    case .sentSignal, .quitRequest, .watchdog, .ownSignal: return taskDeadlocks.first
-    default: return nil
-    }
-  }
-
   /// Tasks that are in the same state and the same place.
   fileprivate struct TaskLine {
     let state: TaskState

@@ -141,7 +141,7 @@ struct WaitDecoder {
   private func kind(of id: UInt32) -> Wait.AbsentOwner.Kind {
     let capture = snapshot.capture
     let process = snapshot.process
-    guard capture.isComplete, capture.threadsOmitted.nonzero == nil,
+    guard capture.isComplete, (capture.threadsOmitted ?? 0) == 0,
       !capture.partsNotShown.contains(.threads), ids.areCertain,
       snapshot.request?.kind != .coreFile
     else { return .unknown }

@@ -30,19 +30,7 @@ extension MapFields {
   }
 }
 
-extension ShownValue: JSONValue {
-  package func write(to json: inout JSONWriter) {
-    switch self {
-    case .unsigned(let number): number.write(to: &json)
-    case .signed(let number): number.write(to: &json)
-    case .address(let address): address.description.write(to: &json)
-    case .flag(let flag): flag.write(to: &json)
-    case .text(let text): text.write(to: &json)
-    case .lines(let lines): lines.write(to: &json)
-    case .members(let members): members.write(to: &json)
-    }
-  }
-
+extension ShownValue {
   fileprivate func text(_ unit: ReportFact.Unit) -> String {
     switch (self, unit) {
     case (.unsigned(let number), .nanoseconds): Quantity.duration(Int64(clamping: number))
@@ -56,16 +44,5 @@ extension ShownValue: JSONValue {
     case (.members(let members), _):
       members.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: ", ")
     }
-  }
-}
-
-extension JSONObject {
-  /// Creates an object from the facts of `value` that the report shows at `place`, and from the members of `others`.
-  init<Value>(
-    _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
-    _ others: JSONObject = [:]
-  ) {
-    let facts = fields.facts(of: value, in: place)
-    self = others.adding(members: facts.map { (name: $0.fact.name, value: $0.value) })
   }
 }
