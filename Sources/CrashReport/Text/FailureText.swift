@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import ProcessSnapshot
 
 // Sentences about failures that runtimes detect, and about stack overflows; each group starts with the sentence that

@@ -1,3 +1,5 @@
+internal import CrashAnalysis
+
 /// A line of source code as reports show it, or the line with the mark `^`, which follows the location's line.
 struct SourceLine {
   let text: String

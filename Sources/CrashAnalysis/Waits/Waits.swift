@@ -73,7 +73,7 @@ package struct Waits: Sendable, Equatable {
 
   package func wait(of thread: UInt32) -> Wait? { places[thread].map { all[$0] } }
 
-  func deadlock(with thread: UInt32) -> Deadlock? {
+  package func deadlock(with thread: UInt32) -> Deadlock? {
     deadlocks.first { $0.waits.contains { $0.threadID == thread } }
   }
 
@@ -96,7 +96,7 @@ package struct Waits: Sendable, Equatable {
   ///
   /// The chain contains the thread, the owner of the lock that the thread waits for, and so on. Each thread occurs
   /// once.
-  func chain(from thread: UInt32) -> [UInt32] {
+  package func chain(from thread: UInt32) -> [UInt32] {
     var chain = [thread]
     var seen: Set = [thread]
     while let last = chain.last, let owner = wait(of: last)?.owner, seen.insert(owner).inserted {
@@ -120,7 +120,7 @@ package struct Waits: Sendable, Equatable {
 package struct Deadlock: Sendable, Equatable {
   package let waits: [Wait]
   /// False if a thread was not stopped, so that the waits may be from different moments.
-  fileprivate(set) var isOfOneMoment = true
+  package fileprivate(set) var isOfOneMoment = true
 
   /// Creates a deadlock whose first wait does not depend on which thread was examined first, so that all reports of the
   /// deadlock list the waits in the same order.

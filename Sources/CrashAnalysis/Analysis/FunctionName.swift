@@ -31,7 +31,7 @@ package enum FunctionName {
   /// name, such as `App_main`. For such code, the result is "top-level code".
   ///
   /// - Parameter file: the source file, which distinguishes top-level code from a function with the same name.
-  static func readable(_ name: String, file: String?) -> String {
+  package static func readable(_ name: String, file: String?) -> String {
     let short = short(name)
     let words = "top-level code"
     if short == "async_Main" { return words }

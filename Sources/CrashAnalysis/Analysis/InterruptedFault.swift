@@ -95,7 +95,7 @@ extension InterruptedFault {
     // Without the siginfo, the register CR2 or the word that precedes the registers has the address of the fault.
     guard exception.signal == SIGSEGV else { return nil }
     if isX86, fault.trapNumber == 13 {
-      (fault.code, fault.address, fault.signalInfo) = (MemoryFault.kernelCode, nil, nil)
+      (fault.code, fault.address, fault.signalInfo) = (ExceptionSnapshot.kernelCode, nil, nil)
       return (fault, false)
     }
     guard !isX86 || fault.trapNumber == 14,
@@ -143,8 +143,8 @@ extension InterruptedFault {
         snapshot.mapping(containing: $0)?.protection.contains(.read) != true
       })
     else { return nil }
-    if snapshot.architecture == .x86_64, !MemoryFault.isCanonical(address.value) {
-      (fault.code, fault.address) = (MemoryFault.kernelCode, nil)
+    if snapshot.architecture == .x86_64, !address.isCanonical {
+      (fault.code, fault.address) = (ExceptionSnapshot.kernelCode, nil)
     } else {
       fault.set(address: address, in: snapshot)
     }

@@ -62,7 +62,7 @@ package enum SwiftFailure: String, Sendable {
   /// The name of this artificial function describes a failed check that writes no message.
   ///
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
-  static let trapPrefix = "Swift runtime failure: "
+  package static let trapPrefix = "Swift runtime failure: "
 
   /// The description of the failed check; nil unless the innermost frame is an inlined call of a function whose name
   /// begins with `trapPrefix`.

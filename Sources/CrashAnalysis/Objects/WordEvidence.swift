@@ -112,8 +112,8 @@ extension MemoryFault {
     guard object.value > 0, argument.value != IntermediateDumpFormat.replacedWord else {
       return nil
     }
-    if exception.code == Self.kernelCode {
-      return Self.isCanonical(object.value) ? nil : (function, object)
+    if exception.code == ExceptionSnapshot.kernelCode {
+      return object.isCanonical ? nil : (function, object)
     }
     // The runtime may clear bits that are not part of the address before it uses the reference, so both addresses are
     // compared.

@@ -69,7 +69,7 @@ extension [ModuleSnapshot] {
 
 extension ModuleSnapshot {
   /// The module's name with the offset of an address, for example "libc.so.6+0x1234".
-  func text(of address: Address) -> String {
+  package func text(of address: Address) -> String {
     "\(name)+\(Address(address.wrappedDistance(above: self.address)))"
   }
 }

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 
 /// A resource that was at or near its limit when the process crashed, and that may be the reason for the crash.
-enum Shortage: Equatable {
+package enum Shortage: Equatable {
   case openFiles(used: UInt64, limit: UInt64)
   case mappings(used: UInt64, limit: UInt64)
   /// The memory of the cgroup and its limit, in bytes.
@@ -44,7 +44,7 @@ extension ProcessSnapshot {
   ///
   /// The list is empty if nothing crashed, or if the signal was sent and its sender is not known to be the crashed
   /// process. In these cases, a resource at its limit is no evidence for a cause.
-  var shortages: [Shortage] {
+  package var shortages: [Shortage] {
     guard let exception, exception.signal != nil,
       !exception.wasSent || isOwnProcess(exception.sender)
     else { return [] }

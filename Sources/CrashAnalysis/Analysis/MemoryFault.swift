@@ -1,6 +1,6 @@
 internal import Glibc
 internal import IntermediateDump
-internal import ProcessSnapshot
+package import ProcessSnapshot
 internal import Stackwalk
 
 /// Finds the cause of a SIGSEGV that is not known to have been sent by a process.
@@ -44,10 +44,6 @@ struct MemoryFault {
   private static let asynchronousTagCode: Int32 = 8
   private static let synchronousTagCode: Int32 = 9
   private static let controlProtectionCode: Int32 = 10
-  /// The `si_code` SI_KERNEL, which a general protection fault has because the kernel knows no address for the fault.
-  ///
-  /// Signals that are not faults can have this code too.
-  static let kernelCode: Int32 = 0x80
 
   private var access: MemoryAccess? { MemoryAccess(exception) }
 
@@ -63,7 +59,7 @@ struct MemoryFault {
 
   private var bareFinding: Finding? {
     let fact = snapshot.signalEvidence + accessEvidence
-    if exception.code == Self.kernelCode {
+    if exception.code == ExceptionSnapshot.kernelCode {
       return overflowBySignal(fact) ?? generalProtection(fact)
     }
     switch exception.code {
@@ -83,7 +79,7 @@ struct MemoryFault {
     if let finding = endOfCode(address, fact) { return finding }
     if let finding = nullFinding(address, fact) { return finding }
     // With addresses of 57 bits, or with tags that the processor ignores, a page fault can have such an address.
-    if snapshot.architecture == .x86_64, !Self.isCanonical(address.value), !isPageFault {
+    if snapshot.architecture == .x86_64, !address.isCanonical, !isPageFault {
       return Finding(
         cause: .impossibleAddress(access, address), certainty: .likely, evidence: fact)
     }
@@ -164,7 +160,7 @@ struct MemoryFault {
   /// True if a code that the kernel reports only for page faults came without one, on a processor that records this.
   private var isWithoutPageFault: Bool {
     guard snapshot.architecture == .x86_64, let trap = exception.trapNumber,
-      exception.code != Self.kernelCode, exception.code != Self.controlProtectionCode
+      exception.code != ExceptionSnapshot.kernelCode, exception.code != Self.controlProtectionCode
     else { return false }
     return trap != Self.pageFaultTrap
   }
@@ -243,12 +239,6 @@ struct MemoryFault {
     trace.frames.prefix(4).compactMap(\.linkageName).first(where: Self.allocatorFunctions.contains)
   }
 
-  /// True for a canonical 48-bit address, whether of user memory or of kernel memory.
-  static func isCanonical(_ address: UInt64) -> Bool {
-    let high = address >> 47
-    return high == 0 || high == 0x1_FFFF
-  }
-
   private func generalProtection(_ fact: [Evidence]) -> Finding? {
     guard snapshot.architecture == .x86_64, let context = exception.context,
       exception.trapNumber ?? Self.generalProtectionTrap == Self.generalProtectionTrap
@@ -264,7 +254,7 @@ struct MemoryFault {
     // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
     // addresses.
     let suspects = context.generalRegisters
-      .filter { !Self.isCanonical($0.value) && $0.value != IntermediateDumpFormat.replacedWord }
+      .filter { !Address($0.value).isCanonical && $0.value != IntermediateDumpFormat.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
     return Finding(
       cause: .generalProtection(suspects), certainty: .likely,
@@ -413,7 +403,7 @@ package enum MemoryAccess: String, Sendable {
   /// If the faulting address is the instruction pointer, the access was an instruction fetch.
   ///
   /// Source: Intel SDM volume 3, 4.7 (Page-Fault Exceptions): bit 1 means a write, bit 4 an instruction fetch.
-  init?(_ exception: ExceptionSnapshot) {
+  package init?(_ exception: ExceptionSnapshot) {
     if let foreign = exception.foreign {
       guard let access = foreign.access.flatMap({ MemoryAccess(rawValue: $0.rawValue) }) else {
         return nil

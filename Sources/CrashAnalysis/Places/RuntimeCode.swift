@@ -3,7 +3,7 @@
 ///
 /// Most names are compared in full and not by prefix, because a program may have, for example, a `libswiftshop.so`, a
 /// `dispatch_order` and a `pm_total`.
-enum RuntimeCode {
+package enum RuntimeCode {
   // MARK: - Modules
 
   /// True for the file name of a library of Swift or of the system, wherever it is installed.
@@ -41,7 +41,7 @@ enum RuntimeCode {
     """)
 
   /// True for a Swift module of the toolchain or of this package.
-  static func isModule(_ name: Substring) -> Bool { modules.contains(String(name)) }
+  package static func isModule(_ name: Substring) -> Bool { modules.contains(String(name)) }
 
   // MARK: - Functions
 

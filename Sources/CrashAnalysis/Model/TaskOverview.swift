@@ -5,7 +5,7 @@ package import Stackwalk
 /// The tasks of Swift concurrency that were found in memory, in groups with the names of their functions.
 package struct TaskOverview: Sendable {
   /// The maximum number of tasks of a group that are listed.
-  static let listedCount = 16
+  package static let listedCount = 16
 
   /// Tasks that are in the same state and have the same chain of functions.
   package struct Group: Sendable {
@@ -29,7 +29,7 @@ package struct TaskOverview: Sendable {
   }
 
   /// The maximum number of contexts of a group.
-  static let contextCount = 3
+  package static let contextCount = 3
 
   package let found: AllTasks
   /// The largest groups; groups that contain tasks of a deadlock are preferred.

@@ -52,7 +52,7 @@ package struct Verdict: Sendable {
   /// of the uncaught error's throw; and in a dump without a crash, of all threads and tasks that may explain it.
   package let ownCode: OwnCode
   /// The stack or the task from which place and signature were taken.
-  let placeSource: ReportPlace
+  package let placeSource: ReportPlace
   private let end: String?
 
   /// The maximum numbers of frames in `ownFrames` and in `stack`.

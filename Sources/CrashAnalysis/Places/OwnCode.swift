@@ -130,7 +130,7 @@ package struct OwnCode: Sendable {
   // MARK: - Frames
 
   /// True if a module is one of the program's own.
-  func contains(_ module: ModuleSnapshot) -> Bool {
+  package func contains(_ module: ModuleSnapshot) -> Bool {
     modules.firstIndex { $0.address == module.address }.map { areOwn[$0] } ?? false
   }
 
@@ -171,7 +171,7 @@ package struct OwnCode: Sendable {
   ///
   /// - Parameter thrown: the call stack at the throw of the uncaught error. These frames are used if `frames`
   ///   contains no function of the program's own code, or only the first function of the program or a thread.
-  func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
+  package func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
     let own = placeFrame(in: frames)
     if let own, !isEntry(own) { return line(of: own) }
     return (placeFrame(in: thrown) ?? own).map(line)
@@ -195,7 +195,7 @@ package struct OwnCode: Sendable {
   ///
   /// If there is no call of the program's own code, the place is that of `crashPlace(in:thrown:)`, and the caller is
   /// nil.
-  func taskPlaces(in frames: [StackFrame]) -> (place: String?, caller: String?) {
+  package func taskPlaces(in frames: [StackFrame]) -> (place: String?, caller: String?) {
     guard let innermost = placeFrame(in: frames), let index = frames.firstIndex(of: innermost)
     else { return (crashPlace(in: frames), nil) }
     let place = line(of: innermost)
@@ -207,7 +207,7 @@ package struct OwnCode: Sendable {
   ///
   /// If no call on the stack has a name, the call can be in any module. Otherwise, it is in one of the program's own
   /// modules.
-  func nameless(in frames: [StackFrame]) -> StackFrame? {
+  package func nameless(in frames: [StackFrame]) -> StackFrame? {
     // After a jump to an invalid address, the innermost frame is in no module, so frames without a module are
     // skipped.
     let frames = frames.filter { $0.moduleIndex != nil }
@@ -219,7 +219,7 @@ package struct OwnCode: Sendable {
   ///
   /// The result is false for functions of Swift's or the system's libraries, for functions that the compiler generated,
   /// and for the first function of the program or a thread.
-  func isOfDependency(_ frame: StackFrame) -> Bool {
+  package func isOfDependency(_ frame: StackFrame) -> Bool {
     guard let function = frame.function, let module = modules.module(of: frame),
       !RuntimeCode.isLibrary(module.name)
     else { return false }
@@ -246,7 +246,7 @@ package struct OwnCode: Sendable {
 
   /// A call as text, such as "Basket.firstItem(of:) at main.swift:28", or "libshop.so+0x1234" for a call without a
   /// name.
-  func line(of frame: StackFrame) -> String {
+  package func line(of frame: StackFrame) -> String {
     guard let function = frame.function else {
       return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description
     }

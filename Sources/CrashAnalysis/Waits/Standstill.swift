@@ -28,6 +28,8 @@ package struct Standstill: Sendable, Equatable {
   /// The number of threads, or of tasks for the kinds `pool`, `actor` and `tasks`, that wait.
   package var waiting: UInt64 = 0
   package var isCertain = true
+  /// The blocked threads of the pool, for the kind `pool`.
+  package var blocked: [UInt32] = []
   /// The waits that the verdict is about.
   package var group: WaitGroup?
 
@@ -47,7 +49,7 @@ extension Waits {
   ///
   /// Waits outside the program's own code are left out if their owner is not known, because idle threads of a runtime
   /// wait too.
-  var groups: [WaitGroup] {
+  package var groups: [WaitGroup] {
     struct Key: Hashable {
       let subject: Wait.Subject
       let address: Address?
@@ -160,7 +162,7 @@ extension Standstill {
     let pool = Pool(threads, snapshot, tasks)
     if let pool, pool.isFull {
       self.init(.pool)
-      (threadID, waiting) = (pool.blocked.first, pool.ready)
+      (threadID, waiting, blocked) = (pool.blocked.first, pool.ready, pool.blocked)
       return
     }
     if let hung {
@@ -192,7 +194,7 @@ extension Standstill {
 
 extension TaskState {
   /// True if a task in this state waits for something that the runtime has recorded.
-  var isWait: Bool {
+  package var isWait: Bool {
     switch self {
     case .awaitsActor, .awaitsTask, .awaitsGroup, .awaitsContinuation: true
     case .running, .ready, .suspended: false

@@ -162,7 +162,7 @@ extension CrashReport {
 
   /// The time from an event to the crash, in nanoseconds; nil if the event was later or the time of the crash is not
   /// known.
-  func age(since uptime: UInt64) -> UInt64? { snapshot.process.age(since: uptime) }
+  package func age(since uptime: UInt64) -> UInt64? { snapshot.process.age(since: uptime) }
 
   /// True if all bytes of a range that the program registered are in the dump.
   package func isCaptured(_ range: ClientInformation.ExtraMemoryRange) -> Bool {

@@ -53,7 +53,7 @@ package enum WordPattern: Sendable, Equatable {
       self = string
     } else if let (address, tag) = Self.tagged(word) {
       self = .taggedAddress(address, tag: tag)
-    } else if architecture == .x86_64, !MemoryFault.isCanonical(word) {
+    } else if architecture == .x86_64, !Address(word).isCanonical {
       self = .impossibleAddress
     } else {
       return nil

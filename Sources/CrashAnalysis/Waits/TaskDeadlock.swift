@@ -51,7 +51,7 @@ package struct TaskDeadlock: Sendable, Equatable {
   }
 
   /// The maximum number of waits of a deadlock that are described in sentences.
-  static let shownCount = 8
+  package static let shownCount = 8
 }
 
 extension TaskOverview {

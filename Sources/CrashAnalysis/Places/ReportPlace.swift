@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 /// The stack or the task from which a report's place and signature are taken.
-enum ReportPlace {
+package enum ReportPlace {
   /// The stack of the crashed or hung thread, or of the thread that requested the dump.
   case ownStack
   /// The stack of a waiting thread.
@@ -70,7 +70,7 @@ enum ReportPlace {
   }
 
   /// The thread from whose stack place and signature are taken; nil for any other case than `wait` and `mainThread`.
-  var threadID: UInt32? {
+  package var threadID: UInt32? {
     switch self {
     case .wait(let wait): wait.threadID
     case .mainThread(let id): id

@@ -24,7 +24,7 @@ extension ProcessSnapshot {
 
   /// Excerpts of captured memory at the faulting address, at the instruction pointer, at the top of the stack, and at
   /// the addresses in registers.
-  var memoryExcerpts: [MemoryExcerpt] {
+  package var memoryExcerpts: [MemoryExcerpt] {
     guard let context = crashedContext else { return [] }
     var found: [MemoryExcerpt] = []
     func add(_ about: String, _ target: Address?, before: UInt64, behind: UInt64) {
@@ -58,7 +58,7 @@ extension ProcessSnapshot {
   /// instruction pointer and the top of the stack, and otherwise the lowest ones.
   ///
   /// - Returns: the mappings, sorted by address, and the number of mappings that are left out.
-  var listedMappings: (mappings: [MemoryMapping], omitted: Int) {
+  package var listedMappings: (mappings: [MemoryMapping], omitted: Int) {
     guard mappings.count > Self.maximumMappings else { return (mappings, 0) }
     let context = crashedContext
     let marks = [exception?.address, context?.instructionPointer, context?.stackPointer]

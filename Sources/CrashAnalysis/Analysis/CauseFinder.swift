@@ -119,7 +119,7 @@ extension ProcessSnapshot {
 
 extension ExceptionSnapshot {
   /// The process that sent the signal, with the process's name and the signal's code; nil if no sender is known.
-  var namedSender: Cause.Sender? {
+  package var namedSender: Cause.Sender? {
     sender.map {
       Cause.Sender(processID: $0.processID, userID: $0.userID, name: senderName, code: code)
     }

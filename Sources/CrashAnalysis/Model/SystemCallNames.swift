@@ -20,7 +20,7 @@ package enum SystemCallNames {
 
   /// The name of the system call that a function of the C library makes, such as "fsync" for "__fsync"; nil for any
   /// other function.
-  static func call(of function: String) -> String? {
+  package static func call(of function: String) -> String? {
     let name = function.prefix { $0 != "@" && $0 != "." }.drop { $0 == "_" }
     let plain = name.hasPrefix("GI_") ? name.dropFirst(3).drop { $0 == "_" } : name
     return first.contains(plain) ? String(plain) : nil
@@ -82,13 +82,13 @@ package enum SystemCallNames {
 
 extension ProcessSnapshot.Architecture {
   /// The name of a system call; nil for a number that is not in the table, or an architecture other than x86_64.
-  func systemCallName(_ number: Int) -> String? {
+  package func systemCallName(_ number: Int) -> String? {
     self == .x86_64 ? SystemCallNames.name(number) : nil
   }
 }
 
 extension ExceptionSnapshot.TrappedSystemCall {
-  var name: String? {
+  package var name: String? {
     architecture == SystemCallNames.auditArchitecture ? SystemCallNames.name(Int(number)) : nil
   }
 }
