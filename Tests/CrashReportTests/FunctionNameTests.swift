@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 @Suite struct FunctionNameTests {

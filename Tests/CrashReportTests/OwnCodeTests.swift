@@ -2,6 +2,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Which code counts as the program's own, by source files, modules and names.

@@ -2,6 +2,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Tests each rule of Docs/Reference/Signatures.md; `SignatureTests` in `Tests/Proofs` tests real crashes.
