@@ -20,11 +20,12 @@ struct CauseFinder {
   }
 
   /// The Swift runtime's message; if there is none, the C library's message, or else a message about an uncaught C++
-  /// exception.
+  /// exception or a Rust panic.
   var message: String? {
     let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)
     return owner.swiftMessage?.text ?? owner.libraryMessage?.text
       ?? AbortFinding(snapshot: snapshot, frames: trace.frames).exceptionMessage
+      ?? RustPanic(trace.frames, code)?.message
   }
 
   /// Messages of the Swift runtime and the C library that are not known to belong to the crash.

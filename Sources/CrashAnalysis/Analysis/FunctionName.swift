@@ -9,6 +9,7 @@ package enum FunctionName {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     // The name of a trap is a sentence and not a declaration, so it stays unchanged.
     if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
+    if let rust = RustCode.short(name) { return rust }
     return isCxx(name) ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }
 
@@ -18,6 +19,8 @@ package enum FunctionName {
   /// dot before the parameters (`App.f()`).
   private static func isCxx(_ name: String) -> Bool {
     if name.contains("::") { return true }
+    // The demangler of C++ adds words such as "[clone .cold]" to the name of a part or clone.
+    let name = name.firstRange(of: " [clone ").map { name[..<$0.lowerBound] } ?? name[...]
     guard name.hasSuffix(")"), let start = name.firstIndex(of: "("), start > name.startIndex,
       !name.hasSuffix(":)"), !name.contains("->"), !name[..<start].contains("."),
       !name.contains("#")
@@ -234,7 +237,8 @@ package enum FunctionName {
       if depth == 0, character == "(", !result.hasSuffix("operator") { break }
       switch character {
       case "<" where !result.hasSuffix("operator") && !result.hasSuffix("operator<"): depth += 1
-      case ">" where depth > 0: depth -= 1
+      // The end of an arrow (`->`), as in `f<fn() -> T>`, is not a bracket.
+      case ">" where depth > 0 && text[index - 1] != "-": depth -= 1
       case " " where depth == 0 && !result.hasSuffix("operator"): result = ""
       default: if depth == 0 { result.append(character) }
       }

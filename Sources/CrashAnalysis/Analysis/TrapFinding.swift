@@ -64,7 +64,7 @@ struct TrapFinding {
   private var dispatchFailure: Finding? {
     let symbols = frames.prefix(8).compactMap(\.linkageName)
     guard let first = symbols.first, Self.checks.contains(where: first.hasPrefix),
-      frames.first.flatMap({ snapshot.modules.module(of: $0) })?.name.hasPrefix("libdispatch")
+      frames.first.flatMap({ snapshot.modules.module(of: $0) })?.name.hasPrefix("libdispatch.so")
         != false
     else { return nil }
     if first.hasPrefix(Self.waiting), let id = snapshot.exception?.threadID {

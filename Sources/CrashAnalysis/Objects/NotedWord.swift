@@ -53,7 +53,7 @@ extension NotedWord {
     var known: [UInt64: SwiftObject?] = [:]
     func object(at value: UInt64) -> SwiftObject? {
       if let answer = known[value] { return answer }
-      let answer = objects.object(at: Address(value))
+      let answer = objects.object(at: Address(value)).flatMap { $0.isNoise ? nil : $0 }
       known[value] = .some(answer)
       return answer
     }
@@ -90,6 +90,10 @@ extension ObjectReader {
         guard let module = snapshot.module(containing: address) else { return nil }
         return symbols?.constants(at: address, count: count, in: module)?[...]
       })
-    self.init(reader, showsContents: snapshot.process.privacy ?? .full == .full)
+    let stacks = snapshot.threads.compactMap { thread in
+      (thread.context?.stackPointer ?? thread.stackPointer).flatMap(snapshot.mapping)?.range
+    }
+    self.init(
+      reader, showsContents: snapshot.process.privacy ?? .full == .full, stacks: stacks)
   }
 }

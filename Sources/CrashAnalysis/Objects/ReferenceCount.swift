@@ -25,6 +25,9 @@ package struct ReferenceCount: Sendable, Equatable {
   /// True if the counts are in a side table, which is needed for weak references and for very large counts.
   package var hasSideTable = false
 
+  /// The second word of an object with one strong reference and no other.
+  static var ofNewObject: UInt64 { 3 }
+
   /// True if the number of unowned references is known; false, for example, if the side table cannot be read.
   package var isCounted: Bool { state == .deinitializing || state == .alive && strong > 0 }
 

@@ -110,10 +110,13 @@ package struct OwnCode: Sendable {
     return isDependency || Self.isOthers(file) ? .other : .own
   }
 
-  /// The directories in which SwiftPM and Xcode keep a program's dependencies.
+  /// The directories in which SwiftPM, Xcode and Cargo keep a program's dependencies.
   ///
   /// With the option `--scratch-path`, SwiftPM does not use `.build`; `isOutsideCheckouts` is for such builds.
-  private static let checkouts = ["/.build/checkouts/", "/SourcePackages/checkouts/"]
+  private static let checkouts = [
+    "/.build/checkouts/", "/SourcePackages/checkouts/", "/.cargo/registry/src/",
+    "/.cargo/git/checkouts/",
+  ]
 
   private static func isOthers(_ file: String) -> Bool {
     otherSources.contains(where: file.contains)
@@ -123,7 +126,8 @@ package struct OwnCode: Sendable {
   /// code.
   private static let otherSources = [
     "/swift/stdlib/", "/swift-corelibs-", "/swift-foundation", "/usr/include/", "/usr/lib/",
-    "/lib/swift/", "/Sources/CSignalSafe/", "/Sources/CSignalMasks/", "/Sources/CThreadStacks/",
+    "/lib/swift/", "/rustc/", "/lib/rustlib/src/", "/Sources/CSignalSafe/",
+    "/Sources/CSignalMasks/", "/Sources/CThreadStacks/",
     "/Sources/CProcessEnds/", "/Sources/CSwiftDemangle/", "/Sources/CUploadTransfer/",
   ]
 
@@ -142,7 +146,8 @@ package struct OwnCode: Sendable {
     let source = source(of: frame)
     if case .other = source { return false }
     let isFileOwn = if case .own = source { true } else { false }
-    return functions.areOwn(function, isCNameOwn: isFileOwn || isRuntimeShared)
+    return functions.areOwn(
+      function, linkageName: frame.linkageName, isCNameOwn: isFileOwn || isRuntimeShared)
   }
 
   /// True if a frame is in one of the program's own modules, whether or not its function's name is known.
@@ -223,7 +228,8 @@ package struct OwnCode: Sendable {
     guard let function = frame.function, let module = modules.module(of: frame),
       !RuntimeCode.isLibrary(module.name)
     else { return false }
-    return functions.areOwn(function, isCNameOwn: false) && isWritten(frame) && !isEntry(frame)
+    return functions.areOwn(function, linkageName: frame.linkageName, isCNameOwn: false)
+      && isWritten(frame) && !isEntry(frame)
   }
 
   /// The innermost call of the program's own code; source code is preferred to compiler-generated code.
@@ -262,18 +268,23 @@ package struct OwnCode: Sendable {
 private final class KnownFunctions: Sendable {
   private struct Question: Hashable {
     let function: String
+    let isRust: Bool
     let isCNameOwn: Bool
   }
 
   private let known = Mutex<[Question: Bool]>([:])
 
-  func areOwn(_ function: String, isCNameOwn: Bool) -> Bool {
-    let question = Question(function: function, isCNameOwn: isCNameOwn)
+  func areOwn(_ function: String, linkageName: String?, isCNameOwn: Bool) -> Bool {
+    // Names of Rust and C++ look alike, but their libraries have different namespaces.
+    let isRust = linkageName.map(RustCode.isName) ?? false
+    let question = Question(function: function, isRust: isRust, isCNameOwn: isCNameOwn)
     return known.withLock { known in
       if let isOwn = known[question] { return isOwn }
       let isOwn =
-        !CompilerMade.isFunction(function)
-        && !RuntimeCode.isFunction(function, isCNameOwn: isCNameOwn)
+        isRust
+        ? !RustCode.isLibrary(function)
+        : !CompilerMade.isFunction(function)
+          && !RuntimeCode.isFunction(function, isCNameOwn: isCNameOwn)
       known[question] = isOwn
       return isOwn
     }

@@ -110,7 +110,7 @@ package enum RuntimeCode {
     abort raise gsignal kill tgkill exit _exit _start start_thread clone clone3 syscall malloc free \
     calloc realloc memcpy memmove memset memcmp strlen strcmp strncmp strcpy qsort qsort_r \
     malloc_printerr malloc_consolidate sysmalloc unlink_chunk _int_free _int_malloc _int_realloc \
-    pthread_create pm_start_thread pm_handle_crash pm_handle_stop pm_handle_watchdog \
+    rust_begin_unwind rust_panic pthread_create pm_start_thread pm_handle_crash pm_handle_stop pm_handle_watchdog \
     pm_abort pm_takes_abort pm_sigprocmask pm_sigaction pm_syscall6
     """)
 

@@ -14,14 +14,16 @@ struct SignatureName: Sendable, Equatable {
     if name.hasPrefix("default argument "), let separator = name.firstRange(of: " of ") {
       name = String(name[separator.upperBound...])
     }
-    name = Self.withoutNumbers(name)
+    name = RustCode.withoutClosures(Self.withoutMacroPlaces(Self.withoutNumbers(name)))
     for (long, short) in [
       (".__allocating_init(", ".init("), (".__deallocating_deinit", ".deinit"),
       (".__isolated_deallocating_deinit", ".deinit"),
     ] {
       name.replace(long, with: short)
     }
-    text = Self.withoutCompilerSuffix(name)
+    // Only names of C are examined: in demangled names, words mark the variants of a function.
+    let isC = !function.contains("(") && !function.contains(" ") && !function.contains("::")
+    text = isC ? Self.withoutCompilerSuffix(name) : name
   }
 
   private static let prefixes = [
@@ -33,6 +35,7 @@ struct SignatureName: Sendable, Equatable {
   var isEntry: Bool {
     text == "main" || text == "async_Main" || text == "_start" || text.hasSuffix("_main")
       || text.hasSuffix(".main()") || text.hasSuffix(".$main()")
+      || text.hasSuffix("::main") && text.ranges(of: "::").count == 1
   }
 
   private static func isClosure(_ name: String) -> Bool {
@@ -47,14 +50,49 @@ struct SignatureName: Sendable, Equatable {
     return words.joined(separator: " ")
   }
 
-  /// Removes suffixes such as ".cold" and ".part.0", with which optimizers mark parts of a C function.
-  private static func withoutCompilerSuffix(_ name: String) -> String {
-    // Only C names are examined: in demangled Swift and C++ names, words mark such parts, and these words have already
-    // been removed.
-    guard !name.contains("("), !name.contains(" ") else { return name }
-    let suffixes = [".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv."]
-    let starts = suffixes.compactMap { name.firstRange(of: $0)?.lowerBound }
-    guard let start = starts.min(), start > name.startIndex else { return name }
-    return String(name[..<start])
+  /// Removes from the names that macros make the line and column of the macro's use, and the number of the name.
+  ///
+  /// "$s3App0014mainswift_tzEGbfMX12_5_8makeLoadfMf0_4loadfMu_" becomes "$s3App0014mainswift_tzEGbfMX8makeLoadfMf4loadfMu".
+  ///
+  /// Source: swift lib/AST/ASTMangler.cpp, appendMacroExpansion.
+  private static func withoutMacroPlaces(_ name: String) -> String {
+    guard name.contains("fM"), name.contains("$s") || name.contains("__swiftmacro_") else {
+      return name
+    }
+    var (result, rest) = ("", name[...])
+    while let mark = rest.firstRange(of: "fM") {
+      guard let kind = rest[mark.upperBound...].first else { break }
+      var end = rest.index(after: mark.upperBound)
+      for _ in 0..<(kind == "X" ? 2 : 1) {
+        let digits = rest[end...].prefix { $0.isNumber }
+        guard rest[digits.endIndex...].first == "_" else { break }
+        end = rest.index(after: digits.endIndex)
+      }
+      result += rest[..<mark.upperBound] + String(kind)
+      rest = rest[end...]
+    }
+    return result + rest
   }
+
+  /// Removes suffixes such as ".cold" and ".avx2", with which compilers mark parts and clones of a C function.
+  private static func withoutCompilerSuffix(_ name: String) -> String {
+    var start = name.firstIndex(of: ".")
+    while let dot = start {
+      let token = name[name.index(after: dot)...].prefix { $0 != "." }
+      if dot > name.startIndex,
+        suffixes.contains(String(token)) || suffixPrefixes.contains(where: token.hasPrefix)
+      {
+        return String(name[..<dot])
+      }
+      start = name[name.index(after: dot)...].firstIndex(of: ".")
+    }
+    return name
+  }
+
+  /// Source: the functions that GCC and LLVM clone; `target_clones` adds the names of processor features.
+  private static let suffixes: Set = [
+    "cold", "part", "__part", "isra", "constprop", "llvm", "lto_priv", "localalias", "clone",
+    "resolver", "ifunc", "default", "popcnt", "lzcnt", "ssse3",
+  ]
+  private static let suffixPrefixes = ["avx", "sse", "bmi", "fma", "arch_", "_M"]
 }

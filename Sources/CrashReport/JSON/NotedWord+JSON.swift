@@ -17,6 +17,7 @@ extension NotedWord {
         [
           "kind": object.kind.rawValue,
           "type": object.type?.qualified,
+          "certainty": (object.isCertain ? FindingCertainty.certain : .likely).word,
           "state": object.count.state.rawValue,
           "strong": object.count.strong > 0 ? object.count.strong : nil,
           "unowned": object.count.isCounted ? object.count.unowned : nil,

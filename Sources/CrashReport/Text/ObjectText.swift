@@ -34,7 +34,7 @@ extension SwiftObject {
     let name = type?.short
     let what =
       switch kind {
-      case .object: name ?? "object"
+      case .object: (isCertain ? "" : "looks like ") + (name ?? "object")
       case .error: "error " + (name ?? "of an unknown type")
       case .closure:
         "captured variables" + (captures.isEmpty ? "" : " ")
