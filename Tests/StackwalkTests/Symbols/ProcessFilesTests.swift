@@ -24,10 +24,14 @@ import Testing
       child.arguments = ["600"]
       try child.run()
       let place = "/proc/\(child.processIdentifier)"
-      // The child has called exec before `run` returns.
-      let maps = try Data(contentsOf: URL(fileURLWithPath: "\(place)/maps"))
-      let mapping = try #require(
-        MemoryMapping.mappings(parsing: Array(maps)[...]).first { $0.path == path })
+      // The child may not have called exec yet.
+      var found: MemoryMapping?
+      for _ in 0..<1000 where found == nil {
+        let maps = try Data(contentsOf: URL(fileURLWithPath: "\(place)/maps"))
+        found = MemoryMapping.mappings(parsing: Array(maps)[...]).first { $0.path == path }
+        if found == nil { usleep(10_000) }
+      }
+      let mapping = try #require(found)
       module = ModuleSnapshot(address: mapping.start, size: 1 << 16, path: path, buildID: buildID)
       try Data(ELFFileTests.handmade).write(to: URL(fileURLWithPath: path + ".new"))
       try #require(unsafe rename(path + ".new", path) == 0)
@@ -53,7 +57,7 @@ import Testing
       of: scene.module, directories: SymbolDirectories([], process: scene.files))
     #expect(found.image?.path == "/proc/\(scene.child.processIdentifier)/exe")
     #expect(found.image?.elf.buildID == scene.module.buildID)
-    #expect(found.notes == [])
+    #expect(!found.notes.contains { $0.contains("not the same build") })
   }
 
   @Test func otherModulesAreNotReadFromTheProcess() throws {

@@ -64,7 +64,7 @@ import Testing
       "core::ptr::drop_in_place<shop::Basket<u32>>"
     ),
     (
-      "_ZN55_$LT$shop..Basket$LT$T$GT$$u20$as$u20$shop..Priced$GT$5price17h0123456789abcdefE",
+      "_ZN54_$LT$shop..Basket$LT$T$GT$$u20$as$u20$shop..Priced$GT$5price17h0123456789abcdefE",
       "<shop::Basket<T> as shop::Priced>::price"
     ),
     // These are names of C++.
