@@ -93,10 +93,15 @@ let package = Package(
     .target(
       name: "CoreFile",
       dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk", "SwiftRuntime"]),
-    // Finds the cause of a crash and prints the report.
+    // Finds what a crash, a hang or a requested dump is, as values.
+    .target(
+      name: "CrashAnalysis", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+    // Writes reports as text, HTML and JSON.
     .target(
       name: "CrashReport",
-      dependencies: ["DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      dependencies: [
+        "CrashAnalysis", "DumpInspection", "IntermediateDump", "ProcessSnapshot", "Stackwalk",
+      ]),
     // Reports in Crashpad's layout on disk.
     .target(
       name: "CrashReportDatabase",
@@ -105,8 +110,8 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: [
-        "CSignalSafe", "CrashReport", "CrashReportDatabase", "DumpInspection", "IntermediateDump",
-        "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
+        "CSignalSafe", "CrashAnalysis", "CrashReport", "CrashReportDatabase", "DumpInspection",
+        "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ]),
     // The library for programs whose dumps another program converts: the handler alone.
     .target(
@@ -134,7 +139,8 @@ let package = Package(
     .target(
       name: "CrashReportUpload",
       dependencies: [
-        "CUploadTransfer", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
+        "CUploadTransfer", "CrashAnalysis", "CrashReport", "CrashReportDatabase",
+        "IntermediateDump", "Minidump",
         "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ]),
     // The library for programs that upload their reports.
@@ -144,7 +150,8 @@ let package = Package(
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
-        "CoreFile", "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
+        "CoreFile", "CrashAnalysis", "CrashConverter", "CrashHandler", "CrashReport",
+        "CrashReportDatabase",
         "CrashReportUpload", "DumpInspection", "IntermediateDump", "Minidump", "PendingDumps",
         "Postmortem", "ProcessSnapshot", "Stackwalk", "SwiftRuntime",
       ]),
@@ -212,20 +219,24 @@ let package = Package(
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     .testTarget(
       name: "CoreFileTests",
-      dependencies: ["CoreFile", "CrashReport", "IntermediateDump", "ProcessSnapshot"]),
+      dependencies: [
+        "CoreFile", "CrashAnalysis", "CrashReport", "IntermediateDump", "ProcessSnapshot",
+      ]),
     .testTarget(
       name: "StackwalkTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
       dependencies: [
-        "CrashReport", "CrashTestSupport", "DumpInspection", "IntermediateDump", "ProcessSnapshot",
+        "CrashAnalysis", "CrashReport", "CrashTestSupport", "DumpInspection", "IntermediateDump",
+        "ProcessSnapshot",
         "Stackwalk",
       ]),
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport",
+        "CrashAnalysis", "CrashReport", "CrashReportDatabase", "CrashReportUpload",
+        "CrashTestSupport",
         "DumpInspection", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
         "PostmortemTool", "ProcessSnapshot", "Stackwalk",
       ]),
@@ -241,14 +252,15 @@ let package = Package(
     .target(
       name: "CrashCatalogue",
       dependencies: [
-        "CrashConverter", "CrashKinds", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "CrashAnalysis", "CrashConverter", "CrashKinds", "CrashReport", "CrashReportDatabase",
+        "CrashTestSupport",
         "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/CrashCatalogue"),
     // One crash of each family, from the signal to the report.
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CrashCatalogue", "CrashConverter", "CrashReport", "CrashReportDatabase",
+        "CrashAnalysis", "CrashCatalogue", "CrashConverter", "CrashReport", "CrashReportDatabase",
         "CrashTestSupport", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
         "Server", "Stackwalk",
       ]),
@@ -261,7 +273,7 @@ let package = Package(
       name: "proofs",
       dependencies: [
         "CSignalSafe", "CoreFile", "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab",
-        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps",
+        "CrashAnalysis", "CrashReport", "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps",
         "FaultInjector", "CrashReportUpload", "FoundationVictim", "HandlerOnly",
         "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool",
         "PreforkServer",
@@ -294,14 +306,15 @@ let package = Package(
     .testTarget(
       name: "CrashReportUploadTests",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport",
+        "CrashAnalysis", "CrashReport", "CrashReportDatabase", "CrashReportUpload",
+        "CrashTestSupport",
         "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
         "UploadingVictim",
       ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "CrashAnalysis", "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "DumpInspection", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
         "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ]),
@@ -309,7 +322,8 @@ let package = Package(
     .executableTarget(
       name: "ExtremeDumps",
       dependencies: [
-        "CLibFuzzer", "CoreFile", "CrashConverter", "CrashReport", "CrashReportDatabase",
+        "CLibFuzzer", "CoreFile", "CrashAnalysis", "CrashConverter", "CrashReport",
+        "CrashReportDatabase",
         "DumpInspection",
         "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ],

@@ -1,4 +1,4 @@
-internal import CrashReport
+internal import CrashAnalysis
 internal import IntermediateDump
 internal import PendingDumps
 package import ProcessSnapshot

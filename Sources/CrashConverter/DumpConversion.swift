@@ -1,4 +1,4 @@
-internal import CrashReport
+internal import CrashAnalysis
 internal import CrashReportDatabase
 internal import Glibc
 internal import IntermediateDump

@@ -3,6 +3,7 @@ internal import CrashReportDatabase
 package import IntermediateDump
 internal import PendingDumps
 internal import ProcessSnapshot
+package import Stackwalk
 
 /// Makes a report from one dump in the pending directory.
 ///
@@ -11,13 +12,15 @@ internal import ProcessSnapshot
 ///   - path: the database's directory.
 ///   - annotations: added to the report; they replace the dump's annotations of the same names.
 ///   - storingSymbols, userStreams: see the same parameters of `processIntermediateDumps`.
+///   - files: the files of the process that wrote the dump, which are read rather than the files at the modules' paths.
 /// - Returns: the outcome, or the reason why the dump is left for now; nil if the directory has no such dump, for
 ///   example because another converter took the dump.
 /// - Throws: `CrashConverterError` only if no dump can be processed at all.
 package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
-  tasks: AllTasks? = nil, fileLocks: [FileLockWait] = [], contextSwitches: ContextSwitches? = nil
+  files processFiles: ProcessFiles? = ProcessFiles(of: "self"), tasks: AllTasks? = nil,
+  fileLocks: [FileLockWait] = [], contextSwitches: ContextSwitches? = nil
 ) throws(CrashConverterError) -> ProcessedDump? {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
     let database = try openDatabase(path)
@@ -27,7 +30,7 @@ package func processIntermediateDump(
       guard let file = files.first(where: { $0.name.reportID == reportID }) else { return nil }
       let conversion = DumpConversion(
         database: database, annotations: annotations,
-        symbols: storingSymbols ? SymbolBudget() : nil,
+        symbols: storingSymbols ? SymbolBudget(process: processFiles) : nil,
         userStreams: UserStreams(sources: userStreams), tasks: tasks,
         fileLocks: fileLocks, contextSwitches: contextSwitches)
       return process(file, conversion, pending)
@@ -94,6 +97,16 @@ package func processIntermediateDump(
   return try processIntermediateDump(
     reportID, database: path, annotations: annotations, storingSymbols: storingSymbols,
     userStreams: userStreams)
+}
+
+extension ProcessFiles {
+  /// - Parameter process: the name of the process's directory in `/proc`: an ID, or "self".
+  package init(of process: String) {
+    let directory = "/proc/\(process)"
+    self.init(
+      directory: directory, executable: SystemFile.target("\(directory)/exe"),
+      maps: SystemFile.bytes("\(directory)/maps", limit: 16 << 20) ?? [])
+  }
 }
 
 extension PendingDumpName {

@@ -1,4 +1,4 @@
-package import CrashReport
+package import CrashAnalysis
 package import CrashReportDatabase
 internal import DumpInspection
 internal import IntermediateDump

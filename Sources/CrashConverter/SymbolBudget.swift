@@ -15,9 +15,13 @@ final class SymbolBudget {
   /// The symbol files for the dump that was last passed to `gather`; nil if no time was left for this dump.
   private(set) var source: SymbolSource?
 
-  /// - Parameter directories: directories to search for more files of the same builds.
-  init(directories: [String] = []) {
-    files = SymbolSource(directories: directories, timeLimit: 0)
+  /// - Parameters:
+  ///   - directories: directories to search for more files of the same builds.
+  ///   - process: the files of the process that wrote the dump, if it still runs.
+  init(directories: [String] = [], process: ProcessFiles? = nil) {
+    files = SymbolSource(
+      directories: directories, process: process, stored: nil, readsFiles: true, store: nil,
+      limit: WorkLimit(seconds: 0))
   }
 
   /// Finds the function names and lines that a report stores, until the time is used up; nil if no time was left or

@@ -1,4 +1,5 @@
 import CoreFile
+import CrashAnalysis
 import CrashReport
 import IntermediateDump
 import ProcessSnapshot

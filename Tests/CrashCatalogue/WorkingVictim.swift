@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import CrashConverter
 internal import CrashReport
 internal import CrashReportDatabase

@@ -1,3 +1,4 @@
+import CrashAnalysis
 import CrashConverter
 import CrashReport
 import CrashReportDatabase

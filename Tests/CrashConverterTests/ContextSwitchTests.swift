@@ -1,4 +1,4 @@
-import CrashReport
+import CrashAnalysis
 import Foundation
 import Glibc
 import IntermediateDump

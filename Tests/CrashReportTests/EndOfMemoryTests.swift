@@ -2,6 +2,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Faults next to stacks, mappings and modules at the ends of the address space, where arithmetic used to trap.

@@ -3,6 +3,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 @Suite struct ExplanationTests {
@@ -150,9 +151,9 @@ import Testing
     #expect(text.contains("general protection fault"))
     #expect(text.contains("rbx 0xdeadbeefdeadbeef"))
     #expect(!text.contains("rax"))
-    #expect(MemoryFault.isCanonical(0x7FFF_FFFF_FFFF))
-    #expect(!MemoryFault.isCanonical(0x8000_0000_0000))
-    #expect(MemoryFault.isCanonical(0xFFFF_8000_0000_0000))
+    #expect(Address(0x7FFF_FFFF_FFFF).isCanonical)
+    #expect(!Address(0x8000_0000_0000).isCanonical)
+    #expect(Address(0xFFFF_8000_0000_0000).isCanonical)
   }
 
   /// SIGALRM arrived when the stack pointer was already below the stack: seen in one of 100 runs of crash-lab's

@@ -3,6 +3,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// What the codes of signals and the instruction at a fault say, and how certain it is.

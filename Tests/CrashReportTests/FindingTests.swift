@@ -3,6 +3,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Causes that crash-lab cannot produce, or that other evidence distinguishes.

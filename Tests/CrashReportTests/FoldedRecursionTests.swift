@@ -1,6 +1,7 @@
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 @Suite struct FoldedRecursionTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 @Suite struct FunctionNameTests {
@@ -35,6 +36,14 @@ import Testing
     ("(anonymous namespace)::die()", "{anonymous}::die"),
     ("Thing::operator()(int)", "Thing::operator()"),
     ("parse(char const*, int)", "parse"),
+    ("<shop::Basket<u32> as shop::Priced>::price", "shop::Basket::price"),
+    ("<shop::Basket<fn() -> u32>>::first", "shop::Basket::first"),
+    ("shop::Basket<T>::first", "shop::Basket::first"),
+    ("shop::<impl shop::Priced for shop::Basket<u32>>::price", "shop::Basket::price"),
+    ("core::str::<impl str>::parse", "str::parse"),
+    ("std::backtrace::call<fn() -> i32, ()>::{closure#0}", "std::backtrace::call::{closure#0}"),
+    ("<<shop::A as shop::Has<u8>>::Item as shop::Run>::run", "shop::A::Item::run"),
+    ("<&[shop::Row<u8>] as shop::Sum>::sum", "&[shop::Row]::sum"),
     ("void sort<int>(int*, int*)", "sort"),
     ("operator new(unsigned long)", "operator new"),
     ("App.f()", "App.f()"),

@@ -3,6 +3,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Faults that a handler of the program received first, and that it raised again.

@@ -3,6 +3,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Whether a runtime's last message belongs to the crashed thread, judged by the thread's stack.

@@ -2,6 +2,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Which code counts as the program's own, by source files, modules and names.
@@ -104,6 +105,39 @@ import Testing
   ])
   func theRuntimesAreNotOwnInAStaticProgram(_ function: String) {
     #expect(!isOwn(function, snapshot("/srv/server", [])))
+  }
+
+  @Test func theLibrariesOfRustAreNotOwn() {
+    let snapshot = snapshot("/srv/server")
+    let symbols = ["_RNvNtC4core9panicking5panic", "_ZN3foo3bar17h0123456789abcdefE"]
+    for symbol in symbols {
+      for function in [
+        "core::panicking::panic_bounds_check", "std::panicking::rust_panic", "<str>::parse<usize>",
+        "core::ptr::drop_in_place<shop::Basket<u32>>", "__rustc::rust_begin_unwind",
+        "<alloc::vec::Vec<shop::Row> as core::ops::index::Index<usize>>::index",
+        "<shop::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once",
+        "<I as core::iter::Iterator>::next", "shop::run::{shim:vtable#0}",
+      ] {
+        #expect(!isOwn(function, symbol: symbol, snapshot), "\(function)")
+      }
+      for function in [
+        "shop::core::run", "<shop::Basket<u32> as core::ops::drop::Drop>::drop", "standard::f",
+        "<alloc::vec::Vec<u8> as shop::Priced>::price", "shop::main::{closure#0}",
+      ] {
+        #expect(isOwn(function, symbol: symbol, snapshot), "\(function)")
+      }
+    }
+    // Namespaces of C++ have other owners.
+    #expect(isOwn("core::Engine::run()", symbol: "_ZN4core6Engine3runEv", snapshot))
+    #expect(!isOwn("swift::f()", symbol: "_ZN5swift17hash_of_all_thingsEv", snapshot))
+    #expect(
+      !isOwn(
+        "shop::f", file: "/root/.cargo/registry/src/index.crates.io-1/shop-1.0.0/src/lib.rs",
+        symbol: symbols[0], snapshot))
+    #expect(
+      !isOwn(
+        "shop::f", file: "/rustc/59807616e1fa/library/core/src/option.rs", symbol: symbols[0],
+        snapshot))
   }
 
   /// Code from the toolchain's libraries has no lines, while the program's code has.

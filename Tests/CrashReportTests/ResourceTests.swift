@@ -3,6 +3,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// The limits and the resource use in a report.

@@ -3,6 +3,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// A report in which every part has a value.

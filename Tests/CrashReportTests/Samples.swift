@@ -2,6 +2,7 @@ import Foundation
 import ProcessSnapshot
 import Stackwalk
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 extension StackFrame {

@@ -2,6 +2,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Tests each rule of Docs/Reference/Signatures.md; `SignatureTests` in `Tests/Proofs` tests real crashes.
@@ -54,6 +55,23 @@ import Testing
       ("async_MainTY3_", "async_Main"), ("async_MainTQ0_", "async_Main"), ("main_T0_", "main_T0_"),
       ("generic pre-specialization <serialized, Swift.Int> of App.f<A>(A) -> ()", "App.f(_:)"),
       ("parse.part.0", "parse"), ("parse.constprop.1.cold", "parse"), ("parse", "parse"),
+      ("parse.__part.2", "parse"), ("parse.isra.0.cold", "parse"), ("sum.resolver", "sum"),
+      ("sum.avx2", "sum"), ("sum.avx512f.0", "sum"), ("sum.arch_x86-64-v3.1", "sum"),
+      ("sum.default", "sum"), ("sum.sse4_2", "sum"), ("sum._Msve", "sum"),
+      ("sum(int*) [clone .avx2]", "sum"), ("totals.of.day", "totals.of.day"),
+      ("variable initialization expression of static App.Mode.default", "App.Mode.default"),
+      ("shop::main::{closure#2}", "shop::main"), ("shop::main::{{closure}}", "shop::main"),
+      ("shop::each<shop::main::{closure#2}>::{closure#0}", "shop::each"),
+      ("<shop::Basket<u32> as shop::Priced>::price::{closure#0}", "shop::Basket::price"),
+      (
+        "App.($s3App0014mainswift_tzEGbfMX12_5_8makeLoadfMf0_4loadfMu_ in _9AA2)(n: Swift.Int) -> ()",
+        "App.$s3App0014mainswift_tzEGbfMX8makeLoadfMf4loadfMu(n:)"
+      ),
+      (
+        "App.($s3App0014mainswift_tzEGbfMX9_17_8makeLoadfMf_4loadfMu_ in _9AA2)(n: Swift.Int) -> ()",
+        "App.$s3App0014mainswift_tzEGbfMX8makeLoadfMf4loadfMu(n:)"
+      ),
+      ("App.fMX12_5_", "App.fMX12_5_"),
       ("ns::Parser<int>::parse(char const*)", "ns::Parser::parse"), ("", ""), ("#", "#"),
     ])
   func names(function: String, name: String) {

@@ -4,6 +4,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 @Suite struct SurroundingsReportTests {

@@ -2,6 +2,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// The text of a report on a crash that the process survived.

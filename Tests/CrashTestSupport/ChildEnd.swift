@@ -1,5 +1,5 @@
 /// How a child ended: the complete wait status of waitpid(2).
-public struct ChildEnd: Equatable, Sendable, CustomStringConvertible {
+public struct ChildEnd: Hashable, Sendable, CustomStringConvertible {
   public let status: Int32
 
   public init(status: Int32) { self.status = status }

@@ -1,5 +1,5 @@
+import CrashAnalysis
 import CrashCatalogue
-import CrashReport
 import CrashTestSupport
 import Foundation
 import IntermediateDump

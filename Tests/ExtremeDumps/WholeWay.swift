@@ -1,4 +1,5 @@
 internal import CoreFile
+internal import CrashAnalysis
 internal import CrashReport
 internal import DumpInspection
 internal import Foundation

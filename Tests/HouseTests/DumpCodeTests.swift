@@ -40,7 +40,8 @@ import Testing
 
   /// The modules that write or read dumps, except for the module of the format.
   private static let others = [
-    "CoreFile", "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
+    "CoreFile", "CrashAnalysis", "CrashConverter", "CrashHandler", "CrashReport",
+    "CrashReportDatabase",
     "CrashReportUpload", "DumpInspection", "HangDetection", "Minidump", "PendingDumps",
     "PostmortemTool", "ProcessSnapshot", "Stackwalk",
   ].map { "Sources/" + $0 }

@@ -13,7 +13,7 @@ import Testing
 
   /// Between releases, the tool says the version of the next release, marked `-dev`.
   @Test func theToolSaysTheNewestReleaseOfCHANGELOGOrOneThatIsNotReleased() throws {
-    let tool = try House.text("Sources/CrashReport/Model/PackageVersion.swift")
+    let tool = try House.text("Sources/CrashReport/PackageVersion.swift")
     let said = try #require(
       tool.firstMatch(of: /static let version = "(\d+\.\d+\.\d+)(-dev)?"/))
     let changes = try House.text("CHANGELOG.md")

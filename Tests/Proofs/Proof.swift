@@ -41,7 +41,7 @@ extension Proof {
         "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
         "Sources/CSignalMasks", "Sources/CProcessEnds", "Sources/IntermediateDump",
         "Sources/CrashConverter",
-        "Sources/CrashReport/Analysis", "Sources/Stackwalk", "Examples/CrashLab",
+        "Sources/CrashAnalysis", "Sources/Stackwalk", "Examples/CrashLab",
         "Tests/CrashCatalogue",
       ], full: .catalogue([["--full"], ["--kills", "1000"]])),
     Proof(
@@ -79,7 +79,7 @@ extension Proof {
       covers: [
         "Sources/CSignalSafe", "Sources/CSignalMasks", "Sources/CThreadStacks",
         "Sources/CProcessEnds", "Sources/CrashHandler", "Sources/IntermediateDump",
-        "Sources/Minidump", "Sources/Stackwalk", "Sources/CrashReport/Analysis",
+        "Sources/Minidump", "Sources/Stackwalk", "Sources/CrashAnalysis",
         "Examples/CrashLab", "Tests/CrashCatalogue",
       ], full: .environment(name: "POSTMORTEM_ARM64", value: "all")),
     Proof(
@@ -160,7 +160,7 @@ extension Proof {
       summary: "owners and waiters of locks, and deadlocks, in hangs, captures and core files",
       suites: ["WaitingTests", "FalseDeadlockTests", "TruthTests"],
       covers: [
-        "Sources/CrashReport/Waits", "Sources/SwiftRuntime",
+        "Sources/CrashAnalysis/Waits", "Sources/SwiftRuntime",
         "Sources/CrashHandler/Capture/Sections",
         "Sources/CoreFile", "Examples/CrashLab/Subcommands/Locks.swift",
         "Examples/CrashLab/Truth",
@@ -174,7 +174,8 @@ extension Proof {
         "VerdictTests", "ReaderTests",
       ],
       covers: [
-        "Sources/CrashReport", "Sources/Stackwalk", "Sources/ProcessSnapshot",
+        "Sources/CrashAnalysis", "Sources/CrashReport", "Sources/Stackwalk",
+        "Sources/ProcessSnapshot",
         "Sources/CrashHandler/Summary", "Sources/CrashHandler/Capture/Sections",
         "Sources/CrashHandler/Client", "Examples/CrashLab/Table",
       ], full: .environment(name: "POSTMORTEM_VERDICTS", value: "1000")),
@@ -183,7 +184,7 @@ extension Proof {
       summary: "objects in registers and on the stack have the program's own names for them",
       suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests", "FreedObjectTests"],
       covers: [
-        "Sources/CrashReport/Objects", "Sources/IntermediateDump/Objects",
+        "Sources/CrashAnalysis/Objects", "Sources/IntermediateDump/Objects",
         "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
         "Examples/CrashLab/Subcommands/ObjectScene.swift",
         "Examples/CrashLab/Subcommands/ObjectKinds.swift",
@@ -193,7 +194,8 @@ extension Proof {
       name: "journeys", summary: "from crash to cause by the commands of Docs/Guide/Journeys.md",
       suites: ["JourneyTests"],
       covers: [
-        "Sources/CrashReport", "Sources/PostmortemTool", "Sources/Stackwalk",
+        "Sources/CrashAnalysis", "Sources/CrashReport", "Sources/PostmortemTool",
+        "Sources/Stackwalk",
         "Sources/CrashConverter", "Docs/Guide/Journeys.md",
       ]),
     Proof(
@@ -211,7 +213,8 @@ extension Proof {
       suites: ["PlantedSecretsTests", "EveryFileTests", "LostTableTests"],
       covers: [
         "Sources/ProcessSnapshot", "Sources/CrashHandler/Capture", "Sources/CoreFile",
-        "Sources/CrashConverter", "Sources/PostmortemTool", "Sources/CrashReport",
+        "Sources/CrashConverter", "Sources/PostmortemTool", "Sources/CrashAnalysis",
+        "Sources/CrashReport",
         "Sources/Minidump", "Sources/Stackwalk",
         "Sources/CrashReportUpload/Body", "Sources/CrashReportUpload/Sentry",
       ]),
@@ -304,7 +307,8 @@ extension Proof {
       ],
       covers: [
         "Sources/IntermediateDump/Reader", "Sources/ProcessSnapshot", "Sources/Minidump",
-        "Sources/Stackwalk", "Sources/CrashReport", "Sources/CrashReportDatabase",
+        "Sources/Stackwalk", "Sources/CrashAnalysis", "Sources/CrashReport",
+        "Sources/CrashReportDatabase",
         "Sources/PendingDumps", "Sources/DumpInspection", "Sources/PostmortemTool",
       ],
       full: .environment(name: "POSTMORTEM_EXTREME_DUMPS", value: "200000")),
@@ -313,7 +317,8 @@ extension Proof {
       suites: ["FuzzTests"],
       covers: [
         "Sources/IntermediateDump/Reader", "Sources/ProcessSnapshot", "Sources/Minidump",
-        "Sources/CoreFile", "Sources/Stackwalk", "Sources/CrashReport", "Sources/PendingDumps",
+        "Sources/CoreFile", "Sources/Stackwalk", "Sources/CrashAnalysis", "Sources/CrashReport",
+        "Sources/PendingDumps",
         "Sources/DumpInspection",
       ],
       full: .environment(name: "POSTMORTEM_FUZZ_SECONDS", value: "1800")),

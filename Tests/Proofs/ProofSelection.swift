@@ -98,7 +98,9 @@ struct ProofSelection {
     case "Docs": return ["HouseTests"]
     case "Examples": return ["EndToEndTests", "HouseTests"]
     case "Sources":
-      var targets = known.filter { $0 == parts[1] + "Tests" } + ["HouseTests"]
+      // The texts of reports show the results of the analysis.
+      let module = parts[1] == "CrashAnalysis" ? "CrashReport" : parts[1]
+      var targets = known.filter { $0 == module + "Tests" } + ["HouseTests"]
       // Modules without their own tests are C modules below the handler, or modules that only re-export.
       if targets.count == 1 || parts[1] == "CrashHandler" {
         targets += ["CrashHandlerTests", "EndToEndTests"]

@@ -30,6 +30,27 @@ import Testing
     #expect(trace.end == .bottom)
   }
 
+  /// Without a module's file, it is not known whether its functions keep the frame pointer of their callers.
+  @Test func framePointersAcrossCodeWithoutUnwindTablesAreGuesses() throws {
+    var process = HandmadeProcess()
+    let first = process.call(endingAt: 0x200)
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[4] = process.address(ofWord: 10)
+    process.words[5] = first
+    let snapshot = process.snapshot
+    func trusts(_ symbols: SymbolSource?) -> [FrameTrust] {
+      Stackwalker(snapshot: snapshot, symbols: symbols)
+        .trace(of: snapshot.threads[0], head: 100, tail: 0).frames.map(\.trust)
+    }
+    let symbols = SymbolSource()
+    #expect(trusts(symbols) == [.context, .scan])
+    #expect(
+      symbols.note(on: snapshot.modules[0])?.contains("its unwind tables were not found") == true)
+    // If no files are read, all frames are without tables, and the report says so once.
+    #expect(trusts(SymbolSource(stored: nil, readsFiles: false)) == [.context, .framePointer])
+    #expect(trusts(nil) == [.context, .framePointer])
+  }
+
   @Test(arguments: [(1, 0), (1, 1), (0, 2), (2, 9)])
   func keepsBothEndsOfAsyncCallers(head: Int, tail: Int) throws {
     var process = HandmadeProcess()

@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import ProcessSnapshot
 
 /// The address space as the HTML page shows it: regions, the gaps between them, and the position of the fault.
@@ -81,7 +82,7 @@ struct AddressSpaceMap {
     var marks: [Mark] = []
     if let exception = report.snapshot.exception, report.snapshot.request == nil,
       // A general protection fault has no address, so no address is marked for it.
-      let address = exception.address, exception.code != MemoryFault.kernelCode
+      let address = exception.address, exception.code != ExceptionSnapshot.kernelCode
     {
       let access = MemoryAccess(exception).map { " (\($0.rawValue))" } ?? ""
       marks.append(Mark(address: address, label: "fault\(access)", isFault: true))

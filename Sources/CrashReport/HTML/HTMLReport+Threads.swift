@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -158,7 +159,7 @@ extension HTMLReport {
         }
         if let excerpt {
           html.element("pre") { html in
-            for line in excerpt.lines {
+            for line in excerpt.numberedLines {
               html.element("span", line.isMarked ? ["class": "mark"] : [:], text: line.text)
               html.breakLine()
             }

@@ -1,3 +1,5 @@
+internal import CrashAnalysis
+
 /// The page's style sheet, with one column, the system's fonts, and a light and a dark mode.
 package enum HTMLStyle {
   package static let text: StaticString = """

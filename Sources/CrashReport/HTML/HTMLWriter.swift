@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import IntermediateDump
 
 /// Builds HTML; escapes all text except constants of this program, and closes every element that has content.

@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import IntermediateDump
 
 /// Writes JSON directly as bytes to save memory, because the JSON of a report with a hundred threads takes two

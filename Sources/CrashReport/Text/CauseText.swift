@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import Glibc
 internal import IntermediateDump
 internal import ProcessSnapshot
@@ -12,6 +13,9 @@ extension CrashReport {
     let sentences = explanationSentences + waitSentences
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
+
+  /// The sentence about the object that is evidence for the cause; empty if there is none.
+  var objectSentences: [String] { objectCause.map { [$0.sentence] } ?? [] }
 
   /// The sentences of the explanation, starting with the event; empty if the dump gives no explanation.
   var explanationSentences: [String] {

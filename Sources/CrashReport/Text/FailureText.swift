@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import ProcessSnapshot
 
 // Sentences about failures that runtimes detect, and about stack overflows; each group starts with the sentence that
@@ -46,6 +47,30 @@ extension ConcurrencyFailure {
         + " error alone.",
     ]
   }
+}
+
+extension SanitizerCheck {
+  /// A description of the check; nil for an unknown check.
+  var words: String? {
+    Int(number) < Self.words.count ? Self.words[Int(number)] : nil
+  }
+
+  private static let words = [
+    "an addition overflowed", "code that __builtin_unreachable() marks was reached",
+    "a control-flow check failed", "a division overflowed, or was by zero",
+    "an object has another dynamic type", "a floating-point value does not fit into the type",
+    "a function was called through a pointer of another type",
+    "an implicit conversion changed the value", "a builtin function was given an invalid argument",
+    "an Objective-C cast failed", "a value that its type does not have was loaded",
+    "a function that returns a value ended without one", "a multiplication overflowed",
+    "a negation overflowed", "a null argument was passed where none may be",
+    "null was returned where it may not be", "a null argument was passed where none may be",
+    "null was returned where it may not be", "an index is out of bounds",
+    "pointer arithmetic overflowed", "a shift is out of bounds", "a subtraction overflowed",
+    "a pointer is null, misaligned or of too small an object",
+    "an assumed alignment does not hold", "a variable-length array has no positive size",
+    "a bounds-safety check failed",
+  ]
 }
 
 extension StackOverflow {

@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 package import IntermediateDump
 package import ProcessSnapshot
 

@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import Glibc
 internal import IntermediateDump
 internal import ProcessSnapshot

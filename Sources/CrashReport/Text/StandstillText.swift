@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
@@ -12,11 +13,10 @@ extension CrashReport {
     case .deadlock: return []
     case .lock, .wait: return standstill.group.map { [sentence(on: $0)] } ?? []
     case .pool:
-      let pool = Pool(threads, snapshot, allTasks)
-      let blocked = pool?.blocked ?? []
+      let count = UInt64(standstill.blocked.count)
       return [
-        "All \(Quantity.counted(UInt64(blocked.count), "thread")) of the cooperative pool are blocked"
-          + "\(places(of: blocked)), while \(ready(standstill.waiting)).",
+        "All \(Quantity.counted(count, "thread")) of the cooperative pool are blocked"
+          + "\(places(of: standstill.blocked)), while \(ready(standstill.waiting)).",
         subject.map(sentence) ?? "",
       ].filter { !$0.isEmpty }
     case .actor:

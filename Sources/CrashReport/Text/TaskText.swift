@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import IntermediateDump
 package import ProcessSnapshot
 internal import Stackwalk
@@ -59,17 +60,6 @@ extension CrashReport {
     }
     let oldest = line.contexts.first.map { "The oldest: \(self.line($0, isFull: false))." }
     return ["\(line.sentence)."] + [oldest].compactMap(\.self)
-  }
-
-  /// The deadlock of tasks that the report is about; nil if there is none.
-  var shownTaskDeadlock: TaskDeadlock? {
-    if case .taskDeadlock(let deadlock) = verdict.cause?.cause { return deadlock }
-    // A hung process is often ended with a signal, for example by a supervisor or a watchdog. So the first deadlock is
-    // taken as the explanation for such a signal.
-    switch verdict.cause?.cause {
-    case .sentSignal, .quitRequest, .watchdog, .ownSignal: return taskDeadlocks.first
-    default: return nil
-    }
   }
 
   /// Tasks that are in the same state and the same place.

@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -50,7 +51,7 @@ extension TextReport {
   /// Adds the lines of source code around a frame's source location.
   mutating func addSource(of frame: StackFrame) {
     guard let place = frame.sourceLocation, let excerpt = report.excerpts[place] else { return }
-    for line in excerpt.lines {
+    for line in excerpt.numberedLines {
       let text = "       " + line.text.escapedForTerminal()
       lines.append(styled(text, line.isMarked ? .plain : .faint))
     }

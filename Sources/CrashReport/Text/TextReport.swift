@@ -1,3 +1,4 @@
+package import CrashAnalysis
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk

@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import DumpInspection
 internal import IntermediateDump
 internal import ProcessSnapshot
@@ -331,11 +332,6 @@ extension StackFrame {
 extension ModuleSnapshot {
   /// The module's name, or words for an image without one.
   var shownName: String { name.isEmpty ? "the image at \(address)" : name }
-
-  /// The module's name with the offset of an address, for example "libc.so.6+0x1234".
-  func text(of address: Address) -> String {
-    "\(name)+\(Address(address.wrappedDistance(above: self.address)))"
-  }
 
   /// The build ID in hexadecimal; nil for an image without one.
   var buildIDText: String? { buildID.isEmpty ? nil : buildID.hexadecimal }

@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
@@ -5,18 +6,6 @@ internal import Stackwalk
 // Text about which threads wait for which. As in a `ReportSection`, the text is not escaped.
 
 extension CrashReport {
-  /// True if waits explain the report best: it is of a dump without a crash, or the service manager's watchdog ended the
-  /// process.
-  var isAboutWaits: Bool {
-    if case .watchdog = verdict.cause?.cause { return true }
-    return snapshot.request != nil
-  }
-
-  /// The deadlock that the report is about, as a cause; nil if there is none.
-  var shownDeadlockCause: Cause? {
-    shownDeadlock.map { .deadlock($0) } ?? shownTaskDeadlock.map { .taskDeadlock($0) }
-  }
-
   /// Sentences about a deadlock, or about what else keeps the process from continuing; empty if neither is known.
   ///
   /// For a cycle of waiting threads, there is a sentence about the cycle and one about each of its threads. For a hang,
@@ -36,18 +25,6 @@ extension CrashReport {
     if let deadlock = shownDeadlock { return deadlock.waits }
     guard let hung = verdict.hang?.waiter ?? verdict.hang?.threadID else { return [] }
     return Array(waits.chain(from: hung).compactMap { waits.wait(of: $0) }.prefix(4))
-  }
-
-  /// The cycle of waiting threads that the report is about; nil if there is none.
-  private var shownDeadlock: Deadlock? {
-    if snapshot.request != nil { return waits.deadlock(of: snapshot, verdict.hang) }
-    // Another process often ends a hung process with a signal, so the first deadlock in the dump is taken as the
-    // explanation for such a signal.
-    switch verdict.cause?.cause {
-    case .sentSignal, .quitRequest, .watchdog, .ownSignal: return waits.deadlocks.first
-    default: break
-    }
-    return threads.first { $0.crashed }.flatMap { waits.deadlock(with: $0.id) }
   }
 
   /// A sentence about a wait, such as "Thread 12 waits in f() at Pool.swift:31 for the mutex at 0x7f01, held by

@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import CrashReport
 internal import IntermediateDump
 internal import ProcessSnapshot

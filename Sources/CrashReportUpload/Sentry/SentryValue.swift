@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import CrashReport
 
 /// A JSON value; the members of an object stay in the order in which they were given.

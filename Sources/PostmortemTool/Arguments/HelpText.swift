@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import CrashReport
 
 /// Formats help for a terminal of 80 columns.

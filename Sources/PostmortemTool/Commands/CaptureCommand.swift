@@ -4,6 +4,7 @@ internal import CrashReportDatabase
 internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
+internal import Stackwalk
 
 /// The subcommand `postmortem capture PID`.
 enum CaptureCommand: Subcommand {
@@ -68,7 +69,8 @@ enum CaptureCommand: Subcommand {
     try process.send(request, at: moment)
     let reportID = try process.wait(for: request, seconds: seconds)
     let processed = try processIntermediateDump(
-      reportID, database: process.database, tasks: process.tasks,
+      reportID, database: process.database, files: ProcessFiles(of: "\(processID)"),
+      tasks: process.tasks,
       fileLocks: FileLockSearch.waits(of: "\(processID)"), contextSwitches: contextSwitches)
     guard let processed else {
       return try StandardOutput.print(

@@ -1,5 +1,5 @@
+internal import CrashAnalysis
 internal import CrashConverter
-internal import CrashReport
 internal import CrashReportDatabase
 internal import Glibc
 internal import IntermediateDump

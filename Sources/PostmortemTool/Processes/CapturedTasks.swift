@@ -67,17 +67,20 @@ struct CapturedTasks {
       HandledProcess.isDynamicLinker(executable.lastComponent)
       ? (try? HandledProcess(processID))?.record?.course?.executablePath : executable
     let text = SystemFile.bytes(directory + "/maps") ?? []
-    var modules: [ModuleSnapshot] = []
+    let files = ProcessFiles(directory: directory, executable: executable, maps: text)
+    var (modules, paths): ([ModuleSnapshot], Set<String>) = ([], [])
     for mapping in MemoryMapping.mappings(parsing: text[...])
     where mapping.fileOffset == 0 {
       let path = mapping.path
       let isProgram = path == program ?? executable
       guard isProgram || path.split(separator: "/").last?.hasPrefix(TaskRuntime.library) == true,
-        !modules.contains(where: { $0.path.hasSuffix(path) || isProgram && $0.source == .program })
+        paths.insert(path).inserted
       else { continue }
-      let file = path == executable ? directory + "/exe" : directory + "/root" + path
-      var module = ModuleSnapshot(address: mapping.start, size: 0, path: file)
+      var module = ModuleSnapshot(
+        address: mapping.start, size: 0, path: ModuleSnapshot.path(withoutMark: path).path)
       module.source = isProgram ? .program : nil
+      guard let file = files.paths(of: module).first(where: InputFile.exists) else { continue }
+      module.path = file
       module.buildID = (try? ELFFile(path: file))?.buildID ?? []
       modules.append(module)
     }

@@ -132,7 +132,7 @@ extension ModuleSnapshot {
   static var deletedMark: String { " (deleted)" }
 
   /// Removes the suffix of a deleted file from a path in the maps file; returns the path and whether it had the suffix.
-  static func path(withoutMark path: String) -> (path: String, isDeleted: Bool) {
+  package static func path(withoutMark path: String) -> (path: String, isDeleted: Bool) {
     guard path.hasSuffix(deletedMark) else { return (path, false) }
     return (String(path.dropLast(deletedMark.count)), true)
   }

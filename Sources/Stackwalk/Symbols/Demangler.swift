@@ -3,11 +3,13 @@ internal import Glibc
 
 /// Turns linkage names into readable names.
 package enum Demangler {
-  /// Demangles a Swift or C++ name; nil for any other name, and for a name that cannot be demangled.
+  /// Demangles a Swift, C++ or Rust name; nil for any other name, and for a name that cannot be demangled.
   package static func demangle(_ name: String) -> String? {
     if name.hasPrefix("$s") || name.hasPrefix("$S") || name.hasPrefix("_T0") {
       return unsafe taken(swift_demangle(name, name.utf8.count, nil, nil, 0))
     }
+    // The older names of Rust are also valid C++ names.
+    if let rust = RustName.demangle(name) { return rust }
     return name.hasPrefix("_Z") ? unsafe taken(pm_demangle_cxx(name)) : nil
   }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import ProcessSnapshot
 
 /// The directories that a user has named for the search for modules' files.
 ///
@@ -6,13 +7,22 @@ internal import Glibc
 /// only if the search by name did not find both code and debug information, and then only once.
 package final class SymbolDirectories: ExpressibleByArrayLiteral {
   package let paths: [String]
+  /// The files of the process that wrote the dump, if it still runs.
+  private let process: ProcessFiles?
   /// The maximum number of files that are examined in one directory.
   private static let maximumFileCount = 1024
   private lazy var files: [[UInt8]: [String]] = list()
 
-  package init(_ paths: [String]) { self.paths = paths }
+  package init(_ paths: [String], process: ProcessFiles? = nil) {
+    (self.paths, self.process) = (paths, process)
+  }
 
   package convenience init(arrayLiteral paths: String...) { self.init(paths) }
+
+  /// The paths at which a module's file was when the dump was written, best first.
+  func ownPaths(of module: ModuleSnapshot) -> [String] {
+    (process?.paths(of: module) ?? []) + [module.path]
+  }
 
   /// Finds the files with a build ID: the module's file, its debug file, or both.
   ///

@@ -27,14 +27,16 @@ struct SymbolFiles {
     of module: ModuleSnapshot, directories: SymbolDirectories, _ limit: WorkLimit = WorkLimit()
   ) throws(StackwalkError) {
     var failure: StackwalkError?
-    do throws(StackwalkError) {
-      let own = try ELFImage(path: module.path)
-      guard own.elf.buildID == module.buildID else {
-        throw StackwalkError(Self.refusal(of: module), path: module.path)
+    for path in directories.ownPaths(of: module) where image == nil {
+      do throws(StackwalkError) {
+        let own = try ELFImage(path: path)
+        guard own.elf.buildID == module.buildID else {
+          throw StackwalkError(Self.refusal(of: module), path: path)
+        }
+        (image, failure) = (own, nil)
+      } catch {
+        failure = error
       }
-      image = own
-    } catch {
-      failure = error
     }
     let other = findOthers(module, directories, limit)
     guard image != nil || debug != nil else {
@@ -109,7 +111,9 @@ struct SymbolFiles {
   ) {
     guard let link = DebugLink(of: image.elf) else { return }
     let given = directories.map { "\($0)/\(link.name)" }
-    for path in given + link.candidates(for: image.path) where path != image.path {
+    let near = link.candidates(for: module.path)
+    let others = image.path == module.path ? [] : link.candidates(for: image.path)
+    for path in given + near + others where path != image.path {
       guard let found = try? ELFImage(path: path) else { continue }
       let buildID = found.elf.buildID
       var isSame = buildID == module.buildID

@@ -69,14 +69,15 @@ public final class SymbolSource {
   /// Makes a source that can store the names that it finds, for use by later processes.
   ///
   /// - Parameters:
+  ///   - process: the files of the process that wrote the dump, if it still runs.
   ///   - store: stores the names; nil to store none.
   ///   - prefersStored: true to read no file for the names of a frame that is in `stored`.
   ///   - limit: limits time, work and memory.
   package init(
-    directories: [String], stored: StoredSymbols?, readsFiles: Bool, store: (any SymbolStore)?,
-    prefersStored: Bool = false, limit: WorkLimit = WorkLimit()
+    directories: [String], process: ProcessFiles? = nil, stored: StoredSymbols?, readsFiles: Bool,
+    store: (any SymbolStore)?, prefersStored: Bool = false, limit: WorkLimit = WorkLimit()
   ) {
-    self.directories = SymbolDirectories(directories)
+    self.directories = SymbolDirectories(directories, process: process)
     self.stored = stored
     self.readsFiles = readsFiles
     self.prefersStored = prefersStored
@@ -158,6 +159,11 @@ public final class SymbolSource {
     if readsFiles, symbols(of: module)?.hasCode != true {
       modulesWithoutTables.insert(module.address)
     }
+  }
+
+  /// True if `noteMissingTables(of:)` has recorded the module.
+  func lacksTables(of module: ModuleSnapshot) -> Bool {
+    modulesWithoutTables.contains(module.address)
   }
 
   /// Names a frame, and inserts before it the calls that were inlined into it.
@@ -258,9 +264,8 @@ public final class SymbolSource {
     guard readsFiles, module.path.hasPrefix("/") else { return nil }
     let key = Key(module)
     if let known = loaded[key] { return try? known.get() }
-    let fileKey = ModuleFile.identity(of: module.path).map {
-      FileKey(file: $0, buildID: module.buildID)
-    }
+    let file = directories.ownPaths(of: module).lazy.compactMap(ModuleFile.identity).first
+    let fileKey = file.map { FileKey(file: $0, buildID: module.buildID) }
     if let symbols = fileKey.flatMap({ byFile[$0] }) {
       loaded[key] = .success(symbols)
       return symbols

@@ -3,7 +3,8 @@ internal import ProcessSnapshot
 /// Follows the chain of saved frame pointers.
 ///
 /// If a function is known to create no frame record, this method is not used. The frame pointer then belongs to an
-/// outer function, and following it would silently omit callers.
+/// outer function, and following it would silently omit callers. If a module's file has neither unwind tables nor the
+/// function's code, for example because only its debug file was found, the caller is a guess, like one of `ScanMethod`.
 ///
 /// Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 struct FramePointerMethod: UnwindMethod {
@@ -11,16 +12,18 @@ struct FramePointerMethod: UnwindMethod {
     guard let lookup = state.lookupAddress, let framePointer = state.registers.framePointer,
       let stackPointer = state.registers.stackPointer
     else { return .unknown }
-    if process.frameSetup(around: lookup) == .absent { return .unknown }
+    let setup = process.frameSetup(around: lookup)
+    if setup == .absent { return .unknown }
     guard let record = FrameRecord(at: framePointer, notBelow: stackPointer, in: process) else {
       return .unknown
     }
     if record.returnAddress == 0 && record.framePointer == 0 { return .bottom }
     guard record.isPlausible(in: process) else { return .unknown }
+    let isGuess = setup == .unknown && process.lacksTables(at: lookup)
     return .caller(
       state.caller(
         at: record.returnAddress, stackPointer: framePointer &+ 16,
-        framePointer: record.framePointer, .framePointer))
+        framePointer: record.framePointer, isGuess ? .scan : .framePointer))
   }
 }
 

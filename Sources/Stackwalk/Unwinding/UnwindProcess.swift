@@ -112,6 +112,12 @@ final class UnwindProcess {
     cfiRows.value(at: address) { uncachedCFIRow(at: address) }
   }
 
+  /// True if files are read, but the file with the unwind tables of the module at an address was not found.
+  func lacksTables(at address: Address) -> Bool {
+    guard let symbols, let module = snapshot.module(containing: address) else { return false }
+    return cfiRow(at: address) == nil && symbols.lacksTables(of: module)
+  }
+
   private func uncachedCFIRow(at address: Address) -> CFIRow? {
     // The search counts as 64 units of work, because it takes a few microseconds, or longer for a crafted program.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }

@@ -1,6 +1,7 @@
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// The contents of the drawing of the address space, from low to high addresses.

@@ -4,6 +4,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 @Suite struct CrashReportJSONTests {

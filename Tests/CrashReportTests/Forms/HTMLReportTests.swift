@@ -5,6 +5,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// The HTML page, parsed by Python's parser.

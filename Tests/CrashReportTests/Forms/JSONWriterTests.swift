@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// JSON from the writer, read by Foundation.

@@ -5,6 +5,7 @@ import IntermediateDump
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 @testable import ProcessSnapshot
 

@@ -2,6 +2,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// The first elements of collections in this process, compared with the elements that an iteration returns.

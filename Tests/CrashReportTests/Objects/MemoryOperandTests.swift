@@ -1,6 +1,7 @@
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// The bytes come from an assembler.

@@ -3,6 +3,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 private class Plain { var number = 7 }
@@ -72,7 +73,7 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     let box = Box([1: "one"])
     let found = OwnProcess.reader().object(at: OwnProcess.address(of: box))
     #expect(found?.type?.short == "Box<Dictionary<Int, String>>")
-    #expect(found?.words == "Box<Dictionary<Int, String>> (strong 1)")
+    #expect(found?.words == "looks like Box<Dictionary<Int, String>> (strong 1)")
     withExtendedLifetime(box) {}
   }
 
@@ -145,6 +146,68 @@ private struct GenericFailure<Value: Sendable>: Error { var value: Value }
     #expect(unread.state == .alive && unread.hasSideTable && !unread.isCounted)
     let read = try #require(ReferenceCount(word) { _ in 0b11 })
     #expect(read.hasSideTable && read.isCounted && read.strong == 1)
+  }
+
+  /// The words of a structure of C, which begins with the metadata of a class.
+  private func structure(_ metadata: UInt64, _ second: UInt64, stacks: Bool = false) -> SwiftObject?
+  {
+    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
+    defer { unsafe words.deallocate() }
+    unsafe words[0] = metadata
+    unsafe words[1] = second
+    let address = Address(UInt64(UInt(bitPattern: words)))
+    let reader = ObjectReader(
+      ProcessReader(memory: OwnProcess.bytes, constants: OwnProcess.bytes), showsContents: true,
+      stacks: stacks ? [AddressRange(start: address, byteCount: 16)] : [])
+    return reader.object(at: address)
+  }
+
+  private func metadata(of object: AnyObject) throws -> UInt64 {
+    let bytes = OwnProcess.bytes(at: OwnProcess.address(of: object), count: 8)
+    return try #require(bytes?.littleEndian(at: 0, width: 8))
+  }
+
+  @Test func aStructureOfCWithAClassesMetadataIsNoCertainObject() throws {
+    let (heir, plain) = (Heir(), Plain())
+    for object in [heir, plain] {
+      let found = try #require(structure(metadata(of: object), 3))
+      #expect(!found.isCertain)
+      #expect(found.words.hasPrefix("looks like "))
+    }
+    // The chunk of a larger object has the size that its class needs, and two references are no number of C.
+    #expect(OwnProcess.reader().object(at: OwnProcess.address(of: heir))?.isCertain == true)
+    #expect(OwnProcess.reader().object(at: OwnProcess.address(of: plain))?.isCertain == false)
+    #expect(try structure(metadata(of: plain), 3 | 1 << 33)?.isCertain == true)
+    withExtendedLifetime((heir, plain)) {}
+  }
+
+  @Test func anObjectOnTheStackHasNoUnownedReferenceOfItsOwn() throws {
+    let plain = Plain()
+    let metadata = try metadata(of: plain)
+    #expect(structure(metadata, 5, stacks: true)?.count.text == "strong 1")
+    #expect(structure(metadata, 7, stacks: true)?.count.text == "strong 1, unowned 1")
+    #expect(structure(metadata, 5)?.count.text == "strong 1, unowned 1")
+    withExtendedLifetime(plain) {}
+  }
+
+  @Test func emptyStoragesAndVariablesOfUnknownTypesAreNoise() throws {
+    for word in [
+      unsafe unsafeBitCast([Int](), to: UInt64.self),
+      unsafe unsafeBitCast([Int: Int](), to: UInt64.self),
+      unsafe unsafeBitCast(Set<Int>(), to: UInt64.self),
+    ] {
+      #expect(try #require(OwnProcess.reader().object(at: Address(word))).isNoise)
+    }
+    let numbers = (0..<3).map { $0 }
+    let word = unsafe unsafeBitCast(numbers, to: UInt64.self)
+    #expect(OwnProcess.reader().object(at: Address(word))?.isNoise == false)
+    var closure = SwiftObject(kind: .closure, count: try #require(ReferenceCount(3) { _ in nil }))
+    #expect(!closure.isNoise)
+    closure.captures = [.unknown, .unknown]
+    #expect(closure.isNoise)
+    closure.captures.append(TypeName("Int"))
+    #expect(!closure.isNoise)
+    withExtendedLifetime(numbers) {}
   }
 
   private final class Dying {

@@ -1,6 +1,7 @@
 import Glibc
 import ProcessSnapshot
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Reads the memory of this process like that of a dump: unmapped memory returns nothing.

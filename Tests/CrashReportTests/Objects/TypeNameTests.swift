@@ -2,6 +2,7 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 private class Plain {}

@@ -1,6 +1,7 @@
 import ProcessSnapshot
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 @Suite struct WordPatternTests {

@@ -5,6 +5,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// Cycles of waiting threads, and the reports on them.

@@ -4,6 +4,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// How each kind of wait is decoded, and when it names no lock.

@@ -2,6 +2,7 @@ import IntermediateDump
 import ProcessSnapshot
 import Stackwalk
 
+@testable import CrashAnalysis
 @testable import CrashReport
 
 /// A process whose threads wait, with the memory of the locks for which they wait.

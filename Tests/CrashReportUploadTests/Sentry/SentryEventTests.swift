@@ -1,3 +1,4 @@
+import CrashAnalysis
 import CrashReport
 import CrashTestSupport
 import Foundation

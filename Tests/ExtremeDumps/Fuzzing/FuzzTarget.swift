@@ -1,4 +1,5 @@
 internal import CoreFile
+internal import CrashAnalysis
 internal import CrashConverter
 internal import CrashReport
 internal import CrashReportDatabase

@@ -1,6 +1,7 @@
 #if arch(x86_64)
   import CrashCatalogue
   import CrashConverter
+  import CrashAnalysis
   import CrashReport
   import CrashReportDatabase
   import CrashTestSupport

@@ -1,5 +1,5 @@
 import CoreFile
-import CrashReport
+import CrashAnalysis
 import Foundation
 import IntermediateDump
 import ProcessSnapshot

@@ -1,3 +1,4 @@
+import CrashAnalysis
 import CrashCatalogue
 import CrashReport
 import CrashReportDatabase

@@ -1,4 +1,4 @@
-import CrashReport
+import CrashAnalysis
 import CrashTestSupport
 import Foundation
 import IntermediateDump

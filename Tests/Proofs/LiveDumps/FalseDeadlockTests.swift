@@ -1,5 +1,5 @@
+import CrashAnalysis
 import CrashConverter
-import CrashReport
 import CrashTestSupport
 import Foundation
 import IntermediateDump

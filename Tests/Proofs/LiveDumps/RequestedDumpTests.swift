@@ -1,3 +1,4 @@
+import CrashAnalysis
 import CrashReport
 import CrashTestSupport
 import Foundation
@@ -57,6 +58,31 @@ import Testing
     #expect(run.end.exitCode == 1 && run.standardError.contains("cannot be examined"), "\(run)")
     try running.ask("alive")
     #expect(try await capture(running).end.exitCode == 0)
+  }
+
+  /// The names are those of the running build, although its path leads to another one.
+  @Test func anExecutableThatWasReplacedMeanwhileKeepsItsNames() async throws {
+    let victim = try await LiveVictim()
+    let path = victim.directory.path + "/server"
+    try FileManager.default.copyItem(atPath: victim.executable, toPath: path)
+    let running = try RunningVictim(
+      path, ["live-dump", "obeying", "--database", victim.database])
+    try running.waitForLine("ready")
+    let other = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    try FileManager.default.copyItem(atPath: other, toPath: path + ".new")
+    try #require(unsafe rename(path + ".new", path) == 0)
+    // The time in which a report finds names is limited, and a busy machine can use it up.
+    var names: [String] = []
+    for _ in 0..<8 where !names.contains(where: { $0.hasPrefix("$s8CrashLab") }) {
+      let run = try await capture(running)
+      #expect(run.end.exitCode == 0, "\(run)")
+      names += try victim.reports().flatMap { report in
+        try victim.snapshot(of: report).storedSymbols?.functions.values.joined()
+          .map(\.linkageName) ?? []
+      }
+    }
+    #expect(names.contains { $0.hasPrefix("$s8CrashLab") }, "\(names)")
+    try running.ask("alive")
   }
 
   /// Each request gets a report, or is refused because of another one; afterwards a crash is captured as usual.

@@ -1,4 +1,5 @@
 #if arch(x86_64)
+  import CrashAnalysis
   import CrashReport
   import CrashTestSupport
   import Foundation

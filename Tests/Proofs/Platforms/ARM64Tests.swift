@@ -89,7 +89,8 @@ struct ARM64Tests {
   /// for a particular architecture.
   private static let modules = [
     "IntermediateDump", "SwiftRuntime", "PendingDumps", "CrashHandler", "ProcessSnapshot",
-    "DumpInspection", "Minidump", "Stackwalk", "CrashReport", "CrashReportDatabase",
+    "DumpInspection", "Minidump", "Stackwalk", "CrashAnalysis", "CrashReport",
+    "CrashReportDatabase",
     "CrashConverter",
   ]
 

@@ -28,7 +28,7 @@ struct TrappingArithmetic {
     Module(name: "IntermediateDump", directories: ["Fields", "Reader"]),
     Module(name: "PendingDumps"),
     Module(name: "ProcessSnapshot"), Module(name: "Minidump"), Module(name: "Stackwalk"),
-    Module(name: "CrashReport"), Module(name: "CrashReportDatabase"),
+    Module(name: "CrashAnalysis"), Module(name: "CrashReport"), Module(name: "CrashReportDatabase"),
     Module(name: "CrashConverter"),
     Module(name: "PostmortemTool", checksConversions: false),
     Module(name: "CrashReportUpload", checksConversions: false),

@@ -38,7 +38,7 @@ struct ReleaseTests {
 
   /// Writes a version number into the source and CHANGELOG, and commits.
   private func prepare(_ version: String) async throws {
-    try edit("Sources/CrashReport/Model/PackageVersion.swift") {
+    try edit("Sources/CrashReport/PackageVersion.swift") {
       $0.replacing(
         /static let version = "[^"]*"/, with: "static let version = \"\(version)\"")
     }

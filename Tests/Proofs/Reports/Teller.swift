@@ -1,4 +1,4 @@
-import CrashReport
+import CrashAnalysis
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation

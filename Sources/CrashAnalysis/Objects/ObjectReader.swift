@@ -1,0 +1,121 @@
+internal import IntermediateDump
+package import ProcessSnapshot
+
+/// A Swift object to which a pointer points.
+package struct SwiftObject: Sendable, Equatable {
+  package enum Kind: String, Sendable {
+    case object
+    /// The box that holds the value of an `any Error`.
+    case error
+    /// The variables that a closure has captured, or one variable that outlives its function.
+    case closure
+    /// A value in separately allocated memory, such as a large value of a protocol type.
+    case box
+    case task
+  }
+
+  package var kind: Kind
+  /// The type of the object, or of the value in the box; nil if only the kind is known.
+  package var type: TypeName?
+  package var count: ReferenceCount
+  /// False if a structure of C that begins with a pointer to metadata and a small number would look the same.
+  package var isCertain = true
+  /// The types of the variables that a closure has captured; empty if they are not known.
+  package var captures: [TypeName] = []
+  /// The number of elements of a collection, or the number of bytes of a string or of data.
+  package var size: UInt64?
+  /// The first bytes of a string, as text; nil for an object of another type.
+  package var text: String?
+  /// The first bytes of an array of numbers, or of a `Data` value.
+  package var firstBytes: [UInt8] = []
+  /// The first elements of an array of strings, a set or a dictionary; "_" stands for an element, key or value that
+  /// cannot be read.
+  package var elements: [String] = []
+
+  /// True for an object that many places point to and that says nothing about the program: the storage of an empty
+  /// collection, or captured variables of unknown types.
+  package var isNoise: Bool {
+    Self.emptyStorages.contains(type?.qualified ?? "")
+      || !captures.isEmpty && captures.allSatisfy { $0 == .unknown }
+  }
+
+  /// Source: swift stdlib/public/core/ContiguousArrayBuffer.swift, NativeDictionary.swift, NativeSet.swift.
+  private static let emptyStorages: Set = [
+    "Swift.__EmptyArrayStorage", "Swift.__EmptyDictionarySingleton", "Swift.__EmptySetSingleton",
+  ]
+}
+
+/// Recognizes the Swift objects of a process, from its memory and the constants in its modules.
+///
+/// `ObjectReader` never traps, whatever bytes the memory contains.
+///
+/// Source: swift stdlib/public/SwiftShims/swift/shims/HeapObject.h.
+/// Source: swift stdlib/public/runtime/ErrorObject.h.
+package struct ObjectReader {
+  let reader: ProcessReader
+  private let types: TypeReader
+  /// True if the report may show the contents of strings and collections; false if it must leave out secrets.
+  private let showsContents: Bool
+  /// The memory of the threads' stacks.
+  private let stacks: [AddressRange]
+
+  package init(_ reader: ProcessReader, showsContents: Bool, stacks: [AddressRange] = []) {
+    self.reader = reader
+    self.showsContents = showsContents
+    self.stacks = stacks
+    types = TypeReader(reader: reader)
+  }
+
+  /// The object that begins at an address; nil if the memory there does not look like an object.
+  package func object(at address: Address) -> SwiftObject? {
+    guard address.value & 7 == 0, address.value >= 0x1_0000, address.value < 1 << 48,
+      let metadata = reader.word(address), metadata & 7 == 0, metadata >= 0x1_0000,
+      metadata < 1 << 48, let bits = reader.word(address &+ 8),
+      var count = ReferenceCount(bits, read: reader.word),
+      let kind = reader.word(Address(metadata)).flatMap(MetadataKind.init)
+    else { return nil }
+    let type = Address(metadata)
+    let isNew = bits == ReferenceCount.ofNewObject
+    // The compiler gives an object on the stack an unowned reference of its own, so that its memory is never freed.
+    // Source: swift stdlib/public/SwiftShims/swift/shims/RefCount.h, initForNotFreeing.
+    if count.unowned > 0, !count.hasSideTable, stacks.contains(where: { $0.contains(address) }) {
+      count.unowned -= 1
+    }
+    switch kind {
+    case .closure:
+      // The metadata contains the offset of the first captured variable, and the address of a description of the
+      // variables.
+      guard let offset = reader.word(type &+ 8), UInt32(truncatingIfNeeded: offset) >= 16,
+        UInt32(truncatingIfNeeded: offset) < 1 << 16
+      else { return nil }
+      let captures = reader.word(type &+ 16).map { types.captures(at: Address($0)) } ?? []
+      return SwiftObject(kind: .closure, count: count, captures: captures)
+    case .box:
+      let boxed = reader.word(type &+ 16).flatMap { types.name(ofMetadata: Address($0)) }
+      return boxed.map { SwiftObject(kind: .box, type: $0, count: count) }
+    case .error:
+      let inner = reader.word(address &+ 16).flatMap { types.name(ofMetadata: Address($0)) }
+      return SwiftObject(kind: .error, type: inner, count: count)
+    case .task: return SwiftObject(kind: .task, count: count)
+    case .class:
+      guard let name = types.name(ofMetadata: type) else { return nil }
+      var object = SwiftObject(kind: .object, type: name, count: count)
+      if showsContents, count.state != .deinitializing { addContents(of: address, to: &object) }
+      object.isCertain = !isNew || object.size != nil || isChunk(at: address, ofClass: type)
+      return object
+    default: return nil
+    }
+  }
+  /// True if the memory at an address is a chunk of glibc's allocator with the size that an object of a class needs.
+  ///
+  /// The smallest chunks prove nothing, because a structure of two words has such a chunk, too.
+  ///
+  /// Source: glibc malloc/malloc.c, malloc_chunk and request2size.
+  private func isChunk(at address: Address, ofClass metadata: Address) -> Bool {
+    guard let header = reader.word(address &- 8), let sizes = reader.word(metadata &+ 24) else {
+      return false
+    }
+    let chunk = ((sizes & 0xFFFF_FFFF) &+ 8 &+ 15) & ~15
+    return chunk > 32 && header & ~7 == chunk
+  }
+}

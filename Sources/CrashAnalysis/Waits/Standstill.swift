@@ -1,0 +1,252 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// What keeps the threads and tasks of a process from continuing: the verdict of a dump without a crash.
+package struct Standstill: Sendable, Equatable {
+  package enum Kind: String, Sendable {
+    /// Threads or tasks wait for each other.
+    case deadlock
+    /// Threads wait for a lock or another object whose owner is known, and the owner does not wait for another thread.
+    case lock
+    /// All threads of the pool of Swift concurrency are blocked, and tasks are ready to run.
+    case pool
+    /// Tasks wait for an actor that most likely is occupied by a blocked thread.
+    case actor
+    /// Threads wait for an object that does not show its owner.
+    case wait
+    /// Tasks wait, and no thread explains it.
+    case tasks
+    /// The hung thread waits for no known object: it computes, or it is in a system call.
+    case thread
+    case none
+  }
+
+  package var kind: Kind
+  /// The thread that the verdict is about: the owner of the lock, or a waiting thread; nil if there is none.
+  package var threadID: UInt32?
+  /// The number of threads, or of tasks for the kinds `pool`, `actor` and `tasks`, that wait.
+  package var waiting: UInt64 = 0
+  package var isCertain = true
+  /// The blocked threads of the pool, for the kind `pool`.
+  package var blocked: [UInt32] = []
+  /// The waits that the verdict is about.
+  package var group: WaitGroup?
+
+  init(_ kind: Kind) { self.kind = kind }
+}
+
+/// Threads that wait for the same object, or in the same place for objects of one kind.
+package struct WaitGroup: Sendable, Equatable {
+  package let wait: Wait
+  package var threads: [UInt32]
+  /// The places in which the threads wait, the most frequent one first.
+  package var places: [String]
+}
+
+extension Waits {
+  /// The waits in groups, the largest group first.
+  ///
+  /// Waits outside the program's own code are left out if their owner is not known, because idle threads of a runtime
+  /// wait too.
+  package var groups: [WaitGroup] {
+    struct Key: Hashable {
+      let subject: Wait.Subject
+      let address: Address?
+      let owner: UInt32?
+      let label: String?
+      let place: String?
+      let isCertain: Bool
+      let hasLimit: Bool
+    }
+    var groups: [Key: (index: Int, group: WaitGroup, counts: [String: Int])] = [:]
+    for wait in all {
+      let isKnown = wait.knownOwner != nil || wait.readers > 0
+      guard isKnown || wait.place != nil else { continue }
+      let key = Key(
+        subject: wait.subject, address: isKnown ? wait.address : nil, owner: wait.knownOwner,
+        label: wait.label, place: isKnown ? nil : wait.place, isCertain: wait.isCertain,
+        hasLimit: wait.hasLimit)
+      var entry =
+        groups[key] ?? (groups.count, WaitGroup(wait: wait, threads: [], places: []), [:])
+      entry.group.threads.append(wait.threadID)
+      if let place = wait.place { entry.counts[place, default: 0] += 1 }
+      groups[key] = entry
+    }
+    return groups.values.map { entry in
+      var group = entry.group
+      group.places = entry.counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
+      return (entry.index, group)
+    }.sorted { ($1.1.threads.count, $0.0) < ($0.1.threads.count, $1.0) }.map(\.1)
+  }
+
+  /// The owner for which the most threads wait, directly or through other threads, with one of its waits.
+  ///
+  /// The owner waits for no other thread of the dump; if it is not in the dump, only the wait shows it. The result is nil if no
+  /// owner is known.
+  var bottleneck: (wait: Wait, count: Int)? {
+    enum Key: Hashable {
+      case thread(UInt32)
+      case absentThread(UInt32)
+      case readers(Address)
+    }
+    var found: [Key: (index: Int, wait: Wait, count: Int)] = [:]
+    for (index, wait) in all.enumerated() {
+      let chain = chain(from: wait.threadID)
+      guard let last = chain.last, deadlock(with: last) == nil else { continue }
+      let key: Key
+      let direct: Wait?
+      if let end = self.wait(of: last) {
+        if let absent = end.absentOwner {
+          key = .absentThread(absent.id)
+        } else if end.readers > 0 {
+          key = .readers(end.address)
+        } else {
+          key = .thread(last)
+        }
+        let isHeld = end.absentOwner != nil || end.readers > 0
+        direct = isHeld ? end : chain.dropLast().last.flatMap { self.wait(of: $0) }
+      } else {
+        key = .thread(last)
+        direct = chain.dropLast().last.flatMap { self.wait(of: $0) }
+      }
+      guard let direct else { continue }
+      found[key, default: (index, direct, 0)].count += 1
+    }
+    let most = found.values.max { ($0.count, $1.index) < ($1.count, $0.index) }
+    return most.map { ($0.wait, $0.count) }
+  }
+}
+
+extension Standstill {
+  /// - Parameters:
+  ///   - deadlock: the deadlock that the report is about.
+  ///   - hang: the thread that hangs; nil for a report that is not about a hang.
+  ///   - tasks: the tasks in memory; nil if they are not known.
+  init(
+    of snapshot: ProcessSnapshot, _ deadlock: Cause?, _ waits: Waits, _ hang: HangSubject?,
+    _ threads: [CrashReport.Thread], _ tasks: TaskOverview?
+  ) {
+    switch deadlock {
+    case .deadlock(let deadlock):
+      self.init(.deadlock)
+      (threadID, isCertain) = (deadlock.waits.first?.threadID, deadlock.isCertain)
+      waiting = UInt64(deadlock.waits.count)
+      return
+    case .taskDeadlock(let deadlock):
+      self.init(.deadlock)
+      (waiting, isCertain) = (UInt64(deadlock.waits.count), deadlock.isCertain)
+      return
+    default: break
+    }
+    let groups = waits.groups
+    func group(of wait: Wait) -> WaitGroup? {
+      groups.first { $0.threads.contains(wait.threadID) }
+    }
+    // A hang is about the thread that hangs, whatever other threads wait for.
+    let hung = hang?.waiter ?? (hang?.hasPlace == true ? hang?.threadID : nil)
+    let chain = hung.map { waits.chain(from: $0) } ?? []
+    let own = chain.compactMap { waits.wait(of: $0) }
+    let last = own.last
+    let held =
+      hung == nil
+      ? waits.bottleneck?.wait : own.last { $0.knownOwner != nil || $0.readers > 0 }
+    if let held {
+      self.init(.lock)
+      threadID = held.owner ?? held.threadID
+      isCertain = held.isCertain || held.knownOwner == nil
+      self.group = group(of: held)
+      waiting = UInt64(self.group?.threads.count ?? 1)
+      return
+    }
+    let pool = Pool(threads, snapshot, tasks)
+    if let pool, pool.isFull {
+      self.init(.pool)
+      (threadID, waiting, blocked) = (pool.blocked.first, pool.ready, pool.blocked)
+      return
+    }
+    if let hung {
+      self.init(last == nil ? .thread : .wait)
+      threadID = hung
+      self.group = last.flatMap(group)
+      waiting = UInt64(self.group?.threads.count ?? 0)
+      return
+    }
+    if let pool, pool.awaitsActor > 0, let occupant = pool.occupant {
+      self.init(.actor)
+      (threadID, waiting, isCertain) = (occupant, pool.awaitsActor, false)
+      self.group = waits.wait(of: occupant).flatMap(group)
+      return
+    }
+    let waitingTasks =
+      tasks?.groups.filter { $0.found.state.isWait && $0.pause == nil }.map(\.found.count).max()
+      ?? 0
+    if let largest = groups.first, UInt64(largest.threads.count) >= waitingTasks {
+      self.init(.wait)
+      (threadID, self.group) = (largest.wait.threadID, largest)
+      waiting = UInt64(largest.threads.count)
+      return
+    }
+    self.init(waitingTasks > 0 ? .tasks : .none)
+    waiting = waitingTasks
+  }
+}
+
+extension TaskState {
+  /// True if a task in this state waits for something that the runtime has recorded.
+  package var isWait: Bool {
+    switch self {
+    case .awaitsActor, .awaitsTask, .awaitsGroup, .awaitsContinuation: true
+    case .running, .ready, .suspended: false
+    }
+  }
+}
+
+/// The threads that run jobs of Swift concurrency.
+struct Pool {
+  /// The threads that are blocked in a job, in the program's own code.
+  let blocked: [UInt32]
+  let ready: UInt64
+  let awaitsActor: UInt64
+  /// True if all threads of the pool are blocked although tasks are ready to run.
+  let isFull: Bool
+  /// The only blocked thread that can occupy an actor; nil if there is none, or more than one.
+  let occupant: UInt32?
+
+  init?(
+    _ threads: [CrashReport.Thread], _ snapshot: ProcessSnapshot, _ tasks: TaskOverview?
+  ) {
+    guard let tasks else { return nil }
+    func count(_ state: TaskState) -> UInt64 {
+      tasks.found.groups.lazy.filter { $0.state == state }.reduce(0) {
+        $0.clampedAdding($1.count)
+      }
+    }
+    (ready, awaitsActor) = (count(.ready), count(.awaitsActor))
+    let workers = threads.filter { thread in
+      thread.frames.contains { $0.linkageName.map(Self.isJob) ?? false }
+    }
+    blocked = workers.filter(\.isBlocked).map(\.id)
+    // The runtime makes as many threads as there are processors.
+    let size = snapshot.system.processorCount.map { Int(clamping: $0) }
+    isFull =
+      ready > 0 && !blocked.isEmpty && blocked.count == workers.count
+      && blocked.count >= size ?? .max
+    let main = threads.first { $0.id == snapshot.process.processID && $0.isBlocked }
+    let candidates = blocked.isEmpty ? [main?.id].compactMap(\.self) : blocked
+    occupant = candidates.count == 1 ? candidates.first : nil
+  }
+
+  /// Source: swift stdlib/public/Concurrency/Actor.cpp.
+  private static func isJob(_ name: String) -> Bool {
+    name.hasPrefix("swift_job_run")
+      || name.hasPrefix("_ZN5swift34runJobInEstablishedExecutorContext")
+  }
+}
+
+extension CrashReport.Thread {
+  /// True if the thread waits in a system call.
+  var isBlocked: Bool {
+    snapshot.systemCallNumber != nil || snapshot.state == "S" || snapshot.state == "D"
+  }
+}
