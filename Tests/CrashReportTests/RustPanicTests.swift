@@ -4,7 +4,7 @@ import ProcessSnapshot
 import Stackwalk
 import Testing
 
-@testable import CrashReport
+@testable import CrashAnalysis
 
 /// The stack of a thread that panicked, with the words that rustc 1.95 writes there.
 @Suite struct RustPanicTests {

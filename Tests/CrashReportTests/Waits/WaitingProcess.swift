@@ -139,7 +139,7 @@ struct WaitingProcess {
     return CrashReport(
       of: ProcessStacks(
         of: snapshot, symbols: symbols,
-        known: Dictionary(known, uniquingKeysWith: { first, _ in first })), symbols)
+        known: Dictionary(known, uniquingKeysWith: { first, _ in first })))
   }
 }
 
