@@ -79,7 +79,7 @@ package struct ObjectReader {
     // The compiler gives an object on the stack an unowned reference of its own, so that its memory is never freed.
     // Source: swift stdlib/public/SwiftShims/swift/shims/RefCount.h, initForNotFreeing.
     if count.unowned > 0, !count.hasSideTable, stacks.contains(where: { $0.contains(address) }) {
-      count.unowned -= 1
+      count.unowned &-= 1
     }
     switch kind {
     case .closure:
