@@ -387,11 +387,11 @@ PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
 
-// Makes the timer expire after `milliseconds`, and then every `interval` milliseconds. A time of 0 disarms the timer;
-// an interval of 0 makes the timer expire only once.
-PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
+// Makes the timer expire every `milliseconds`; 0 disarms the timer.
+PM_INLINE long pm_timer_set(int timer, int64_t milliseconds) {
+  int64_t seconds = milliseconds / 1000, nanoseconds = milliseconds % 1000 * 1000000;
   // The fields of struct itimerspec: the interval, then the time until the first expiration.
-  int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};
+  int64_t time[4] = {seconds, nanoseconds, seconds, nanoseconds};
   return PM_SYSCALL(SYS_timer_settime, timer, 0, time, 0, 0, 0);
 }
 
