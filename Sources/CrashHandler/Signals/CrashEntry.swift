@@ -24,7 +24,7 @@ func pm_handle_crash(
     return
   }
   if call.isFromKernel, capture.requeueIfSentToWorker(call.signal) { return }
-  if capture.recoverLiveDump(from: call) { return }
+  if capture.recoverLiveDump(from: call.signal, on: call.threadID) { return }
   if capture.shared.capturingThread.value == UInt32(bitPattern: call.threadID) {
     capture.recoverCapture(from: call)
     return

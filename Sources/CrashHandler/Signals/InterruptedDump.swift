@@ -10,9 +10,8 @@ extension Capture {
   ///   the signal is a crash. In case of a crash, this function abandons the dump, and the caller handles the crash
   ///   like any other.
   @_noLocks
-  func recoverLiveDump(from call: HandlerCall) -> Bool {
-    let signal = call.signal
-    guard let dump = liveDump(takenBy: call.threadID) else { return false }
+  func recoverLiveDump(from signal: DeliveredSignal, on threadID: Int32) -> Bool {
+    guard let dump = liveDump(takenBy: threadID) else { return false }
     // After a fault, the dump continues at the recovery point of the section or, outside of sections, at that of the
     // dump.
     if signal.isFault && dump.session.recoveryPoints.recover(signal) { return true }

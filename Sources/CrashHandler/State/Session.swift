@@ -64,8 +64,7 @@ struct Session: ~Copyable {
     counts.threadsReadFromKernel = 0
     counts.threadsOmitted = 0
     counts.smallStacks = 0
-    files.hasOwnDescriptors = false
-    files.unclosed.count = 0
+    (files.hasOwnDescriptors, files.unclosed.count) = (false, 0)
   }
 
   /// Counts what the dump contains only in part or not at all: threads, and facts that the kernel did not show.
