@@ -118,7 +118,7 @@ enum SampleReport {
     var thrown = StackFrame(
       word, address: 0x40_0020, inlined: false, line: SourceLocation(file: word, line: 7))
     thrown.symbol?.linkageName = word
-    report.thrown = CrashReport.Thrown(
+    report.thrown = ThrownError(
       record: ThrowSnapshot(threadID: 101, uptime: 5, error: 0x1234, addresses: [0x40_0020]),
       frames: [thrown])
     return report

@@ -1,6 +1,6 @@
 import Testing
 
-/// Checks the order of the folders of `CrashHandler`.
+/// Checks the order of the folders of modules.
 @Suite struct FolderTests {
   /// Each folder uses only folders after it; the empty name stands for the public functions.
   private static let order = [
@@ -29,9 +29,26 @@ import Testing
     #expect(Self.violations(references) == [])
   }
 
-  @Test func noMoreThanEightFilesReachEachOtherInACycle() throws {
-    let cycles = try Self.references.get().cycles
-    #expect(cycles.filter { $0.count > 8 } == [])
+  /// The modules that read dumps and have an order of folders.
+  private static let readers = [
+    FolderOrder(
+      "Sources/CrashAnalysis",
+      ["Report", "Places", "Analysis", "Waits", "Objects", "OwnCode", "Model"]
+    ) { String($0.prefix { $0 != "/" }) },
+    FolderOrder("Sources/CrashReport", ["HTML", "JSON", "Text", ""]) {
+      $0.contains("/") ? String($0.prefix { $0 != "/" }) : ""
+    },
+  ]
+
+  @Test(arguments: readers.indices) func theFoldersOfReadersHaveOneDirection(
+    _ index: Int
+  ) throws {
+    let folders = Self.readers[index]
+    let sources = try folders.sources()
+    #expect(Set(sources.keys.map(folders.folder)) == Set(folders.order))
+    let references = SwiftReferences(sources)
+    #expect(references.uses.count > 50)
+    #expect(folders.violations(references) == [])
   }
 
   @Test func designMdHasTheFoldersInThisOrder() throws {

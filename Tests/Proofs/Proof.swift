@@ -184,7 +184,8 @@ extension Proof {
       summary: "objects in registers and on the stack have the program's own names for them",
       suites: ["ObjectTests", "ObjectOracleTests", "PlantedObjectTests", "FreedObjectTests"],
       covers: [
-        "Sources/CrashAnalysis/Objects", "Sources/IntermediateDump/Objects",
+        "Sources/CrashAnalysis/Analysis", "Sources/CrashAnalysis/Objects",
+        "Sources/IntermediateDump/Objects",
         "Sources/CrashHandler/Capture/Sections/ObjectsSection.swift",
         "Examples/CrashLab/Subcommands/ObjectScene.swift",
         "Examples/CrashLab/Subcommands/ObjectKinds.swift",

@@ -153,7 +153,9 @@ enum {
   PM_SIGEV_THREAD_ID = 4,
   PM_RUSAGE_SELF = 0,
   PM_RLIMIT_FSIZE = 1,
-  // Newer than some systems' headers: linux/fcntl.h (F_LINUX_SPECIFIC_BASE + 3), linux/kcmp.h.
+  // Newer than some systems' headers: asm/unistd.h (the same number on all architectures), linux/fcntl.h
+  // (F_LINUX_SPECIFIC_BASE + 3), linux/kcmp.h.
+  PM_SYS_CLOSE_RANGE = 436,
   PM_F_DUPFD_QUERY = 1027,
   PM_KCMP_FILE = 0,
   PM_S_IFIFO = 0010000,

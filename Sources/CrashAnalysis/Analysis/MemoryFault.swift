@@ -1,14 +1,16 @@
 internal import Glibc
 internal import IntermediateDump
-package import ProcessSnapshot
+internal import ProcessSnapshot
 internal import Stackwalk
 
 /// Finds the cause of a SIGSEGV that is not known to have been sent by a process.
 struct MemoryFault {
-  let exception: ExceptionSnapshot
-  let snapshot: ProcessSnapshot
-  let trace: StackTrace
-  let code: CodeReader
+  let site: FaultSite
+
+  private var exception: ExceptionSnapshot { site.exception }
+  private var snapshot: ProcessSnapshot { site.snapshot }
+  private var trace: StackTrace { site.trace }
+  private var code: CodeReader { site.code }
 
   /// Addresses below this one are never mapped on most systems, because /proc/sys/vm/mmap_min_addr is usually 64 KiB.
   private static let nullPageEnd: Address = 0x1_0000
@@ -53,7 +55,7 @@ struct MemoryFault {
     // have sent itself a signal with these codes.
     if isWithoutPageFault { finding.certainty = .likely }
     if let allocator = allocatorFunction { finding.evidence.append(.allocator(allocator)) }
-    finding.evidence += wordEvidence(of: finding.cause)
+    finding.evidence += site.wordEvidence(of: finding.cause)
     return finding
   }
 
@@ -73,7 +75,7 @@ struct MemoryFault {
       finding.certainty = guardCertainty
       return finding
     }
-    if access == .execute, isReturn(to: address) {
+    if access == .execute, site.isReturn(to: address) {
       return Finding(cause: .overwrittenReturn(address), certainty: .likely, evidence: fact)
     }
     if let finding = endOfCode(address, fact) { return finding }
@@ -116,7 +118,7 @@ struct MemoryFault {
     }
     if access == .execute {
       var finding = null(address == 0)
-      if let object = objectWithoutMethod {
+      if let object = site.objectWithoutMethod {
         finding.certainty = .likely
         finding.evidence.append(.noMethod(object))
       }
@@ -248,7 +250,7 @@ struct MemoryFault {
     if instruction.map(PrivilegedInstruction.begins) ?? false {
       return Finding(cause: .privilegedInstruction(place), evidence: fact)
     }
-    if let address = stoppedReturn(instruction) {
+    if let address = site.stoppedReturn(instruction) {
       return Finding(cause: .overwrittenReturn(address), evidence: fact)
     }
     // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
@@ -388,60 +390,5 @@ struct MemoryFault {
     else { return nil }
     return StackOverflow.CommonFunction(
       name: most.key, count: most.value, frames: min(trace.frames.count, 64))
-  }
-}
-
-/// How a faulting instruction accessed memory.
-package enum MemoryAccess: String, Sendable {
-  case read
-  case write
-  case execute
-
-  /// Determines from the processor's fault code whether the access was a read, a write or an instruction fetch; nil
-  /// if this is not known.
-  ///
-  /// If the faulting address is the instruction pointer, the access was an instruction fetch.
-  ///
-  /// Source: Intel SDM volume 3, 4.7 (Page-Fault Exceptions): bit 1 means a write, bit 4 an instruction fetch.
-  package init?(_ exception: ExceptionSnapshot) {
-    if let foreign = exception.foreign {
-      guard let access = foreign.access.flatMap({ MemoryAccess(rawValue: $0.rawValue) }) else {
-        return nil
-      }
-      self = access
-      return
-    }
-    guard exception.signal == SIGSEGV || exception.signal == SIGBUS, let code = exception.code,
-      code > 0
-    else { return nil }
-    if let address = exception.address, exception.context?.instructionPointer == address {
-      self = .execute
-      return
-    }
-    if case .arm64? = exception.context {
-      guard let access = exception.trapErrorCode.flatMap(MemoryAccess.init(syndrome:)) else {
-        return nil
-      }
-      self = access
-      return
-    }
-    // Trap 14 is the page fault; the error code of another trap means something else.
-    guard exception.trapNumber == 14, let error = exception.trapErrorCode else { return nil }
-    self = error & 16 != 0 ? .execute : error & 2 != 0 ? .write : .read
-  }
-
-  /// Determines the kind of access from arm64's exception syndrome; nil if the exception was not about a memory
-  /// access.
-  ///
-  /// Source: Arm ARM, D24.2.40 (ESR_EL1).
-  ///
-  /// The class of the exception is in bits 26 to 31. In a data abort, bit 6 means a write, unless bit 8 is set. Bit 8
-  /// means cache maintenance, for which the processor also sets bit 6.
-  private init?(syndrome: UInt64) {
-    switch syndrome >> 26 & 0x3F {
-    case 0x20, 0x21: self = .execute
-    case 0x24, 0x25: self = syndrome & 0x140 == 0x40 ? .write : .read
-    default: return nil
-    }
   }
 }

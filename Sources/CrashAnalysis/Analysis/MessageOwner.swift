@@ -74,7 +74,7 @@ struct MessageOwner {
         continue
       }
       // The frame is the trap of a check that writes no message, so the crashing thread did not write this message.
-      if function.hasPrefix(SwiftFailure.trapPrefix) { return .other }
+      if function.hasPrefix(FunctionName.trapPrefix) { return .other }
       let isRuntime =
         isInLibrary(frame) || RuntimeCode.isFunction(function, isCNameOwn: false)
       if isRuntime, Self.writers.contains(where: function.contains) { return judge(message) }

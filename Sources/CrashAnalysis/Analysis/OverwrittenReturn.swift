@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-extension MemoryFault {
+extension FaultSite {
   /// The address to which a `ret` was about to return when the processor stopped it; nil for another instruction.
   ///
   /// The processor reports a general protection fault at the `ret`, if the address is not canonical.

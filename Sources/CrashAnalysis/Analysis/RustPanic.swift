@@ -66,7 +66,7 @@ struct RustPanic {
 
   private func text(at start: UInt64, count: UInt64) -> String? {
     guard start >= 0x1_0000, 1...Self.textLimit ~= count,
-      let bytes = code.bytes(at: Address(start), count: Int(count)),
+      let bytes = code.bytes(at: Address(start), count: Int(clamping: count)),
       !bytes.contains(where: { $0 < 0x20 && ![0x09, 0x0A, 0x0D].contains($0) || $0 == 0x7F })
     else { return nil }
     return String(validating: bytes, as: UTF8.self)

@@ -57,19 +57,12 @@ package enum SwiftFailure: String, Sendable {
     self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
   }
 
-  /// The prefix of the name of the artificial function that the compiler adds to the debug information of a trap.
-  ///
-  /// The name of this artificial function describes a failed check that writes no message.
-  ///
-  /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
-  package static let trapPrefix = "Swift runtime failure: "
-
   /// The description of the failed check; nil unless the innermost frame is an inlined call of a function whose name
-  /// begins with `trapPrefix`.
+  /// begins with `FunctionName.trapPrefix`.
   static func trapMessage(of frames: [StackFrame]) -> String? {
     guard let frame = frames.first, frame.isInlined, let function = frame.function,
-      function.hasPrefix(trapPrefix)
+      function.hasPrefix(FunctionName.trapPrefix)
     else { return nil }
-    return String(function.dropFirst(trapPrefix.count))
+    return String(function.dropFirst(FunctionName.trapPrefix.count))
   }
 }

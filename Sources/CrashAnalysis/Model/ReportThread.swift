@@ -1,36 +1,34 @@
 package import ProcessSnapshot
 package import Stackwalk
 
-extension CrashReport {
-  /// One thread, its stack, and the task of Swift concurrency that it ran.
-  package struct Thread: Sendable {
-    package var snapshot: ThreadSnapshot
-    /// True for the thread that received the signal, or, in a dump without a crash, for the hung thread or for the
-    /// thread that took the dump.
-    package var crashed: Bool
-    package var trace: StackTrace
-    package var task: Task?
-    /// The values set by the `withContext` calls that this thread was in, outermost first.
-    package var contexts: [ClientInformation.Context] = []
+/// One thread, its stack, and the task of Swift concurrency that it ran.
+package struct ReportThread: Sendable {
+  package var snapshot: ThreadSnapshot
+  /// True for the thread that received the signal, or, in a dump without a crash, for the hung thread or for the
+  /// thread that took the dump.
+  package var crashed: Bool
+  package var trace: StackTrace
+  package var task: ReportTask?
+  /// The values set by the `withContext` calls that this thread was in, outermost first.
+  package var contexts: [ClientInformation.Context] = []
 
-    package var id: UInt32 { snapshot.id }
-    package var name: String? { snapshot.name }
-    /// The frames, innermost first.
-    package var frames: [StackFrame] { trace.frames }
-  }
-
-  /// A task of Swift concurrency, and the suspended asynchronous functions in it.
-  package struct Task: Sendable {
-    /// The task's fields; nil if the dump lacks the memory of the task, or if that memory cannot be interpreted.
-    package var fields: TaskSnapshot.Fields?
-    /// The suspended callers, without functions that the compiler and the runtime add.
-    package var calls: AsyncCalls
-
-    package var frames: [StackFrame] { calls.frames }
-  }
+  package var id: UInt32 { snapshot.id }
+  package var name: String? { snapshot.name }
+  /// The frames, innermost first.
+  package var frames: [StackFrame] { trace.frames }
 }
 
-extension CrashReport.Task {
+/// A task of Swift concurrency, and the suspended asynchronous functions in it.
+package struct ReportTask: Sendable {
+  /// The task's fields; nil if the dump lacks the memory of the task, or if that memory cannot be interpreted.
+  package var fields: TaskSnapshot.Fields?
+  /// The suspended callers, without functions that the compiler and the runtime add.
+  package var calls: AsyncCalls
+
+  package var frames: [StackFrame] { calls.frames }
+}
+
+extension ReportTask {
   init(_ task: TaskSnapshot, _ calls: AsyncCalls?, in snapshot: ProcessSnapshot) {
     fields = task.fields(in: snapshot.memory)
     let calls = calls ?? AsyncCalls()

@@ -40,22 +40,3 @@ package struct SourceExcerpt: Sendable, Equatable {
       decoding: bytes.flatMap { $0 == 0x09 ? [0x20, 0x20, 0x20, 0x20] : [$0] }, as: UTF8.self)
   }
 }
-
-extension CrashReport {
-  /// The maximum number of source locations for which source code is shown.
-  private static var placeCount: Int { 12 }
-
-  /// The source locations of the calls of the program's own code on the crashing thread, innermost first.
-  package var ownPlaces: [SourceLocation] {
-    let ownCode = verdict.ownCode
-    var places: [SourceLocation] = []
-    for frame in threads.first(where: \.crashed)?.frames ?? [] where ownCode.standsOut(frame) {
-      guard let place = frame.sourceLocation, place.line != nil, !places.contains(place) else {
-        continue
-      }
-      places.append(place)
-      if places.count == Self.placeCount { break }
-    }
-    return places
-  }
-}

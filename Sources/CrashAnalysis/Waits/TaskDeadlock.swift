@@ -44,12 +44,6 @@ package struct TaskDeadlock: Sendable, Equatable {
     (wait.place ?? "\u{10FFFF}", wait.id)
   }
 
-  var finding: Finding {
-    Finding(
-      cause: .taskDeadlock(self), certainty: isCertain ? .certain : .likely,
-      evidence: waits.prefix(Self.shownCount).map { .taskWait($0) })
-  }
-
   /// The maximum number of waits of a deadlock that are described in sentences.
   package static let shownCount = 8
 }

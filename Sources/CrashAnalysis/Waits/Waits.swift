@@ -1,6 +1,6 @@
 internal import IntermediateDump
-package import ProcessSnapshot
-package import Stackwalk
+internal import ProcessSnapshot
+internal import Stackwalk
 
 /// The threads that wait, what each of them waits for, and the deadlocks among them.
 package struct Waits: Sendable, Equatable {
@@ -26,37 +26,12 @@ package struct Waits: Sendable, Equatable {
     findCycles()
   }
 
-  /// - Parameter threads: the threads, each with its frames, innermost first.
-  init(
-    in snapshot: ProcessSnapshot, _ threads: [(thread: ThreadSnapshot, frames: [StackFrame])],
-    _ ownCode: OwnCode
-  ) {
-    let decoder = WaitDecoder(snapshot, ownCode)
-    let globals = LazyGlobals(threads)
-    let known = threads.compactMap { thread, frames -> Wait? in
-      var wait = decoder.wait(of: thread, frames)
-      if wait?.subject == .once, let owner = globals.owner(for: frames) {
-        wait?.owner = owner
-        wait?.isCertain = true
-      }
-      return wait
-    }
-    self.init(known)
-    let refused = RecursiveMutex(snapshot, threads).refused(among: known).map { wait, frames in
-      var wait = wait
-      wait.place = decoder.place(in: frames)
-      return wait
-    }
-    if !refused.isEmpty { self.init(refused + known) }
-    noteMoments(of: snapshot)
-  }
-
   /// Marks the deadlocks whose waits may be from different moments, because not all of their threads were stopped.
   ///
   /// For `postmortem capture`, the conversion has removed deadlocks with threads that ran during the dump. If
   /// the hung thread is known, the monitor has shown that this thread did not continue. So the threads that wait for
   /// the hung thread did not continue either.
-  private mutating func noteMoments(of snapshot: ProcessSnapshot) {
+  mutating func noteMoments(of snapshot: ProcessSnapshot) {
     guard let request = snapshot.request, request.kind == .program || request.kind == .hang else {
       return
     }
@@ -75,21 +50,6 @@ package struct Waits: Sendable, Equatable {
 
   package func deadlock(with thread: UInt32) -> Deadlock? {
     deadlocks.first { $0.waits.contains { $0.threadID == thread } }
-  }
-
-  /// The deadlock that a dump without a crash is about.
-  ///
-  /// If no deadlock contains the hanging thread, or no hanging thread is known, the first deadlock is used.
-  func deadlock(of snapshot: ProcessSnapshot, _ hang: HangSubject?) -> Deadlock? {
-    guard snapshot.request != nil else { return nil }
-    return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first
-  }
-
-  /// The thread that a dump requested by a tool is about: one of the first deadlock, or the owner for which the most
-  /// threads wait; nil if there is none, or for other dumps.
-  func shownThread(for request: DumpRequest?) -> UInt32? {
-    guard request?.kind == .tool || request?.kind == .coreFile else { return nil }
-    return deadlocks.first?.waits.first?.threadID ?? bottleneck?.wait.owner
   }
 
   /// The chain of waits that begins at a thread.
@@ -145,25 +105,5 @@ package struct Deadlock: Sendable, Equatable {
   /// A key to order waits by their place, which is the same in every run, and then by thread.
   private static func order(of wait: Wait) -> (String, UInt32) {
     (wait.place ?? "\u{10FFFF}", wait.threadID)
-  }
-
-  var finding: Finding {
-    Finding(
-      cause: .deadlock(self), certainty: isCertain ? .certain : .likely,
-      evidence: waits.map { .wait($0) })
-  }
-}
-
-extension Deadlock {
-  /// The deadlocks among the threads of a snapshot, found without making a report.
-  ///
-  /// - Parameter symbols: the source of the symbols; this function calls its `begin`, so it may have been used for
-  ///   another report before.
-  package static func all(in snapshot: ProcessSnapshot, symbols: SymbolSource) -> [Deadlock] {
-    symbols.begin(stored: snapshot.storedSymbols)
-    let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
-    let stacks = snapshot.threads.map { walker.frames(of: $0, limit: StoredSymbols.hangFrames) }
-    let ownCode = OwnCode(of: snapshot, frames: stacks.flatMap { $0 })
-    return Waits(in: snapshot, zip(snapshot.threads, stacks).map { ($0, $1) }, ownCode).deadlocks
   }
 }

@@ -31,7 +31,8 @@ extension Capture {
     if session.result.isComplete && mayMake(CallBit.files) { run(.removeHangDumps) }
     writeSummary(milliseconds: summaryTime)
     closeResidentPages()
-    disarmTimer()
+    // Otherwise, the timer also limits the time that the process takes to end (`endProcess`).
+    if !session.endsWithoutHandler { disarmTimer() }
   }
 
   /// Closes the descriptors that the handler holds as placeholders, to free descriptor numbers for files in /proc.

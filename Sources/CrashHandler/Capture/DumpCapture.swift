@@ -104,11 +104,13 @@ extension Capture {
   @_noLocks
   func writeCrashTime() {
     guard mayMake(CallBit.proc) else { return }
-    let (time, uptime) = (pm_wall_clock(), pm_boot_clock())
-    let processStart = shared.process.run.startTime
+    if session.exception.time == 0 {
+      (session.exception.time, session.exception.uptime) = (pm_wall_clock(), pm_boot_clock())
+    }
+    let (exception, processStart) = (session.exception, shared.process.run.startTime)
     writer.startMap(.process)
-    if time != 0 { writer.signed(.crashTime, Int64(bitPattern: time)) }
-    if uptime != 0 { writer.unsigned(.crashUptime, uptime) }
+    if exception.time != 0 { writer.signed(.crashTime, Int64(bitPattern: exception.time)) }
+    if exception.uptime != 0 { writer.unsigned(.crashUptime, exception.uptime) }
     if processStart != 0 { writer.unsigned(.processStart, processStart) }
     writer.end()
   }

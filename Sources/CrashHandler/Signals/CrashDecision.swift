@@ -8,10 +8,10 @@ extension Capture {
   /// Stores the crash in the session, and decides its outcome.
   @_noLocks
   func decideOutcome(of call: HandlerCall) {
+    session.exception = CapturedException()
     session.exception.signal = call.signal
     session.exception.threadID = Int32(bitPattern: shared.capturingThread.value)
     session.exception.entryTime = call.entryTime
-    session.exception.outcomeOffset = 0
     let isForced = call.isFromKernel && forcesDefaultAction(call.signal)
     var isBacktraced = !isForced && hasBacktracer(for: call.signal)
     if isBacktraced, !hasStackForBacktracer(call.signal) {

@@ -15,13 +15,25 @@ extension Capture {
   ///
   /// Waiting threads are not woken, because if one continued with its own crash, that crash's signal could end the
   /// process instead.
+  ///
+  /// The process continues if the faulting instruction succeeds when it runs again, because another thread has changed a
+  /// mapping. The threads that were stopped for the dump are still stopped at that time. So the watchdog's timer then
+  /// ends the process. Without this timer, the process would hang, or continue with only one thread, as in a test in
+  /// which 64 threads mapped, unmapped and read pages at the same time.
+  ///
+  /// Writing a core file may take longer than the time after which the timer ends the process. The timer does no harm
+  /// then, because the kernel delivers only SIGKILL to a process that dumps core. Source: Linux kernel/signal.c,
+  /// prepare_signal.
   @_noLocks
   func endProcess(by call: HandlerCall) {
+    // The process should end as soon as this handler returns, if the kernel called this handler. If another handler
+    // called it, that other handler may still run for any length of time. One second is long enough for the faulting
+    // instruction to run again, even on a loaded machine.
+    if call.isFromKernel { armTimer(milliseconds: 1000) }
     shared.ending.store(Shared.Ending.now)
-    // `forcesDefaultAction` must come first, because it reads the mask in the context, which `prepareLateEnd` changes.
-    let isForced = forcesDefaultAction(call.signal)
-    if call.isFromKernel { prepareLateEnd(call.signal.context) }
-    restoreAndReraise(call.signal, isForced: isForced)
+    restoreAndReraise(call.signal, isEnd: true)
+    // Ticks can then arrive even after this handler has returned.
+    if call.isFromKernel { call.signal.context?.signalMask &= ~tick }
   }
 
   /// Restores the previous action of the signal, and makes the signal occur again, if possible with the original
@@ -33,19 +45,17 @@ extension Capture {
   ///
   /// The other signals keep this package's handler. So if another thread crashes before the process has ended, that
   /// thread waits, and its signal does not end the process.
+  ///
+  /// - Parameter isEnd: true on the capturing thread, if the process must end.
   @_noLocks
-  func restoreAndReraise(_ signal: DeliveredSignal) {
-    restoreAndReraise(signal, isForced: forcesDefaultAction(signal))
-  }
-
-  /// - Parameter isForced: true to take the default action instead of the previous action.
-  private func restoreAndReraise(_ signal: DeliveredSignal, isForced: Bool) {
+  func restoreAndReraise(_ signal: DeliveredSignal, isEnd: Bool = false) {
     let number = signal.number
     // The fault address is checked while this package's handlers are still installed. If process_vm_readv is denied,
     // `isFaultAddressReadable` loads from the address, and that load can fault; the handlers recover from this fault.
     let faultsAgain =
-      signal.recurrence.isCertain && !isFaultAddressReadable(signal) && !hasLeftSequence(signal)
-    if isForced {
+      signal.recurrence.isCertain && !(isEnd && isFaultAddressReadable(signal))
+      && !hasLeftSequence(signal)
+    if forcesDefaultAction(signal) {
       SignalAction.set(number, pm_signal_action())
     } else {
       restoreAction(of: number)
@@ -114,43 +124,11 @@ extension Capture {
   ///
   /// In that case, the faulting instruction may succeed when it runs again, and the process would then continue.
   private func isFaultAddressReadable(_ signal: DeliveredSignal) -> Bool {
-    // The address is checked only on the capturing thread while the process is ending; otherwise the result is false.
     guard
       signal.number == SIGSEGV && signal.code == SEGV_MAPERR
         || signal.number == SIGBUS && signal.code == BUS_ADRERR,
-      let information = signal.information,
-      shared.ending.value != 0,
-      shared.capturingThread.value == UInt32(bitPattern: pm_gettid())
+      let information = signal.information
     else { return false }
     return memory.isReadable(information.faultAddress)
-  }
-}
-
-/// Ends a process that continues even though `endProcess` has run.
-///
-/// The process continues if the faulting instruction succeeds when it runs again, because another thread has changed a
-/// mapping.
-///
-/// The threads that were stopped for the dump are still stopped at that time. Without this code, the process would
-/// hang, or continue with only one thread, as in a test in which 64 threads mapped, unmapped and read pages at the same
-/// time.
-///
-/// RUNS-DURING-CRASH.
-extension Capture {
-  /// Starts the watchdog's timer for a single signal, and unblocks that signal in the context.
-  ///
-  /// The signal can then arrive even after the handler has returned.
-  ///
-  /// This function is called only if the kernel called this handler, because the process should then end as soon as
-  /// this handler returns. If another handler called this one, that other handler may still run for any length of time.
-  ///
-  /// Writing a core file may take longer than the time after which the timer ends the process. The timer does no harm
-  /// then, because the kernel delivers only SIGKILL to a process that dumps core. Source: Linux kernel/signal.c,
-  /// prepare_signal.
-  @_noLocks
-  func prepareLateEnd(_ context: SignalContext?) {
-    context?.signalMask &= ~tick
-    // One second is long enough for the faulting instruction to run again, even on a loaded machine.
-    armTimerOnce(milliseconds: 1000)
   }
 }

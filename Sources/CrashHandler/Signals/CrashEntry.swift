@@ -24,8 +24,8 @@ func pm_handle_crash(
     return
   }
   if call.isFromKernel, capture.requeueIfSentToWorker(call.signal) { return }
-  if capture.recoverLiveDump(from: call.signal) { return }
-  if capture.isCapturing {
+  if capture.recoverLiveDump(from: call.signal, on: call.threadID) { return }
+  if capture.shared.capturingThread.value == UInt32(bitPattern: call.threadID) {
     capture.recoverCapture(from: call)
     return
   }
@@ -33,7 +33,7 @@ func pm_handle_crash(
   // All signals except faults are blocked now. Before, the thread may have had the mask of a handler that called this
   // handler, the mask of the first-chance callback, or, for SIGSYS, a mask that blocks faults too.
   SignalMask.set(~capture.installed.signals.faults)
-  guard capture.waitToCapture(call.signal) else {
+  guard capture.waitToCapture(call) else {
     capture.restoreAndReraise(call.signal)
     return
   }

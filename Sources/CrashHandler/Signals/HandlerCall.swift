@@ -1,8 +1,11 @@
+internal import CSignalSafe
+
 /// One call of the crash handler.
 ///
 /// RUNS-DURING-CRASH.
 struct HandlerCall {
   let signal: DeliveredSignal
+  let threadID = pm_gettid()
   /// True if the kernel called this handler; false if another handler called it.
   ///
   /// That other handler was installed later, and continues when this handler returns.

@@ -10,8 +10,8 @@ extension Capture {
   ///   the signal is a crash. In case of a crash, this function abandons the dump, and the caller handles the crash
   ///   like any other.
   @_noLocks
-  func recoverLiveDump(from signal: DeliveredSignal) -> Bool {
-    guard let dump = liveDump(takenBy: pm_gettid()) else { return false }
+  func recoverLiveDump(from signal: DeliveredSignal, on threadID: Int32) -> Bool {
+    guard let dump = liveDump(takenBy: threadID) else { return false }
     // After a fault, the dump continues at the recovery point of the section or, outside of sections, at that of the
     // dump.
     if signal.isFault && dump.session.recoveryPoints.recover(signal) { return true }
@@ -50,15 +50,7 @@ extension Capture {
     shared.leaveTurn()
   }
 
-  /// True if the calling thread is the capturing thread, which it stays until its crash has been handled.
-  ///
-  /// On a thread that takes a dump without a crash, `recoverLiveDump` has handled the signal or abandoned the dump
-  /// before this property is read.
-  var isCapturing: Bool {
-    @_noLocks get { shared.capturingThread.value == UInt32(bitPattern: pm_gettid()) }
-  }
-
-  /// Handles a signal on the capturing thread.
+  /// Handles a signal on the capturing thread, which the thread stays until its crash has been handled.
   ///
   /// The first signal that another process or the kernel sent is stored, and is sent again if the process survives the
   /// crash; later ones are dropped. After any other signal, such as a fault, the thread continues at the innermost

@@ -12,8 +12,8 @@ extension Capture {
   /// - Returns: false if the other thread is still capturing, but got no watchdog tick for as long as
   ///   `Installed.patience`.
   @_noLocks
-  func waitToCapture(_ signal: DeliveredSignal) -> Bool {
-    let threadID = pm_gettid()
+  func waitToCapture(_ call: HandlerCall) -> Bool {
+    let (signal, threadID) = (call.signal, call.threadID)
     let waiting = shared.waiting
     var bound = WaitingBound(self)
     while true {

@@ -37,9 +37,9 @@ func pm_handle_watchdog(
     return
   }
   if capture.isEnding {
-    // While the process is ending, ticks from other timers, and late ticks for the dump's time limit, are ignored.
+    // While the process is ending, ticks from other timers are ignored.
     guard information.timer == capture.session.time.timer,
-      capture.session.time.remaining.hasPassed(capture.clock)
+      capture.session.time.remaining.isOver(atTick: capture.clock)
     else { return }
     capture.shared.stops.resume()
     return capture.forceEnd()

@@ -7,6 +7,8 @@ struct CapturedException {
   var signal = DeliveredSignal(context: nil)
   var threadID: Int32 = 0
   var entryTime: UInt64 = 0
+  /// The time of the crash, and the time from boot to the crash, in nanoseconds; 0 until the dump begins, or if unknown.
+  var (time, uptime) = (UInt64(0), UInt64(0))
   var outcome = CrashOutcome.ends
   /// Whether Swift's backtracer runs after this crash.
   var isBacktraced = false

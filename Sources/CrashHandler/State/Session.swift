@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import IntermediateDump
 
 /// The state of one dump: its reason, its file, its progress, and the memory that it needs.
@@ -63,6 +64,7 @@ struct Session: ~Copyable {
     counts.threadsReadFromKernel = 0
     counts.threadsOmitted = 0
     counts.smallStacks = 0
+    (files.hasOwnDescriptors, files.unclosed.count) = (false, 0)
   }
 
   /// Counts what the dump contains only in part or not at all: threads, and facts that the kernel did not show.
@@ -105,6 +107,8 @@ struct SessionFiles {
   /// True if the thread that takes the dump has its own descriptor table, so that no other thread can change its
   /// descriptors.
   var hasOwnDescriptors = false
+  /// With such a table, the descriptors of files that were read and are closed later.
+  var unclosed = pm_unclosed()
 }
 
 /// The NUL-terminated file names of a dump, its run record and its FIFO, each of the form "<identifier>@<uuid>…".

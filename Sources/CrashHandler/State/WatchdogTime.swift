@@ -22,8 +22,6 @@ struct WatchdogTime {
   /// The remaining time in nanoseconds by the clock, as opposed to ticks.
   private var clockLeft: UInt64 = 0
   private var lastTick: UInt64 = 0
-  /// The earliest clock time at which the time limit can be over; 0 if unknown.
-  private var end: UInt64 = 0
 
   @_noLocks
   init() {}
@@ -38,9 +36,6 @@ struct WatchdogTime {
     ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
     clockLeft = nanoseconds &* WatchdogTime.clockFactor
     lastTick = clock
-    // The signal of `armTimerOnce` arrives when the time is over; a signal before `end` is a late tick for the dump's
-    // time limit, and is ignored. The clock may be slightly behind the timer, so `end` is a tenth of the time earlier.
-    end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
   }
 
   /// Counts a tick; returns true only at the tick that ends the time limit.
@@ -55,11 +50,5 @@ struct WatchdogTime {
     }
     if clockLeft == 0 { ticksLeft = 0 }
     return ticksLeft == 0
-  }
-
-  /// True if the time limit may be over, because the clock has reached the end or could not be read.
-  @_noLocks
-  func hasPassed(_ clock: UInt64) -> Bool {
-    clock == 0 || clock >= end
   }
 }

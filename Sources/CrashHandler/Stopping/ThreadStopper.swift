@@ -72,7 +72,7 @@ struct ThreadStopper {
       stopper.waitUntilStopped()
       areAllStill = stopper.areAllStill()
     }
-    _ = pm_close(directory)
+    capture.proc.close(directory)
     return areAllStill
   }
 

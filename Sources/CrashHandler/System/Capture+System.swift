@@ -13,7 +13,7 @@ extension Capture {
   }
 
   /// The reader of /proc for this dump.
-  var proc: ProcReader { @_noLocks get { ProcReader(proc: session.files.proc.descriptor) } }
+  var proc: ProcReader { @_noLocks get { ProcReader(proc: session.files.proc.descriptor, self) } }
 
   /// True unless `HandlerOptions.forgoing` excludes this group of system calls.
   @_noLocks

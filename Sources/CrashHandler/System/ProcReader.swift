@@ -9,10 +9,12 @@ internal import CSignalSafe
 @safe
 struct ProcReader {
   private let proc: Int32
+  /// The dump for which files are read; nil outside a dump.
+  let capture: Capture?
 
   @_noLocks
-  init(proc: Int32) {
-    self.proc = proc
+  init(proc: Int32, _ capture: Capture? = nil) {
+    (self.proc, self.capture) = (proc, capture)
   }
 
   /// True if `/proc` is not open, so that none of its files can be read.
@@ -29,8 +31,20 @@ struct ProcReader {
       // After these errors, further attempts do not help: the file does not exist, the thread has ended, or the process
       // is not dumpable.
       if result >= 0 || result == -ENOENT || result == -ESRCH || result == -EACCES { break }
+      // The descriptor table may be full.
+      if let capture { unsafe pm_close_all(&capture.session.files.unclosed) }
     }
     return result
+  }
+
+  /// Closes a file that `open` has opened; if the thread has its own descriptor table, maybe later.
+  @_noLocks
+  func close(_ descriptor: Int32) {
+    if let capture, capture.session.files.hasOwnDescriptors {
+      unsafe pm_close_later(&capture.session.files.unclosed, descriptor)
+    } else {
+      _ = pm_close(descriptor)
+    }
   }
 
   @_noLocks
@@ -43,54 +57,38 @@ struct ProcReader {
     unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 
-  /// Reads a list such as `maps` until the list ends, the memory is full, or four reads in a row fail.
+  /// Reads a file from the start.
   ///
-  /// Returns the number of bytes, or nil if the list cannot be opened.
-  @_noLocks
-  func readList(
-    named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
-  ) -> Int? {
-    let descriptor = open(named: path)
-    guard descriptor >= 0 else { return nil }
-    var filled = 0
-    var attempts = 0
-    while filled < capacity, attempts < 4 {
-      let result = unsafe pm_read(descriptor, place + filled, capacity &- filled)
-      if result == 0 { break }
-      if result > 0 { filled &+= result }
-      attempts = result < 0 ? attempts &+ 1 : 0
-    }
-    _ = pm_close(descriptor)
-    return filled
-  }
-
-  /// Reads, from the start, a file that consists of one record.
-  ///
-  /// One system call is enough: the kernel creates the whole record and then copies as much as fits, so nothing
-  /// follows a short read. Lists such as `maps` need `readList`, because the kernel returns them page by page.
+  /// For a file that consists of one record, one system call is enough: the kernel creates the whole record and then
+  /// copies as much as fits, so nothing follows a short read. The kernel returns lists such as `maps` page by page; they
+  /// are read until the list ends, the memory is full, or four reads in a row fail.
   ///
   /// - Returns: the number of bytes, at most `capacity`; 0 if the file cannot be read.
   ///
   /// Source: Linux fs/seq_file.c, seq_read_iter and single_open.
   @_noLocks
-  func read(named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
-    let result = unsafe attempt(ProcReader.characters(path), into: place, capacity: capacity)
+  func read(
+    named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int,
+    isList: Bool = false
+  ) -> Int {
+    let result = unsafe attempt(
+      ProcReader.characters(path), into: place, capacity: capacity, isList: isList)
     return result > 0 ? result : 0
   }
 
   private func attempt(
-    _ path: UnsafePointer<CChar>, into place: UnsafeMutableRawPointer, capacity: Int
+    _ path: UnsafePointer<CChar>, into place: UnsafeMutableRawPointer, capacity: Int, isList: Bool
   ) -> Int {
     let descriptor = unsafe open(path)
     guard descriptor >= 0 else { return Int(descriptor) }
-    var result = -Int(EINTR)
-    var attempts = 0
-    while result < 0, attempts < 4 {
-      result = unsafe pm_read(descriptor, place, capacity)
-      attempts &+= 1
-    }
-    _ = pm_close(descriptor)
-    return result
+    var (filled, result, attempts) = (0, 0, 0)
+    repeat {
+      result = unsafe pm_read(descriptor, place + filled, capacity &- filled)
+      if result > 0 { filled &+= result }
+      attempts = result < 0 ? attempts &+ 1 : 0
+    } while result < 0 ? attempts < 4 : isList && result > 0 && filled < capacity
+    close(descriptor)
+    return filled > 0 ? filled : result
   }
 
   /// Reads a file into the memory that holds its path, because the path is not needed once the file is open.
@@ -102,7 +100,7 @@ struct ProcReader {
     path.append(byte: 0)
     guard !path.isCut else { return 0 }
     let characters = unsafe UnsafePointer(path.place.assumingMemoryBound(to: CChar.self))
-    return unsafe attempt(characters, into: path.place, capacity: path.capacity)
+    return unsafe attempt(characters, into: path.place, capacity: path.capacity, isList: false)
   }
 
   /// Reads the target of a symbolic link into scratch memory; the result is empty if the link cannot be read.
@@ -130,7 +128,8 @@ extension MappingTable {
   /// Reads the list of mappings and finds its lines.
   @_noLocks
   func read(with proc: ProcReader) {
-    let count = unsafe proc.readList(named: "thread-self/maps", into: text, capacity: textCapacity)
-    if let count { findLines(count) }
+    findLines(
+      unsafe proc.read(
+        named: "thread-self/maps", into: text, capacity: textCapacity, isList: true))
   }
 }

@@ -13,7 +13,7 @@ struct ThreadStatus {
   @_noLocks
   init(_ proc: ProcReader, tasks: Int32 = -1, scratch: Scratch) {
     self.proc = proc
-    self.tasks = ProcReader(proc: tasks)
+    self.tasks = ProcReader(proc: tasks, proc.capture)
     self.scratch = scratch.secondHalf
   }
 

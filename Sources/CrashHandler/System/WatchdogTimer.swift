@@ -16,16 +16,6 @@ enum WatchdogTimer {
     guard signal != 0, unsafe pm_timer_create(signal, thread, &timer) == 0 else { return -1 }
     return timer
   }
-
-  /// Makes the timer send its signal after the given time and then at intervals; a time of 0 disarms the timer.
-  ///
-  /// - Returns: false if there is no timer, or if the kernel refuses the call.
-  @_noLocks
-  static func set(_ timer: Int32, milliseconds: Int, interval: Int) -> Bool {
-    timer >= 0
-      && pm_timer_set(
-        timer, Int64(truncatingIfNeeded: milliseconds), Int64(truncatingIfNeeded: interval)) == 0
-  }
 }
 
 extension Capture {
@@ -34,21 +24,16 @@ extension Capture {
   func armTimer(milliseconds: Int) {
     guard session.hasFaultStack else { return }
     session.time.remaining.begin(milliseconds: milliseconds, at: clock)
-    if session.time.isTicking { return }
-    session.time.isTicking = WatchdogTimer.set(
-      session.time.timer, milliseconds: WatchdogTime.tick, interval: WatchdogTime.tick)
+    if session.time.isTicking || session.time.timer < 0 { return }
+    session.time.isTicking =
+      pm_timer_set(session.time.timer, Int64(truncatingIfNeeded: WatchdogTime.tick)) == 0
   }
 
   @_noLocks
-  func disarmTimer() { armTimerOnce(milliseconds: 0) }
-
-  /// Makes the watchdog's timer send its signal once, after the given time; a time of 0 disarms the timer.
-  @_noLocks
-  func armTimerOnce(milliseconds: Int) {
-    guard session.hasFaultStack else { return }
-    session.time.remaining.begin(milliseconds: milliseconds, at: clock)
+  func disarmTimer() {
+    session.time.remaining = WatchdogTime()
+    if session.time.isTicking { _ = pm_timer_set(session.time.timer, 0) }
     session.time.isTicking = false
-    _ = WatchdogTimer.set(session.time.timer, milliseconds: milliseconds, interval: 0)
   }
 
   /// The watchdog's signal as a set of signals; empty if there is no timer.

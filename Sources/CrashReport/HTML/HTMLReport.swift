@@ -19,9 +19,7 @@ package struct HTMLReport: Sendable {
   /// the limit are left out.
   private let sectionsSize = 2 << 20
 
-  let report: CrashReport
-  /// Distinguishes calls of the program's own code from other calls.
-  let ownCode: OwnCode
+  private let report: CrashReport
 
   /// Makes the whole page.
   ///
@@ -47,7 +45,6 @@ package struct HTMLReport: Sendable {
   private init(report: CrashReport, threadsSize: Int) {
     self.report = report
     self.threadsSize = threadsSize
-    ownCode = report.ownCode
   }
 
   private func addHead(to html: inout HTMLWriter) {
@@ -73,11 +70,14 @@ package struct HTMLReport: Sendable {
     return process.product ?? executable ?? "a process"
   }
 
+  private var threads: HTMLThreads { HTMLThreads(report: report) }
+
   private func addBody(to html: inout HTMLWriter) {
     html.element("header") { html in addTop(to: &html) }
     html.breakLine()
     var main = HTMLWriter()
     var room = sectionsSize
+    let memory = HTMLMemory(report: report)
     // The stack of a crash comes first; a hang is explained by what its threads wait for.
     let crashed = report.threads.first { $0.crashed }
     if !report.isAboutWaits { addCrash(crashed, to: &main) }
@@ -86,10 +86,12 @@ package struct HTMLReport: Sendable {
     }
     if report.isAboutWaits { addCrash(crashed, to: &main) }
     addFacts(to: &main)
-    addOtherThreads(maximumSize: threadsSize, to: &main)
-    if let crashed, report.showsRegisters(of: crashed) { addRegisters(of: crashed, to: &main) }
-    addMemory(to: &main)
-    addAddressSpace(to: &main)
+    threads.addOtherThreads(maximumSize: threadsSize, to: &main)
+    if let crashed, report.showsRegisters(of: crashed) {
+      memory.addRegisters(of: crashed, to: &main)
+    }
+    memory.addMemory(to: &main)
+    HTMLAddressSpace(report: report).addAddressSpace(to: &main)
     for section in report.sections(isFull: true) { addSection(section, room: &room, to: &main) }
     if let section = report.descriptorSection { addSection(section, room: &room, to: &main) }
     addModules(maximumSize: sectionsSize, to: &main)
@@ -99,9 +101,9 @@ package struct HTMLReport: Sendable {
     html.element("footer") { html in addFooter(to: &html) }
   }
 
-  private func addCrash(_ crashed: CrashReport.Thread?, to html: inout HTMLWriter) {
-    if let crashed { addCrashedThread(crashed, to: &html) }
-    addThrown(to: &html)
+  private func addCrash(_ crashed: ReportThread?, to html: inout HTMLWriter) {
+    if let crashed { threads.addCrashedThread(crashed, to: &html) }
+    threads.addThrown(to: &html)
   }
 
   /// Adds links to the sections, named like their headings; adds none if there are only one or two.
@@ -185,7 +187,7 @@ package struct HTMLReport: Sendable {
       let left = max(0, room - (html.size - start))
       shown += addRows(section.rows.dropFirst(section.foldedCount), room: left, to: &html)
       room = max(0, room - (html.size - start))
-      addRest(section.rows.count - shown, "lines", to: &html)
+      html.addRest(section.rows.count - shown, "lines")
     }
     html.breakLine()
   }
@@ -254,13 +256,7 @@ package struct HTMLReport: Sendable {
         html.breakLine()
       }
     }
-    addRest(indices.count - shown, "modules", to: &html)
-  }
-
-  /// Adds a note about the number of rows or parts that the page leaves out.
-  func addRest(_ count: Int, _ what: String, to html: inout HTMLWriter) {
-    guard count > 0 else { return }
-    html.element("p", ["class": "faint"], text: "\(count) more \(what) are only in the JSON.")
+    html.addRest(indices.count - shown, "modules")
   }
 }
 

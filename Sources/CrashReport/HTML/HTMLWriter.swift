@@ -114,3 +114,11 @@ package struct HTMLWriter {
     return isLong ? result + "\u{2026} (cut off)" : result
   }
 }
+
+extension HTMLWriter {
+  /// Adds a note about the number of rows or parts that the page leaves out.
+  mutating func addRest(_ count: Int, _ what: String) {
+    guard count > 0 else { return }
+    element("p", ["class": "faint"], text: "\(count) more \(what) are only in the JSON.")
+  }
+}

@@ -288,7 +288,7 @@ extension ProcessDescription {
 }
 
 private struct ThreadJSON: JSONConvertible {
-  let thread: CrashReport.Thread
+  let thread: ReportThread
   let snapshot: ProcessSnapshot
   /// Distinguishes calls of the program's own code from other calls.
   let ownCode: OwnCode
@@ -327,7 +327,7 @@ private struct ThreadJSON: JSONConvertible {
     }
   }
 
-  private func task(_ task: CrashReport.Task) -> JSONObject {
+  private func task(_ task: ReportTask) -> JSONObject {
     [
       "id": task.fields?.id,
       "name": task.fields?.name,

@@ -123,7 +123,7 @@ extension Evidence {
     case .pureVirtualOnStack: return "__cxa_pure_virtual is on the stack"
     case .namedTrap(let message):
       return "debug information names the innermost inlined function"
-        + " \"\(SwiftFailure.trapPrefix)\(message)\""
+        + " \"\(FunctionName.trapPrefix)\(message)\""
     case .trapIn(let function): return "the trap is in \(function)"
     case .isolationCheck: return "Swift's check of isolation called it"
     case .instruction(let address, let instruction):

@@ -19,7 +19,7 @@ struct StackListing {
   private(set) var items: [Item] = []
 
   /// - Parameter isFull: true to include the functions that start the program or a thread.
-  init(_ thread: CrashReport.Thread, isFull: Bool = true) {
+  init(_ thread: ReportThread, isFull: Bool = true) {
     let trace = thread.trace
     let end = isFull ? trace.frames.count : trace.frames.endOfCalls
     if trace.frames.isEmpty { items.append(.elision("no stack")) }
@@ -64,7 +64,7 @@ struct StackListing {
 
   /// Adds the suspended functions that wait for one of the thread's functions; the numbers of their frames continue
   /// from that function's number.
-  private mutating func add(_ task: CrashReport.Task, of trace: StackTrace, isCounted: Bool) {
+  private mutating func add(_ task: ReportTask, of trace: StackTrace, isCounted: Bool) {
     items.append(.note(task.title))
     guard !task.frames.isEmpty else { return }
     let calls = task.calls
@@ -90,7 +90,7 @@ struct StackListing {
   }
 }
 
-extension CrashReport.Task {
+extension ReportTask {
   /// A title for the task, for example "task 7 "import", priority low, cancelled".
   fileprivate var title: String {
     let name = fields?.name.map { " \"\($0)\"" } ?? ""
@@ -209,12 +209,12 @@ extension CrashReport {
 
 /// Threads with the same stack, which means that their frames have the same addresses.
 struct ThreadGroup {
-  var threads: [CrashReport.Thread]
+  var threads: [ReportThread]
 
   /// Groups threads by their stacks; the groups are in the order of their first threads.
   ///
   /// A thread without frames, or with missing frames, is a separate group, because its whole stack cannot be compared.
-  static func groups(of threads: [CrashReport.Thread]) -> [ThreadGroup] {
+  static func groups(of threads: [ReportThread]) -> [ThreadGroup] {
     var groups: [ThreadGroup] = []
     var known: [[Address]: Int] = [:]
     for thread in threads {

@@ -36,7 +36,7 @@ extension CrashReport {
   }
 
   /// A sentence about what a thread does, such as "Thread 7 runs in f() at App.swift:3.".
-  private func sentence(on thread: Thread) -> String {
+  private func sentence(on thread: ReportThread) -> String {
     if let wait = waits.wait(of: thread.id) { return sentence(on: wait, tellsOwner: true) }
     let place = verdict.ownCode.place(in: thread.frames).map { " in \($0)" } ?? ""
     return "Thread \(thread.id) \(thread.activity(snapshot.architecture) ?? "was")\(place)."

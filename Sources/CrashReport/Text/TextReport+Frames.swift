@@ -61,7 +61,7 @@ extension TextReport {
   ///
   /// Registers with a known value come first, one per line, and the other registers follow in columns. A value is known
   /// if it is an address in a known mapping, or if it has a known meaning.
-  mutating func addRegisters(_ thread: CrashReport.Thread) {
+  mutating func addRegisters(_ thread: ReportThread) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }
     lines.append("")

@@ -164,21 +164,21 @@ package struct TextReport: Sendable {
   private mutating func addThrown() {
     guard let thrown = report.thrown else { return }
     lines += ["", styled(report.title(of: thrown) + ":", .strong)]
-    lines.append(styled("  " + CrashReport.Thrown.note, .faint))
+    lines.append(styled("  " + ThrownError.note, .faint))
     for (frame, number) in thrown.numberedFrames {
       addFrame(frame, index: number)
       addSource(of: frame)
     }
   }
 
-  private mutating func addThreadWithNotes(_ thread: CrashReport.Thread) {
+  private mutating func addThreadWithNotes(_ thread: ReportThread) {
     addThread(thread)
     for note in report.symbolNotes(on: thread) {
       lines += Self.wrapped(note.escapedForTerminal(), width: width - 2).map { "  " + $0 }
     }
   }
 
-  private mutating func addThread(_ thread: CrashReport.Thread) {
+  private mutating func addThread(_ thread: ReportThread) {
     let title = report.title(of: thread, isFull: isFull).escapedForTerminal() + ":"
     lines += ["", styled(title, thread.crashed ? .strong : .plain)]
     // The head already shows the contexts of the crashed thread.
@@ -195,7 +195,7 @@ package struct TextReport: Sendable {
     }
   }
 
-  private mutating func addContexts(of thread: CrashReport.Thread) {
+  private mutating func addContexts(of thread: ReportThread) {
     lines += thread.contextFields.map { "  " + Self.assignment($0) }
   }
 

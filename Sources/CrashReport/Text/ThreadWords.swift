@@ -13,7 +13,7 @@ extension CrashReport {
   ///
   /// - Parameter isFull: true to include every known fact about how the thread was captured, its state and its
   ///   scheduling; false to leave out what is usual or follows from the rest of the title.
-  func title(of thread: Thread, isFull: Bool = false) -> String {
+  func title(of thread: ReportThread, isFull: Bool = false) -> String {
     let name = thread.name.map { name in
       DispatchThread.words(for: name).map { " [\($0)]" } ?? " \"\(name)\""
     }
@@ -24,11 +24,11 @@ extension CrashReport {
 
   /// True if a thread's registers are evidence: those of the crashed thread, or of the thread that a report about waits
   /// is about.
-  func showsRegisters(of thread: Thread) -> Bool {
+  func showsRegisters(of thread: ReportThread) -> Bool {
     thread.crashed && (snapshot.request == nil || standstill?.threadID == thread.id)
   }
 
-  private func notes(on thread: Thread, isFull: Bool) -> [String] {
+  private func notes(on thread: ReportThread, isFull: Bool) -> [String] {
     let known = thread.snapshot
     let call = known.systemCallNumber.map { number in
       "in " + (snapshot.architecture.systemCallName(number) ?? "system call \(number)")
@@ -102,14 +102,15 @@ extension CrashReport {
 
   /// The reasons why frames of a thread have no names, one for each module, then a hint about files that contain the
   /// names.
-  func symbolNotes(on thread: Thread) -> [String] {
+  func symbolNotes(on thread: ReportThread) -> [String] {
     let notes = namelessModules(of: thread).map {
       "No names in \($0.module.shownName): \($0.note)."
     }
     return notes + [symbolHint(on: thread)].compactMap(\.self)
   }
 
-  private func namelessModules(of thread: Thread) -> [(module: ModuleSnapshot, note: String)] {
+  private func namelessModules(of thread: ReportThread) -> [(module: ModuleSnapshot, note: String)]
+  {
     let nameless = Set(thread.frames.filter { $0.function == nil }.compactMap(\.moduleIndex))
     return nameless.sorted().compactMap { index in
       guard symbolNotes.indices.contains(index), let note = symbolNotes[index] else { return nil }
@@ -120,7 +121,7 @@ extension CrashReport {
   /// A hint about files that would give names to the frames of a thread.
   ///
   /// The result is nil if all frames in modules that were loaded from files have names.
-  func symbolHint(on thread: Thread) -> String? {
+  func symbolHint(on thread: ReportThread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
     // Prefer a module of the program, because users usually have the files of these modules.
     let ownCode = verdict.ownCode
@@ -262,13 +263,13 @@ extension CaptureQuality {
 
 extension CrashReport {
   /// A title for a throw, for example "The error was thrown 2 ms before, by thread 12".
-  func title(of thrown: Thrown) -> String {
+  func title(of thrown: ThrownError) -> String {
     let age = age(of: thrown).map { Quantity.duration(Int64(clamping: $0)) + " before, " } ?? ""
     return "The error was thrown \(age)by thread \(thrown.record.threadID)"
   }
 }
 
-extension CrashReport.Thrown {
+extension ThrownError {
   /// A note about callers that may be missing from the list.
   static let note = "callers by frame pointers: those of functions without one are missing"
 
@@ -282,7 +283,7 @@ extension CrashReport.Thrown {
   }
 }
 
-extension CrashReport.Thread {
+extension ReportThread {
   var contextFields: [ReportField] {
     contexts.map { context in
       ReportField(name: context.name, value: context.value + (context.isCut ? "... (cut)" : ""))

@@ -104,7 +104,7 @@ extension CrashReport {
   private static let waitCount = 64
 }
 
-extension CrashReport.Thread {
+extension ReportThread {
   /// What a thread does, such as "runs" or "is in read"; nil if it is not known.
   ///
   /// The kernel does not always show the system call. Then the function of a library in which the thread is blocked

@@ -44,7 +44,7 @@ struct SentryFrames {
   }
 
   /// The stack of a thread with its registers; nil for a thread without frames.
-  func stacktrace(of thread: CrashReport.Thread) -> SentryValue? {
+  func stacktrace(of thread: ReportThread) -> SentryValue? {
     var calls = thread.frames
     var omitted = thread.trace.omittedCount > 0 ? thread.trace.omittedAfter : nil
     if let task = thread.task, !task.frames.isEmpty {

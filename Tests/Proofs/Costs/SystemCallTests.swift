@@ -10,13 +10,13 @@ import Testing
 /// Unlike times, these numbers do not depend on the load of the machine.
 @Suite(.needs(.strace), .serialized)
 struct SystemCallTests {
-  /// The upper bound for each thread that answers its stop signal: two files of /proc with three calls each, and
-  /// four calls with which the thread stops.
-  static let perThread = 10.5
+  /// The upper bound for each thread that answers its stop signal: two files of /proc, each opened and read, a call
+  /// that closes the files of four threads, and four calls with which the thread stops.
+  static let perThread = 8.8
   /// The upper bound for a crash of one thread, with the summary on standard error.
-  private static let fixed = 180
+  private static let fixed = 150
 
-  @Test func eachThreadThatAnswersCosts10_5AtMost() async throws {
+  @Test func eachThreadThatAnswersCosts8_8AtMost() async throws {
     let few = try await CountedCrash(sleepers: 15)
     let many = try await CountedCrash(sleepers: 127)
     let cost = Double(many.total - few.total) / 112

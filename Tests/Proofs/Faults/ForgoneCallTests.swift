@@ -20,9 +20,9 @@ import Testing
       Group(
         name: "files",
         calls: proc.union([
-          "openat", "close", "fstat", "newfstatat", "lseek", "ftruncate", "fallocate", "mknodat",
-          "mkdirat", "renameat2", "unlinkat", "fchown", "fcntl", "pwrite64", "getrandom", "unshare",
-          "prlimit64", "mmap", "madvise", "munmap",
+          "openat", "close", "close_range", "fstat", "newfstatat", "lseek", "ftruncate",
+          "fallocate", "mknodat", "mkdirat", "renameat2", "unlinkat", "fchown", "fcntl",
+          "pwrite64", "getrandom", "unshare", "prlimit64", "mmap", "madvise", "munmap",
         ])),
       Group(name: "proc", calls: proc),
       Group(

@@ -11,11 +11,11 @@ import Testing
 
 /// Dumps without a crash, of processes that continue.
 @Suite struct LiveDumpTests {
-  private func systemCall(_ thread: CrashReport.Thread) -> String? {
+  private func systemCall(_ thread: ReportThread) -> String? {
     thread.snapshot.systemCallNumber.flatMap { SystemCallNames.name($0) }
   }
 
-  private func isStack(_ thread: CrashReport.Thread, through function: String) -> Bool {
+  private func isStack(_ thread: ReportThread, through function: String) -> Bool {
     thread.frames.contains { $0.function?.contains(function) == true }
   }
 

@@ -28,7 +28,7 @@ import Testing
       switch self {
       case .crashBegins: ["break pm_capture_crash", "run"]
       case .crashEnds:
-        ["rbreak ^.s12CrashHandler7CaptureV17restoreAndReraise33_.*8isForced", "run"]
+        ["rbreak ^.s12CrashHandler7CaptureV17restoreAndReraise", "run"]
       case .dumpBegins: ["break pm_capture_dump", "run"]
       case .dumpIsOver: ["rbreak ^.s12CrashHandler7CaptureV13closeDumpFileyyF$", "run"]
       }

@@ -41,10 +41,7 @@ import Testing
         maps: Array(try Data(contentsOf: URL(fileURLWithPath: "\(place)/maps"))))
     }
 
-    deinit {
-      child.terminate()
-      child.waitUntilExit()
-    }
+    deinit { child.killAndWait() }
   }
 
   @Test func aReplacedExecutableIsReadFromTheRunningProcess() throws {

@@ -51,9 +51,10 @@ static const struct call_group {
   int count;
   unsigned numbers[CALLS_IN_GROUP];
 } groups[] = {
-    {"files", 26, {SYS_openat, SYS_close, SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_ftruncate, SYS_fallocate, SYS_mknodat, SYS_mkdirat,
-                   SYS_renameat2, SYS_unlinkat, SYS_fchown, SYS_fcntl, SYS_pwrite64, SYS_getrandom, SYS_unshare, SYS_prlimit64, SYS_madvise,
-                   SYS_munmap, SYS_read, SYS_getdents64, SYS_readlinkat, SYS_pread64, SYS_getppid, SYS_getrusage, SYS_clock_gettime}},
+    {"files", 27, {SYS_openat, SYS_close, SYS_close_range, SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_ftruncate, SYS_fallocate, SYS_mknodat,
+                   SYS_mkdirat, SYS_renameat2, SYS_unlinkat, SYS_fchown, SYS_fcntl, SYS_pwrite64, SYS_getrandom, SYS_unshare, SYS_prlimit64,
+                   SYS_madvise, SYS_munmap, SYS_read, SYS_getdents64, SYS_readlinkat, SYS_pread64, SYS_getppid, SYS_getrusage,
+                   SYS_clock_gettime}},
     {"proc", 7, {SYS_read, SYS_getdents64, SYS_readlinkat, SYS_pread64, SYS_getppid, SYS_getrusage, SYS_clock_gettime}},
     {"threads", 4, {SYS_tgkill, SYS_sigaltstack, SYS_timer_create, SYS_timer_settime}},
     {"memory", 1, {SYS_process_vm_readv}},

@@ -82,6 +82,7 @@ extension Capture {
   ///
   /// - Returns: true unless all descriptors were listed, and none is one of userfaultfd.
   private func writeDescriptors() -> Bool {
+    unsafe pm_close_all(&session.files.unclosed)
     let directory = proc.open(named: "thread-self/fd", directory: true)
     session.counts.set(.descriptors, isShown: directory >= 0)
     guard directory >= 0 else { return true }
@@ -105,7 +106,7 @@ extension Capture {
       isServer = isServer || link.count == 0 || link.text.matches("anon_inode:[userfaultfd]")
     }
     writer.end()
-    _ = pm_close(directory)
+    proc.close(directory)
     session.counts.set(.descriptors, isShown: !entries.isBroken)
     if !entries.isBroken { writer.unsigned(.descriptorCount, count, width: 4) }
     return isServer || entries.isBroken || listed > Surroundings.descriptorLimit

@@ -74,6 +74,7 @@ extension Capture {
   /// - Returns: false if the file could not be created; a converter later removes the FIFO and the run record.
   @_noLocks
   func makeNewDumpFile() -> Bool {
+    unsafe pm_close_all(&session.files.unclosed)
     chooseReportID()
     session.names.areNew = true
     makeFIFO()

@@ -84,7 +84,7 @@ extension Capture {
     guard descriptor >= 0 else { return otherwise }
     var status = pm_file_status()
     let found = unsafe pm_fstat(descriptor, &status) == 0
-    _ = pm_close(descriptor)
+    proc.close(descriptor)
     return found ? status.inode : 0
   }
 }

@@ -35,7 +35,7 @@ struct AbsentPages {
     let rest = Int(truncatingIfNeeded: mapping.end &- address)
     let result = unsafe pm_pread(
       descriptor, place, count < rest ? count : rest, Int64(bitPattern: address))
-    _ = pm_close(descriptor)
+    proc.close(descriptor)
     return result > 0 ? result : 0
   }
 
@@ -61,9 +61,9 @@ struct AbsentPages {
   @_noLocks
   func mounts() -> TextScanner {
     let room = mappings.room
-    let count = unsafe proc.readList(
-      named: "thread-self/mountinfo", into: room.address, capacity: room.size)
-    return room.text(count: count ?? 0)
+    let count = unsafe proc.read(
+      named: "thread-self/mountinfo", into: room.address, capacity: room.size, isList: true)
+    return room.text(count: count)
   }
 
   /// The number of the device with a mapping's file; 0 if the mapping has no file, or a file of the kernel.

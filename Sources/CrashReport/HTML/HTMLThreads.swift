@@ -2,8 +2,14 @@ internal import CrashAnalysis
 internal import ProcessSnapshot
 internal import Stackwalk
 
-extension HTMLReport {
-  func addCrashedThread(_ thread: CrashReport.Thread, to html: inout HTMLWriter) {
+/// Writes the threads of a report's page, and the throw of the error that ended the process.
+struct HTMLThreads {
+  let report: CrashReport
+
+  /// Distinguishes calls of the program's own code from other calls.
+  private var ownCode: OwnCode { report.ownCode }
+
+  func addCrashedThread(_ thread: ReportThread, to html: inout HTMLWriter) {
     html.element("section") { html in
       html.heading(
         report.title(of: thread), anchor: anchor(of: thread), short: "Thread \(thread.id)")
@@ -20,7 +26,7 @@ extension HTMLReport {
     guard let thrown = report.thrown else { return }
     html.element("section") { html in
       html.heading(report.title(of: thrown), anchor: "throw", short: "Throw")
-      html.element("p", ["class": "note"], text: CrashReport.Thrown.note)
+      html.element("p", ["class": "note"], text: ThrownError.note)
       var isBlamed = true
       html.element("ol", ["class": "stack"]) { html in
         for (frame, number) in thrown.numberedFrames {
@@ -56,7 +62,7 @@ extension HTMLReport {
         addGroup(group, withFrames: html.size - start < maximumSize, to: &html)
         shown += group.threads.count
       }
-      addRest(count - shown, "threads", to: &html)
+      html.addRest(count - shown, "threads")
       for note in report.missingThreads { html.element("p", text: note) }
     }
     html.breakLine()
@@ -88,17 +94,17 @@ extension HTMLReport {
       if withFrames {
         addStack(of: first, to: &html)
       } else {
-        addRest(first.frames.count, "frames", to: &html)
+        html.addRest(first.frames.count, "frames")
       }
     }
     html.breakLine()
   }
 
-  private func anchor(of thread: CrashReport.Thread) -> String { "thread-\(thread.id)" }
+  private func anchor(of thread: ReportThread) -> String { "thread-\(thread.id)" }
 
   /// - Parameter group: the threads that share this stack; if there are several, the thread's ID is added first.
   private func addContexts(
-    of thread: CrashReport.Thread, in group: ThreadGroup, to html: inout HTMLWriter
+    of thread: ReportThread, in group: ThreadGroup, to html: inout HTMLWriter
   ) {
     let contexts = thread.contextFields
     guard !contexts.isEmpty else { return }
@@ -114,11 +120,11 @@ extension HTMLReport {
   }
 
   /// The innermost function name on the stack of a collapsed thread, which usually shows what the thread was doing.
-  private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
+  private static func tellingFrame(of thread: ReportThread) -> String? {
     thread.frames.first { $0.function != nil }?.shortName
   }
 
-  private func addStack(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
+  private func addStack(of thread: ReportThread, to html: inout HTMLWriter) {
     // In the crashed thread, the innermost call of the program's own code is emphasized, because the reader looks for
     // it.
     var isBlamed = thread.crashed

@@ -1,5 +1,12 @@
 /// Shortens demangled names for readers and signatures, by removing types and generic arguments.
 package enum FunctionName {
+  /// The prefix of the name of the artificial function that the compiler adds to the debug information of a trap.
+  ///
+  /// The name of this artificial function describes a failed check that writes no message.
+  ///
+  /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
+  package static let trapPrefix = "Swift runtime failure: "
+
   /// The short form of a demangled Swift or C++ name; a C name is unchanged.
   ///
   /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`. A closure in this function
@@ -8,7 +15,7 @@ package enum FunctionName {
   package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     // The name of a trap is a sentence and not a declaration, so it stays unchanged.
-    if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
+    if name.hasPrefix(trapPrefix) { return name }
     if let rust = RustCode.short(name) { return rust }
     return isCxx(name) ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }

@@ -22,7 +22,7 @@ enum FreedChunk {
   }
 }
 
-extension MemoryFault {
+extension FaultSite {
   /// The object whose references the Swift runtime was counting at the fault, if the object's memory has been freed.
   ///
   /// The runtime's functions keep the address of the object's second word, the reference count, in a register. So a
@@ -30,7 +30,8 @@ extension MemoryFault {
   /// such an address.
   var freedObject: Address? {
     let names = trace.frames.prefix(3).compactMap(\.linkageName)
-    guard names.contains(where: Self.countsReferences), let context = exception.context else {
+    guard names.contains(where: ReferenceCounting.isFunction), let context = exception.context
+    else {
       return nil
     }
     return context.generalRegisters.lazy

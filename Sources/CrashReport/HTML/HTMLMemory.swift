@@ -2,9 +2,12 @@ internal import CrashAnalysis
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-extension HTMLReport {
+/// Writes the registers and the memory of a report's page.
+struct HTMLMemory {
+  let report: CrashReport
+
   /// Adds the registers, each with a description of what it points to.
-  func addRegisters(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
+  func addRegisters(of thread: ReportThread, to html: inout HTMLWriter) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }
     html.element("section") { html in

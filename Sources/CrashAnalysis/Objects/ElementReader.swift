@@ -4,7 +4,9 @@ internal import ProcessSnapshot
 /// Reads the first elements of arrays of strings, and of sets and dictionaries of numbers, Boolean values and strings.
 ///
 /// Source: swift stdlib/public/core/NativeDictionary.swift, DictionaryStorage.swift, SetStorage.swift, HashTable.swift.
-extension ObjectReader {
+struct ElementReader {
+  let reader: ProcessReader
+
   /// The maximum number of elements that are shown.
   private static let elementLimit = 4
   /// The base-2 logarithm of the largest supported number of buckets.
@@ -67,7 +69,7 @@ extension ObjectReader {
       _ value: ElementType?
     ) {
       guard let capacity = reader.word(object &+ 24), let scales = reader.word(object &+ 32),
-        case let scale = scales & 0xFF, scale <= ObjectReader.largestScale,
+        case let scale = scales & 0xFF, scale <= ElementReader.largestScale,
         let keys = reader.word(object &+ 48)
       else { return nil }
       let buckets: UInt64 = 1 << scale

@@ -39,7 +39,7 @@ package struct Verdict: Sendable {
   /// The stack of the thread that the verdict is about; empty if it was not captured.
   package let trace: StackTrace
   /// The throw of the uncaught Swift error; nil if the crash has another cause, or throws were not recorded.
-  package var thrown: CrashReport.Thrown?
+  package var thrown: ThrownError?
   /// The hung thread, as far as it is known; nil for a report that is not about a hang.
   package var hang: HangSubject?
   /// In a dump without a crash, the threads that wait, and what each of them waits for.
@@ -109,7 +109,7 @@ package struct Verdict: Sendable {
     }
     message = request?.headline ?? finder.message
     otherMessages = request == nil ? finder.otherMessages : []
-    thrown = CrashReport.Thrown(finding, trace: faultTrace, in: stacks)
+    thrown = ThrownError(finding, trace: faultTrace, in: stacks)
     let thrownFrames = thrown?.frames ?? []
     ownCode =
       waiting?.ownCode

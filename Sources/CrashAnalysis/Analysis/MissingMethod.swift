@@ -1,7 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-extension MemoryFault {
+extension FaultSite {
   /// The object whose class has no method at the place in its metadata from which the program read the address that it
   /// called; nil for another call.
   ///

@@ -136,3 +136,13 @@ extension HangSubject {
     (self.threadID, self.hasPlace, self.waiter) = (threadID, hasPlace, waiter)
   }
 }
+
+extension Waits {
+  /// The deadlock that a dump without a crash is about.
+  ///
+  /// If no deadlock contains the hanging thread, or no hanging thread is known, the first deadlock is used.
+  func deadlock(of snapshot: ProcessSnapshot, _ hang: HangSubject?) -> Deadlock? {
+    guard snapshot.request != nil else { return nil }
+    return hang?.threadID.flatMap { deadlock(with: $0) } ?? deadlocks.first
+  }
+}

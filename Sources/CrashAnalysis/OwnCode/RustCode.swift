@@ -2,7 +2,11 @@
 enum RustCode {
   /// True for the linkage name of a Rust function.
   static func isName(_ linkageName: String) -> Bool {
-    if linkageName.hasPrefix("_R") { return true }
+    // After "_R", a capital letter begins a path.
+    if linkageName.hasPrefix("_R"), let tag = linkageName.dropFirst(2).first, "CMXYNI".contains(tag)
+    {
+      return true
+    }
     guard linkageName.hasPrefix("_ZN") else { return false }
     let end = linkageName.firstRange(of: "E.llvm.").map(\.lowerBound) ?? linkageName.endIndex
     let name = linkageName[..<end]

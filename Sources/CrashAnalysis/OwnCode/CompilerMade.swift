@@ -6,7 +6,7 @@
 enum CompilerMade {
   /// - Parameter function: the demangled name.
   static func isFunction(_ function: String) -> Bool {
-    if function.hasPrefix(SwiftFailure.trapPrefix) { return true }
+    if function.hasPrefix(FunctionName.trapPrefix) { return true }
     let name = FunctionName.withoutVariants(function)
     return prefixes.contains(where: name.hasPrefix) || phrases.contains { isIntroduced(name, $0) }
       || helpers.contains(String(name.prefix { $0 != "." }))

@@ -2,7 +2,9 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 /// Reads the sizes and the first bytes of standard collections, strings and `Data` from their storage objects.
-extension ObjectReader {
+struct ContentReader {
+  let reader: ProcessReader
+
   /// The maximum number of bytes of a string; a longer string is cut.
   private static let textLimit: UInt64 = 48
   /// The maximum number of bytes that are shown of contents other than strings.
@@ -34,14 +36,16 @@ extension ObjectReader {
       guard let size = size(at: address &+ 16) else { return }
       object.size = size
       guard name.hasPrefix(Self.storages[0]) else {
-        object.elements = hashedElements(ofStorage: name, at: address, count: size)
+        object.elements = ElementReader(reader: reader).hashedElements(
+          ofStorage: name, at: address, count: size)
         return
       }
       let element = String(name.dropFirst(Self.storages[0].count).dropLast())
       if let width = Self.widths[element] {
         object.firstBytes = bytes(address &+ 32, count: size &* width)
       }
-      object.elements = arrayElements(ofType: element, at: address &+ 32, count: size)
+      object.elements = ElementReader(reader: reader).arrayElements(
+        ofType: element, at: address &+ 32, count: size)
     }
   }
 

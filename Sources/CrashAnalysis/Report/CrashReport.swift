@@ -10,7 +10,7 @@ package import Stackwalk
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
   /// The threads, the crashing thread first.
-  package var threads: [Thread]
+  package var threads: [ReportThread]
   /// For each of the snapshot's modules, the reason why names of its frames are missing or uncertain; nil if there is
   /// no such reason.
   package var symbolNotes: [String?]
@@ -74,9 +74,9 @@ package struct CrashReport: Sendable {
     let traces = snapshot.threads.map(stacks.trace)
     let verdict = Verdict(of: stacks)
     threads = zip(snapshot.threads, traces).map { thread, trace in
-      Thread(
+      ReportThread(
         snapshot: thread, crashed: thread.id == verdict.threadID, trace: trace,
-        task: tasks[thread.id].map { Task($0, trace.asyncCalls, in: snapshot) },
+        task: tasks[thread.id].map { ReportTask($0, trace.asyncCalls, in: snapshot) },
         contexts: contexts[thread.id] ?? [])
     }
     if let index = threads.firstIndex(where: \.crashed), index > 0 {
@@ -149,6 +149,27 @@ extension CrashReport {
   }
 }
 
+// MARK: - Source locations
+
+extension CrashReport {
+  /// The maximum number of source locations for which source code is shown.
+  private static var placeCount: Int { 12 }
+
+  /// The source locations of the calls of the program's own code on the crashing thread, innermost first.
+  package var ownPlaces: [SourceLocation] {
+    let ownCode = verdict.ownCode
+    var places: [SourceLocation] = []
+    for frame in threads.first(where: \.crashed)?.frames ?? [] where ownCode.standsOut(frame) {
+      guard let place = frame.sourceLocation, place.line != nil, !places.contains(place) else {
+        continue
+      }
+      places.append(place)
+      if places.count == Self.placeCount { break }
+    }
+    return places
+  }
+}
+
 // MARK: - Times
 
 extension CrashReport {
@@ -158,7 +179,7 @@ extension CrashReport {
   }
 
   /// The time from a throw to the crash, in nanoseconds.
-  package func age(of thrown: Thrown) -> UInt64? { age(since: thrown.record.uptime) }
+  package func age(of thrown: ThrownError) -> UInt64? { age(since: thrown.record.uptime) }
 
   /// The time from an event to the crash, in nanoseconds; nil if the event was later or the time of the crash is not
   /// known.

@@ -2,7 +2,7 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-extension MemoryFault {
+extension FaultSite {
   /// Finds evidence for the cause in the words that were involved in the fault.
   ///
   /// Such words are, for example, the faulting address, a register that holds null or an impossible address, and the
@@ -82,20 +82,6 @@ extension MemoryFault {
     }
   }
 
-  /// True for a function of the runtime that counts references, or a method of the runtime's class `RefCounts`.
-  static func countsReferences(_ linkageName: String) -> Bool {
-    countingFunctions.contains(linkageName.trimmingUnderscores)
-      || linkageName.hasPrefix("_ZN5swift9RefCountsI")
-  }
-
-  /// Source: swift stdlib/public/runtime/HeapObject.cpp.
-  private static let countingFunctions: Set = [
-    "swift_retain", "swift_release", "swift_retain_n", "swift_release_n", "swift_tryRetain",
-    "swift_bridgeObjectRetain", "swift_bridgeObjectRelease", "swift_nonatomic_retain",
-    "swift_nonatomic_release", "swift_unownedRetain", "swift_unownedRelease",
-    "swift_unownedRetainStrong", "swift_unknownObjectRetain", "swift_unknownObjectRelease",
-  ]
-
   /// The reference-counting function and its argument, if the function faulted when it accessed the argument.
   ///
   /// The reference count is the second word of an object, so the function faults at the argument's address or 8 bytes
@@ -103,8 +89,7 @@ extension MemoryFault {
   private var countedObject: (function: String, Address)? {
     let names = trace.frames.prefix(3).compactMap(\.linkageName)
     guard
-      let function = names.lazy.map({ $0.trimmingUnderscores }).first(
-        where: Self.countingFunctions.contains),
+      let function = names.lazy.compactMap(ReferenceCounting.function).first,
       let context = exception.context,
       let argument = context.generalRegisters.first(where: { $0.name == "rdi" || $0.name == "x0" })
     else { return nil }
@@ -125,7 +110,7 @@ extension MemoryFault {
   }
 }
 
-extension MemoryFault {
+extension FaultSite {
   /// The evidence that the runtime was about to deinitialize an object whose metadata has no deinitializer.
   ///
   /// The runtime either faulted when it read the deinitializer's address, or called a wrong address, which is the
@@ -163,12 +148,5 @@ extension MemoryFault {
 extension Cause {
   fileprivate var isReturn: Bool {
     if case .overwrittenReturn = self { true } else { false }
-  }
-}
-
-extension String {
-  /// The name without the leading and trailing underscores that the runtime's internal names have.
-  fileprivate var trimmingUnderscores: String {
-    hasPrefix("_swift_") && hasSuffix("_") ? String(dropFirst().dropLast()) : self
   }
 }

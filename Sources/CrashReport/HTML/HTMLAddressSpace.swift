@@ -1,7 +1,10 @@
 internal import CrashAnalysis
 internal import ProcessSnapshot
 
-extension HTMLReport {
+/// Writes the address space of a report's page.
+struct HTMLAddressSpace {
+  let report: CrashReport
+
   /// Adds the address space, with the lowest address first; the fault is marked, and parts that are far from all marks
   /// are collapsed.
   func addAddressSpace(to html: inout HTMLWriter) {
