@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// An operand in memory, whose address is the sum of a base register, an index register and a constant.
 struct MemoryOperand: Equatable {
-  struct Index: Equatable {
+  struct IndexRegister: Equatable {
     var register: String
     /// The number of bits by which the register's value is shifted to the left.
     var shift: UInt8
@@ -15,7 +15,7 @@ struct MemoryOperand: Equatable {
 
   /// The register that contains the pointer; nil if the instruction contains the whole address.
   var base: String?
-  var index: Index?
+  var index: IndexRegister?
   /// The constant, as two's complement.
   var displacement: UInt64 = 0
   /// True if the constant is a multiple of the size of the operand, and the size is not known.
@@ -51,7 +51,7 @@ struct MemoryOperand: Equatable {
   }
 }
 
-extension MemoryOperand.Index {
+extension MemoryOperand.IndexRegister {
   fileprivate func value(_ value: (String) -> UInt64?) -> UInt64? {
     value(register).map {
       switch extent {
@@ -128,7 +128,7 @@ extension MemoryOperand {
     if number == 4 {
       guard let sib = rest.popFirst() else { return nil }
       let index = Int(sib >> 3 & 7) + (extension_.index ? 8 : 0)
-      if index != 4 { operand.index = Index(register: registers[index], shift: sib >> 6) }
+      if index != 4 { operand.index = IndexRegister(register: registers[index], shift: sib >> 6) }
       number = sib & 7
       hasBase = number != 5 || mode >= 0x40
     } else if number == 5, mode < 0x40 {
@@ -210,7 +210,7 @@ extension MemoryOperand {
         }
         let register = field(16, 5)
         if register != 31 {
-          index = Index(
+          index = IndexRegister(
             register: "x\(register)",
             shift: field(12, 1) == 1 ? UInt8(truncatingIfNeeded: size) : 0, extent: extent)
         }

@@ -23,8 +23,13 @@ struct CapturedTasks {
   /// has another memory layout, or if its memory cannot be read.
   init?(of processID: Int32) {
     self.processID = processID
-    let symbols = SymbolSource()
-    let modules = Self.modules(of: processID)
+    let directory = "/proc/\(processID)"
+    let maps = SystemFile.bytes(directory + "/maps") ?? []
+    let executable = SystemFile.target(directory + "/exe") ?? ""
+    let files = ProcessFiles(directory: directory, executable: executable, maps: maps)
+    let symbols = SymbolSource(
+      directories: [], process: files, stored: nil, readsFiles: true, store: nil)
+    let modules = Self.modules(of: processID, executable, maps, files)
     func word(_ place: Address) -> UInt64? { LiveMemory.word(at: place.value, of: processID) }
     guard var runtime = TaskRuntime(in: modules, symbols, word: word) else { return nil }
     runtime.contexts = Self.contexts(in: modules, symbols, word: word)
@@ -60,16 +65,14 @@ struct CapturedTasks {
   /// The executable, which can contain the runtime and the handler, and the shared library with the runtime.
   ///
   /// The files are opened through `/proc`, because the process can be in another mount namespace.
-  private static func modules(of processID: Int32) -> [ModuleSnapshot] {
-    let directory = "/proc/\(processID)"
-    let executable = SystemFile.target(directory + "/exe") ?? ""
+  private static func modules(
+    of processID: Int32, _ executable: String, _ maps: [UInt8], _ files: ProcessFiles
+  ) -> [ModuleSnapshot] {
     let program =
       HandledProcess.isDynamicLinker(executable.lastComponent)
       ? (try? HandledProcess(processID))?.record?.course?.executablePath : executable
-    let text = SystemFile.bytes(directory + "/maps") ?? []
-    let files = ProcessFiles(directory: directory, executable: executable, maps: text)
     var (modules, paths): ([ModuleSnapshot], Set<String>) = ([], [])
-    for mapping in MemoryMapping.mappings(parsing: text[...])
+    for mapping in MemoryMapping.mappings(parsing: maps[...])
     where mapping.fileOffset == 0 {
       let path = mapping.path
       let isProgram = path == program ?? executable
@@ -80,7 +83,6 @@ struct CapturedTasks {
         address: mapping.start, size: 0, path: ModuleSnapshot.path(withoutMark: path).path)
       module.source = isProgram ? .program : nil
       guard let file = files.paths(of: module).first(where: InputFile.exists) else { continue }
-      module.path = file
       module.buildID = (try? ELFFile(path: file))?.buildID ?? []
       modules.append(module)
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// The bytes come from an assembler.
 @Suite struct MemoryOperandTests {
-  private typealias Index = MemoryOperand.Index
+  private typealias Index = MemoryOperand.IndexRegister
 
   private static func operand(
     _ base: String?, _ displacement: Int64 = 0, _ index: Index? = nil, isScaled: Bool = false
