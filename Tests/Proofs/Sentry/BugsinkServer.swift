@@ -13,6 +13,8 @@ final class BugsinkServer {
       let tags: [String: String]
       let frames: [Frame]
       let breadcrumbs: [String]
+      /// The time of the crash in the event's context `clock`.
+      let crashTime: String?
     }
     struct Frame: Decodable {
       let function: String
@@ -55,7 +57,12 @@ final class BugsinkServer {
 
   private static let script = BuiltProducts.packageRoot + "/Tests/Proofs/Sentry/receiver.py"
 
-  var dsn: String { "http://\(words[1])@127.0.0.1:\(words[0])/\(words[2])" }
+  var dsn: String { dsn(key: words[1]) }
+
+  /// The project's address with another key, as after a mistake in a deployment.
+  func dsn(key: some StringProtocol) -> String {
+    "http://\(key)@127.0.0.1:\(words[0])/\(words[2])"
+  }
 
   /// The URL that accepts minidumps in Crashpad's form.
   var minidumpURL: String {

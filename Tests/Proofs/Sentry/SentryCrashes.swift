@@ -48,8 +48,10 @@ final class SentryCrashes: Sendable {
   func process() async throws -> [String] {
     let child = try await ChildProcess.run(tool, ["process", database], in: directory.path)
     try #require(child.end.exitCode == 0, "\(child.standardError)")
-    return try CrashReportDatabase(path: database).reports().map { "\($0.id)" }
+    return try reports.map { "\($0.id)" }
   }
+
+  var reports: [StoredReport] { get throws { try CrashReportDatabase(path: database).reports() } }
 
   func upload(_ ids: [String], _ words: [String]) async throws -> ChildProcess {
     try await ChildProcess.run(

@@ -1,6 +1,9 @@
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
 import Testing
 
 /// Uploads real crashes to a real Bugsink, and reads them in its database.
@@ -37,6 +40,24 @@ struct SentryReceiverTests {
     }
     let told = try #require(issues.first { !($0.events[0].breadcrumbs.isEmpty) })
     #expect(told.events[0].tags["tenant"] != nil, "\(told.events[0].tags)")
+  }
+
+  @Test func aWrongKeyLosesNothingAndARequestToQuitIsNoCrash() async throws {
+    try await crashes.crash("sent-quit")
+    let ids = try await crashes.process()
+    let server = try BugsinkServer(in: crashes.subdirectory("bugsink"))
+    for dsn in [server.dsn(key: "0123456789abcdef0123456789abcdef"), server.dsn] {
+      #expect(try crashes.reports.map(\.state) == [.pending])
+      let sent = try await crashes.upload(ids, ["--dsn", dsn])
+      #expect((sent.end.exitCode == 0) == (dsn == server.dsn), "\(sent)")
+    }
+    #expect(try crashes.reports.map(\.state) == [.completed])
+    let events = try await server.issues().flatMap(\.events)
+    let event = try #require(events.count == 1 ? events.first : nil, "\(events)")
+    #expect(event.level == "info" && event.tags["signal"] == "SIGQUIT", "\(event)")
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: try #require(crashes.reports.first).path))
+    let time = try #require(try MinidumpReader.snapshot(of: [UInt8](bytes)).process.crashTime)
+    #expect(event.crashTime?.prefix(19) == TimeText.utc(nanoseconds: time).prefix(19))
   }
 
   @Test(.enabled("in the whole proof") { !ProofExtent.isSample })

@@ -19,7 +19,7 @@ struct SentrySchemaTests {
     try await crashes.tell()
     try await crashes.hang()
     if !ProofExtent.isSample {
-      for kind in ["null-read", "abort", "uncaught-error", "stack-overflow"] {
+      for kind in ["null-read", "abort", "uncaught-error", "stack-overflow", "sent-quit"] {
         try await crashes.crash(kind)
       }
       try await crashes.crash("await-chain", "--on", "task")
@@ -27,7 +27,7 @@ struct SentrySchemaTests {
       try await crashes.killedRun()
     }
     let ids = try await crashes.process()
-    #expect(ids.count == (ProofExtent.isSample ? 3 : 10))
+    #expect(ids.count == (ProofExtent.isSample ? 3 : 11))
     let dry = try await crashes.upload(
       ids, ["--dsn", "http://key@127.0.0.1/1", "--dry-run", "--json"])
     try #require(dry.end.exitCode == 0, "\(dry.standardError)")

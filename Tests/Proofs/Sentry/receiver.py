@@ -80,6 +80,7 @@ def read():
                     for f in frames
                 ],
                 "breadcrumbs": [crumb["message"] for crumb in crumbs],
+                "crashTime": (data.get("contexts") or {}).get("clock", {}).get("crash_time"),
             })
         issues.append({
             "title": issue["calculated_type"] + ": " + issue["calculated_value"],
