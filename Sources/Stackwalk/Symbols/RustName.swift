@@ -26,7 +26,8 @@ enum RustName {
     while let first = rest.first, first != UInt8(ascii: "E") {
       let digits = rest.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
       rest = rest[digits.endIndex...]
-      guard let count = Int(String(decoding: digits, as: UTF8.self)), 1...rest.count ~= count else {
+      guard let count = Int(String(decoding: digits, as: UTF8.self)), count > 0, count <= rest.count
+      else {
         return nil
       }
       parts.append(rest.prefix(count))

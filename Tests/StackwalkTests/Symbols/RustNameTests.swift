@@ -53,6 +53,23 @@ import Testing
     #expect(Demangler.demangle(name) == expected)
   }
 
+  /// A name can come from a damaged file.
+  @Test(arguments: [
+    "_ZN4shop15Basket$LT$T$GT$5first17h365e8307f4492378E",
+    "_RINvMs0_C4shopu8gdel_5qaFG_KCBN_DG0_NtB2_3FnTRL1_mEp6OutputuEL_Ahj3_Kln2a_E",
+  ])
+  func noBeginningAndNoDamageTraps(_ name: String) {
+    let bytes = Array(name.utf8)
+    for end in bytes.indices {
+      _ = RustName.demangle(String(decoding: bytes[..<end], as: UTF8.self))
+      for byte in UInt8(0x20)...0x7F {
+        var damaged = bytes
+        damaged[end] = byte
+        _ = RustName.demangle(String(decoding: damaged, as: UTF8.self))
+      }
+    }
+  }
+
   @Test(arguments: [
     ("_ZN4shop15Basket$LT$T$GT$5first17h365e8307f4492378E", "shop::Basket<T>::first"),
     ("_ZN4shop4main17h00330a5efbb668baE", "shop::main"),
