@@ -29,7 +29,7 @@ extension Capture {
     // The process should end as soon as this handler returns, if the kernel called this handler. If another handler
     // called it, that other handler may still run for any length of time. One second is long enough for the faulting
     // instruction to run again, even on a loaded machine.
-    if call.isFromKernel { armTimer(milliseconds: 1000) }
+    if call.isFromKernel { armTimer(milliseconds: 1000) } else { disarmTimer() }
     shared.ending.store(Shared.Ending.now)
     restoreAndReraise(call.signal, isEnd: true)
     // Ticks can then arrive even after this handler has returned.

@@ -42,6 +42,8 @@ func pm_handle_watchdog(
       capture.session.time.remaining.isOver(atTick: capture.clock)
     else { return }
     capture.shared.stops.resume()
+    // A seccomp filter may end only this thread. The next tick then finds the time over again, on another thread.
+    capture.session.time.remaining.begin(milliseconds: WatchdogTime.tick, at: capture.clock)
     return capture.forceEnd()
   }
   guard thread == pm_gettid() else {
