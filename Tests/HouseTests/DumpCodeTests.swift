@@ -30,7 +30,8 @@ import Testing
   /// The lines of a text that compare the value of such a key with a number.
   private static func comparisons(in text: String, _ keys: some Collection<String>) -> [String] {
     text.split(separator: "\n").filter { line in
-      guard let match = line.firstMatch(of: /signed\(\.(\w+)\)\s*(==|!=|<|>|<=|>=)\s*-?[0-9]/)
+      guard line.contains("signed(."),
+        let match = line.firstMatch(of: /signed\(\.(\w+)\)\s*(==|!=|<|>|<=|>=)\s*-?[0-9]/)
       else {
         return false
       }

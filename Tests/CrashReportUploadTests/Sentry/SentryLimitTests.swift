@@ -13,20 +13,20 @@ import Testing
   private static let long = String(repeating: "Größe ", count: 2000)
 
   /// A report with far more of everything than the protocol allows.
-  private func event(threads: Int = 300, crumbs: Int = 150, tags: Int = 300) -> SentryEvent {
+  private static let event = {
     var snapshot = SyntheticProcess.snapshot()
     snapshot.exception?.fatalMessage = Self.long
     snapshot.system.hostName = Self.long
     snapshot.process.product = Self.long
     snapshot.process.environment = Self.long
     snapshot.process.commandLine = Array(Self.long.utf8)
-    for number in 0..<threads {
+    for number in 0..<300 {
       var thread = snapshot.threads[0]
       thread.id = UInt32(10_000 + number)
       thread.name = Self.long
       snapshot.threads.append(thread)
     }
-    for number in 0..<crumbs {
+    for number in 0..<150 {
       var crumb = ClientInformation.Breadcrumb(text: "\(number) " + Self.long)
       crumb.time = Int64(number) * 1_000_000
       snapshot.client.breadcrumbs.append(crumb)
@@ -38,11 +38,11 @@ import Testing
           path: "/\(number)" + Self.long, buildID: [UInt8(truncatingIfNeeded: number), 1]))
     }
     let fields = Dictionary(
-      uniqueKeysWithValues: (0..<tags).map { ("\($0)" + Self.long, Self.long) })
+      uniqueKeysWithValues: (0..<300).map { ("\($0)" + Self.long, Self.long) })
     return SentryEvent(
       report: CrashReport(snapshot: snapshot, symbolicating: false), reportID: ReportID(),
       fields: fields)
-  }
+  }()
 
   private func texts(_ value: SentryValue) -> [String] {
     switch value {
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func theEventIsSmallEnoughAndAlwaysTheSame() {
-    let event = event()
+    let event = Self.event
     let json = event.json
     #expect(json.count <= SentryLimits.eventSize && json.count > 10_000)
     #expect(json == event.json)
@@ -64,15 +64,14 @@ import Testing
   }
 
   @Test func everyStepLeavesLessThanTheOneBefore() {
-    let event = event()
-    let sizes = SentryCuts.ladder.map { event.value($0).json.count }
+    let sizes = SentryCuts.ladder.map { Self.event.value($0).json.count }
     for (before, after) in zip(sizes, sizes.dropFirst()) { #expect(after <= before, "\(sizes)") }
     #expect(Set(SentryCuts.ladder.map { "\($0)" }).count == SentryCuts.ladder.count)
     #expect(sizes.last ?? .max < SentryLimits.eventSize / 2)
   }
 
   @Test func whatMattersMostStays() throws {
-    let value = event().value(SentryCuts.last)
+    let value = Self.event.value(SentryCuts.last)
     let exception = try #require(value["exception"]?["values"]?.elements.last)
     #expect(exception["value"]?.string?.count == SentryLimits.message)
     #expect(exception["stacktrace"]?["frames"]?.elements.isEmpty == false)

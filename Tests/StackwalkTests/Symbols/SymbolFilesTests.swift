@@ -8,20 +8,43 @@ import Testing
 /// A stripped module, and its debug file in every directory in which it is searched for.
 @Suite(.needs(.objcopy))
 struct SymbolFilesTests {
+  /// crash-lab, and what its symbols say about an address.
+  private struct Product: Sendable {
+    let module: ModuleSnapshot
+    /// An address in a function with lines.
+    let address: Address
+    let expected: [DebugInformation.Frame]
+
+    static let shared = Task { try await Product() }
+
+    init() async throws {
+      let path = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+      let elf = try ELFFile(path: path)
+      module = ModuleSnapshot(
+        address: elf.firstAddress ?? 0, size: 1 << 30, path: path, buildID: elf.buildID)
+      let symbols = try ModuleSymbols(module)
+      let table = SymbolTable(of: elf)
+      let function = try #require(
+        table.entries.first { table.name(of: $0, in: elf) == "$s8CrashLab15crash_null_readyyF" })
+      address = function.address &+ 4
+      expected = symbols.frames(at: address, in: module)
+      try #require(expected.first?.location?.line != nil)
+    }
+  }
+
   private final class Scene {
     let directory: TemporaryDirectory
     let module: ModuleSnapshot
-    /// An address in a function with lines.
     let address: Address
     let expected: [DebugInformation.Frame]
 
     /// Strips crash-lab, and places its debug information in a file at `debug`, relative to the directory.
     init(debug: String, link: Bool) async throws {
       let directory = try TemporaryDirectory()
-      let original = try await BuiltProducts.shared.executable("crash-lab", .asTested)
-      let elf = try ELFFile(path: original)
-      let buildID = elf.buildID
-      let digits = buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      let product = try await Product.shared.value
+      let original = product.module.path
+      let digits = product.module.buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        .joined()
       let debugPath =
         directory.path + "/"
         + debug.replacingOccurrences(of: "XX", with: String(digits.prefix(2)))
@@ -39,18 +62,11 @@ struct SymbolFilesTests {
         let child = try await ChildProcess.run(tool, run, in: directory.path)
         try #require(child.end.exitCode == 0, "\(child.standardError)")
       }
-      let firstAddress = elf.firstAddress ?? 0
-      module = ModuleSnapshot(
-        address: firstAddress, size: 1 << 30, path: stripped, buildID: buildID)
-      var whole = module
-      whole.path = original
-      let symbols = try ModuleSymbols(whole)
-      let table = SymbolTable(of: elf)
-      let function = try #require(
-        table.entries.first { table.name(of: $0, in: elf) == "$s8CrashLab15crash_null_readyyF" })
-      address = function.address &+ 4
-      expected = symbols.frames(at: address, in: whole)
-      try #require(expected.first?.location?.line != nil)
+      var module = product.module
+      module.path = stripped
+      self.module = module
+      address = product.address
+      expected = product.expected
       self.directory = directory
     }
   }
