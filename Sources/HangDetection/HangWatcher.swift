@@ -18,7 +18,7 @@ final class HangWatcher: Sendable {
   private static let heartbeatInterval: UInt64 = 2_000_000_000
   private let state = Mutex(State())
 
-  /// Adds a watch; creates the monitors' thread if it is not running.
+  /// Adds a watch, and asks its part for the first answer; creates the monitors' thread if it is not running.
   func add(_ watch: Watch) throws(CrashHandlerError) {
     try state.withLock { state throws(CrashHandlerError) in
       if !state.hasThread {
@@ -31,6 +31,8 @@ final class HangWatcher: Sendable {
       state.hasThread = true
       state.watches.append(watch)
     }
+    // Asked at the thread's next turn, a main queue that hangs until then would never be watched.
+    watch.look(after: 0)
   }
 
   /// Stops a watch, and removes it once no hang of it is in progress; the thread ends after the last watch is removed.

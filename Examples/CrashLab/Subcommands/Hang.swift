@@ -59,7 +59,7 @@ struct Hang: Subcommand {
     case .main:
       let monitor = try HangMonitor.mainThread(options: options)
       stop = { monitor.stop() }
-      DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(300)) { hang() }
+      DispatchQueue.main.async { hang() }
       startEnd(stop)
       dispatchMain()
     case .queue:
