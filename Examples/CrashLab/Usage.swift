@@ -40,8 +40,8 @@ extension Command {
       functions       calls the functions that this package defines in front of libc's, or libc's, and prints
                       what they do; C/functions has the calls
       gone-binary     crashes after the file system that it was run from is gone; takes root
-      hang            hangs under a monitor: TARGET is main, queue, actor or heartbeat, MANNER idle, busy
-                      or never; Subcommands/Hang.swift says what each OUTCOME is
+      hang            hangs under a monitor: TARGET is main, queue, actor, heartbeat or two, MANNER idle,
+                      busy or never; Subcommands/Hang.swift says what each OUTCOME is
       live-dump       takes dumps and lives on; Subcommands/LiveDump.swift says what each SCENE is
       process         converts what earlier runs left behind, one line for each dump
       process-itself  starts the handler, converts what is there, and then does its deed;

@@ -68,6 +68,8 @@ struct DumpConversion: ~Copyable {
     captured.dumpDigest = dump.identity.digest
     // Only this conversion may decide the verdict, whatever the dump contains.
     captured.storedVerdict = nil
+    let isHang = captured.request?.kind == .hang
+    captured.request?.end = isHang ? try end(ofHang: claim.name.reportID, in: pending) : nil
     try dump.checkReads()
     var found = try target(of: claim.name.reportID, dump.identity)
     var summary: ProcessedDump.Summary?
@@ -138,6 +140,28 @@ struct DumpConversion: ~Copyable {
   ) throws(Failure) -> RunEnd? {
     do throws(CrashReportDatabaseError) {
       return try pending.endedRun(claim.name)?.end
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  private func end(
+    ofHang report: ReportID, in pending: borrowing PendingDirectory
+  ) throws(Failure) -> RunEnd? {
+    do throws(CrashReportDatabaseError) {
+      return try pending.end(ofHang: report)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// True if the report of a hang tells how the run ended; nil if the dump of this hang is not converted yet.
+  func isToldByHang(
+    _ run: EndedRun, in pending: borrowing PendingDirectory
+  ) throws(Failure) -> Bool? {
+    guard let hang = run.hangReport else { return false }
+    do throws(CrashReportDatabaseError) {
+      return try pending.hasDump(hang) ? nil : database.synchronize(hang)
     } catch {
       throw Failure(error)
     }

@@ -185,6 +185,13 @@ private func process(
       guard try isEmpty(claim, pending) else {
         return (keepForLater(claim, "its owner writes to it", pending), nil, nil)
       }
+      guard let isTold = try conversion.isToldByHang(run, in: pending) else {
+        return (keepForLater(claim, "the dump of its hang comes first", pending), nil, nil)
+      }
+      if isTold {
+        try? pending.removeAll(of: claim.name, dump: claim.name)
+        return (nil, nil, nil)
+      }
       let summary = try conversion.convert(run, claim.name)
       if try isEmpty(claim, pending) {
         try? pending.removeAll(of: claim.name, dump: claim.name)

@@ -581,11 +581,11 @@ extension IntermediateDumpKey {
       .text("Paths of files that the process had locked, one on each line; at most 8.")
     case .evidenceHangReport: .bytes(16, """
       The report ID of a hang that had not ended yet.
-      """).shown(in: .end, as: "hangReport")
+      """)
     case .runEnd:
-      .map("How the run ended, if it left no dump. Only in a minidump.")
+      .map("How the run ended, if it left no dump of its end. In `dumpRequest`, how it ended during the hang. Only in a minidump.")
     case .runEndKind: .code(RunEndKind.self, "How the run ended", """
-      The same map contains `signalNumber` and `evidenceHangReport`.
+      The same map contains `signalNumber`.
       """).shown(in: .end, as: "kind")
     case .runEndCertainty: .code(RunEndCertainty.self, "Certainty of `runEndKind`").shown(in: .end, as: "certainty")
     case .runEndEvidence: .text("The evidence, one sentence on each line.").shown(in: .end, as: "evidence")

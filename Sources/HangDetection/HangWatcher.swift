@@ -32,7 +32,7 @@ final class HangWatcher: Sendable {
       state.watches.append(watch)
     }
     // Asked at the thread's next turn, a main queue that hangs until then would never be watched.
-    watch.look(after: 0)
+    watch.look(after: 0, others: [])
   }
 
   /// Stops a watch, and removes it once no hang of it is in progress; the thread ends after the last watch is removed.
@@ -62,8 +62,10 @@ final class HangWatcher: Sendable {
       unsafe clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nil)
       let counted = clock.advance(to: pm_boot_clock(), after: turn)
       let watches = state.withLock { $0.watches }
-      for watch in watches { watch.look(after: counted) }
-      let hang = watches.lazy.compactMap(\.hangReport).first
+      for watch in watches {
+        watch.look(after: counted, others: watches.compactMap { $0 === watch ? nil : $0.dump })
+      }
+      let hang = watches.lazy.compactMap(\.dump).first?.reportID
       let now = pm_boot_clock()
       if hang != lastHang || now >= lastHeartbeat + Self.heartbeatInterval {
         writeHeartbeat(hangReport: hang)

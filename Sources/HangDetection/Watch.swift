@@ -87,14 +87,15 @@ final class Watch: Sendable {
 
   // MARK: - Calls by the watching thread
 
-  /// The report ID of the dump for the hang in progress; nil if there is none.
-  var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }
+  /// The dump of the hang in progress; nil if there is none.
+  var dump: HangDump? { state.withLock { $0.dump } }
 
   /// Checks once whether the watched part has answered, and then asks it again.
   ///
-  /// - Parameter time: the time since the last check, in nanoseconds, without the time that does not count (see
-  ///   `HangClock`).
-  func look(after time: UInt64) {
+  /// - Parameters:
+  ///   - time: the time since the last check, in nanoseconds, without the time that does not count (see `HangClock`).
+  ///   - others: the dumps of other parts that hang now.
+  func look(after time: UInt64, others: [HangDump]) {
     let asks = state.withLock { state in
       // A hang in progress is watched to its end even after the watch was stopped.
       guard !state.isStopped || state.dump != nil else { return false }
@@ -107,7 +108,7 @@ final class Watch: Sendable {
         state.activity = nil
       } else if state.isAwaited && !(answers == 0 && beginsWithAnswer) {
         state.age += time
-        lookAtHang(&state)
+        lookAtHang(&state, others)
       }
       guard probe != nil, !state.isAwaited, !state.isStopped else { return false }
       state.isAwaited = true
@@ -134,7 +135,7 @@ final class Watch: Sendable {
   /// not have started its loop yet.
   private var beginsWithAnswer: Bool { target == .mainThread || target == .heartbeat }
 
-  private func lookAtHang(_ state: inout State) {
+  private func lookAtHang(_ state: inout State, _ others: [HangDump]) {
     let thread = lastThread.load(ordering: .relaxed)
     let activity = thread == 0 ? nil : ThreadActivity(of: thread)
     // If a signal or a debugger has stopped the thread, the duration of the hang is counted from zero again.
@@ -150,6 +151,12 @@ final class Watch: Sendable {
     if let dump = state.dump {
       dump.update(time: state.age, processorTime: cpuTime)
     } else if state.age >= threshold, !state.isReported {
+      // The dump of another part that was taken while this part did not answer shows this hang too.
+      let start = pm_boot_clock() &- state.age
+      if let other = others.first(where: { $0.time >= start }) {
+        if !state.owesLine { writeLine(&state, other) }
+        return
+      }
       state.isReported = true
       let evidence = evidence(of: thread, isThere: activity != nil)
       // If the dump cannot be taken, there is no report, and the program continues.
@@ -158,19 +165,19 @@ final class Watch: Sendable {
           name: name, target: target, threadEvidence: evidence,
           threadID: activity == nil ? nil : thread, threshold: threshold, time: state.age,
           processorTime: cpuTime))
-      writeLine(&state)
+      writeLine(&state, state.dump)
     }
   }
 
   /// The watched part in a sentence, such as `the queue "work"`.
   private var subject: String { "the \(target.noun) \"\(name)\"" }
 
-  private func writeLine(_ state: inout State) {
+  private func writeLine(_ state: inout State, _ dump: HangDump?) {
     let now = pm_boot_clock()
     guard writesLines, state.lineTime.map({ now >= $0 + Self.lineInterval }) ?? true else { return }
     let time = Self.seconds(state.age)
     state.owesLine = HangLine.write(
-      "hang: \(subject) has not answered for \(time)", report: state.dump?.reportID)
+      "hang: \(subject) has not answered for \(time)", report: dump?.reportID)
     if state.owesLine { state.lineTime = now }
   }
 

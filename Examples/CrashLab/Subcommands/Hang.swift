@@ -7,6 +7,8 @@ internal import Synchronization
 struct Hang: Subcommand {
   private enum Target: String, CaseIterable {
     case main, queue, actor, heartbeat
+    /// Two loops, each with a monitor: the second hangs first, and its monitor waits longer.
+    case two
   }
 
   private enum Manner: String, CaseIterable {
@@ -25,6 +27,8 @@ struct Hang: Subcommand {
     case recovers
     /// The same, but the monitor keeps the dump of a hang that recovers.
     case kept
+    /// The first of two loops answers again once both count as hung; then the second has a dump of its own.
+    case firstRecovers = "first-recovers"
     /// Stops the monitor once the hang is dumped, and hangs until it is killed.
     case stopped
     /// Stops the monitor once the hang is dumped, then ends by exit or _exit, or recovers.
@@ -76,20 +80,30 @@ struct Hang: Subcommand {
     case .heartbeat:
       let monitor = try HangMonitor.heartbeat(name: "loop", options: options)
       stop = { monitor.stop() }
-      Thread.start {
-        for _ in 0..<10 {
-          monitor.heartbeat()
-          usleep(20_000)
-        }
-        hang()
-        while true {
-          monitor.heartbeat()
-          usleep(20_000)
-        }
-      }
+      startLoop(monitor)
+    case .two:
+      let second = try HangMonitor.heartbeat(
+        name: "second", options: HangMonitor.Options(threshold: .seconds(2)))
+      second.heartbeat()
+      startLoop(try HangMonitor.heartbeat(name: "first", options: options))
     }
     startEnd(stop)
     waitForEver()
+  }
+
+  /// Starts a loop that hangs.
+  private func startLoop(_ monitor: HangMonitor) {
+    Thread.start {
+      for _ in 0..<10 {
+        monitor.heartbeat()
+        usleep(20_000)
+      }
+      hang()
+      while true {
+        monitor.heartbeat()
+        usleep(20_000)
+      }
+    }
   }
 
   private func hang() {
@@ -99,7 +113,9 @@ struct Hang: Subcommand {
     say("recovered")
   }
 
-  private var lasts: Bool { ![.recovers, .kept, .stoppedRecovers].contains(outcome) }
+  private var lasts: Bool {
+    ![.recovers, .kept, .stoppedRecovers, .firstRecovers].contains(outcome)
+  }
 
   @inline(never)
   private func hangBusily() {
@@ -136,6 +152,13 @@ struct Hang: Subcommand {
         while hasDump { usleep(20_000) }
         say("dump is gone")
         exit(0)
+      case .firstRecovers:
+        while !hasDump { usleep(5_000) }
+        let first = dump
+        sleep(3)
+        isSeen.store(true, ordering: .releasing)
+        while dump == nil || dump == first { usleep(20_000) }
+        say("another dump is there")
       case .stopped, .stoppedExits, .stoppedQuits, .stoppedRecovers:
         awaitDump()
         stop()
@@ -161,18 +184,21 @@ struct Hang: Subcommand {
     isSeen.store(true, ordering: .releasing)
   }
 
-  private var hasDump: Bool {
+  private var hasDump: Bool { dump != nil }
+
+  /// The name of the dump of a hang; nil if there is none.
+  private var dump: String? {
     guard let directory = unsafe opendir(database + "/pending-serialized-dumps") else {
-      return false
+      return nil
     }
     defer { unsafe closedir(directory) }
     while let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if name.hasSuffix(".hang") { return true }
+      if name.hasSuffix(".hang") { return name }
     }
-    return false
+    return nil
   }
 }
 

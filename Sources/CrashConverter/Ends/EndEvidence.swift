@@ -141,10 +141,7 @@ struct EndEvidence: Sendable {
   }
 
   private func hung(_ course: RunCourse) -> RunEnd? {
-    guard let report = course.heartbeat?.hangReport else { return nil }
-    var end = make(.hungThenKilled, .likely, course)
-    end.hangReport = report
-    return end
+    course.heartbeat?.hangReport == nil ? nil : make(.hungThenKilled, .likely, course)
   }
 
   private func stopTimeout(_ course: RunCourse) -> RunEnd? {

@@ -86,7 +86,7 @@ struct EndSentences {
     var sentences = ["Its last heartbeat was at \(TimeText.utc(nanoseconds: heartbeat.time))."]
     if heartbeat.hangReport != nil { sentences.append("It hung at that time.") }
     if !heartbeat.lockedFiles.isEmpty {
-      sentences.append("It held locks on \(heartbeat.lockedFiles.joined(separator: ", ")).")
+      sentences.append("\(RunEnd.lockSentence)\(heartbeat.lockedFiles.joined(separator: ", ")).")
     }
     return sentences
   }

@@ -8,6 +8,11 @@ struct EndedRun: Sendable {
   let record: RunRecord
   let end: RunEnd
 
+  /// The report ID of the hang during which the process was killed; nil if it did not hang.
+  var hangReport: ReportID? {
+    end.kind == .hungThenKilled ? record.course?.heartbeat?.hangReport : nil
+  }
+
   /// The snapshot for the report on the run, with the process, the verdict, and the data of the last heartbeat.
   func snapshot(identifier: String) -> ProcessSnapshot {
     #if arch(arm64)
@@ -96,6 +101,21 @@ extension PendingDirectory {
     try checkRefusals(since: refusals)
     evidence.hasLaterRun = try hasLaterRun(than: record, of: name)
     return evidence.verdict.map { EndedRun(record: record, end: $0) }
+  }
+
+  /// How the dead process ended during a hang; nil if no run record names the hang, or the process ended otherwise.
+  ///
+  /// - Throws: as `endedRun`.
+  func end(ofHang report: ReportID) throws(CrashReportDatabaseError) -> RunEnd? {
+    for fileName in try directory.names() {
+      guard let name = PendingDumpName(fileName: fileName), name.role == .runRecord,
+        try runRecord(of: name)?.course?.heartbeat?.hangReport == report,
+        try directory.status(of: name.with(role: .locked).description)?.size == 0,
+        let run = try endedRun(name), run.hangReport == report
+      else { continue }
+      return run.end
+    }
+    return nil
   }
 
   /// The run record of a dump; nil if there is none or it is damaged.

@@ -82,7 +82,8 @@ struct PendingDirectory: ~Copyable {
 
   /// The dumps among the files, in the order of conversion.
   ///
-  /// The dumps of the program `identifier` come first, and older dumps come before newer ones.
+  /// The dumps of the program `identifier` come first. Hangs come before other dumps, because the report of a hang also
+  /// says how the run ended; apart from this, older dumps come before newer ones.
   func dumps(among files: [File]) -> [File] {
     files.filter {
       switch $0.name.role {
@@ -92,6 +93,8 @@ struct PendingDirectory: ~Copyable {
     }.sorted { left, right in
       let leftIsOwn = left.name.identifier == identifier
       guard leftIsOwn == (right.name.identifier == identifier) else { return leftIsOwn }
+      let leftIsHang = left.name.role == .hang
+      guard leftIsHang == (right.name.role == .hang) else { return leftIsHang }
       return (left.modificationTime, left.name.description)
         < (right.modificationTime, right.name.description)
     }
@@ -237,6 +240,14 @@ struct PendingDirectory: ~Copyable {
   /// True if there is a finished dump with the same report ID that is not empty; such a dump shows how the run ended.
   private func hasDump(beside name: PendingDumpName) throws(CrashReportDatabaseError) -> Bool {
     (try directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
+  }
+
+  /// True if there is a dump with this ID that was not converted yet.
+  func hasDump(_ reportID: ReportID) throws(CrashReportDatabaseError) -> Bool {
+    try directory.names().contains {
+      guard let name = PendingDumpName(fileName: $0), name.reportID == reportID else { return false }
+      return name.role != .runRecord && name.role != .fifo
+    }
   }
 
   /// Removes a dump, then its owner's FIFO and run record, unless another file with the same report ID needs them.

@@ -22,7 +22,7 @@ private struct LastHeartbeat {
   mutating func write() {
     guard let capture = Capture.ofHandler, capture.followsRun else { return }
     time = SystemClock.sinceBoot
-    if lockTime.map({ time &- $0 >= Self.lockInterval }) ?? true {
+    if !capture.installed.isSanitized, lockTime.map({ time &- $0 >= Self.lockInterval }) ?? true {
       lockedFiles = LockedFiles.current()
       lockTime = time
     }
@@ -74,9 +74,9 @@ private func writeEvidence(of capture: Capture, _ hangReport: ReportID?, _ locke
   var evidence = RunEvidence.current(cgroup.memory)
   evidence.readMachineMemory()
   cgroup.close()
-  evidence.lockedFiles = lockedFiles
   evidence.hangReport = hangReport
   if !capture.installed.isSanitized {
+    evidence.lockedFiles = lockedFiles
     evidence.breadcrumbs = ClientMemory.ofProcess.breadcrumbs.last(8)
     evidence.openContexts = OpenContextTable.oldest()
   }

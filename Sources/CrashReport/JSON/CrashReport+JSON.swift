@@ -417,7 +417,8 @@ extension OpenDescriptor {
 extension DumpRequest {
   fileprivate var json: JSONObject {
     JSONObject(
-      .request, Self.mapFields, of: self, ["activity": isBusy.map { $0 ? "busy" : "idle" }])
+      .request, Self.mapFields, of: self,
+      ["activity": isBusy.map { $0 ? "busy" : "idle" }, "end": end?.json])
   }
 }
 

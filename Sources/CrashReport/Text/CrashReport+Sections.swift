@@ -33,7 +33,8 @@ extension CrashReport {
 
   private func evidenceSection(isFull: Bool) -> ReportSection? {
     let facts = (verdict.cause?.evidence ?? []).filter { isFull || !$0.isInHead }
-    let evidence = snapshot.end?.evidence ?? facts.map(\.text)
+    let evidence =
+      snapshot.end?.evidence ?? facts.map(\.text) + (snapshot.request?.end?.evidence ?? [])
     return ReportSection("Evidence", rows: evidence.map { .text($0) })
   }
 

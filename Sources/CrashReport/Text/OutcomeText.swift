@@ -63,6 +63,9 @@ extension RunEnd {
   /// How the run ended, in one or more sentences.
   package var text: String { sentences.joined(separator: " ") }
 
+  /// How a process that hung ended, in a few words.
+  var hangText: String { "killed during the hang" + (certainty.map { ", \($0.word)" } ?? "") }
+
   /// The sentences about how the run ended, starting with what ended the run.
   var sentences: [String] {
     let name = signal.map(SignalNames.text) ?? "a signal"

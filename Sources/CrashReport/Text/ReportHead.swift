@@ -103,10 +103,12 @@ extension CrashReport {
       ("Error", errorText), ("Access", snapshot.exception.flatMap { MemoryAccess($0)?.rawValue }),
       ("Cause", verdict.cause.map { "\($0.kind), \($0.certainty.word)" }),
       ("Sent by", senderText),
-      ("Outcome", survival?.outcomeText(handlerIn: previousHandlerModule)),
+      (
+        "Outcome",
+        snapshot.request?.end?.hangText ?? survival?.outcomeText(handlerIn: previousHandlerModule)
+      ),
       ("Before it", survival?.earlierText),
       ("Certainty", snapshot.end?.certainty?.word),
-      ("Hang", snapshot.end?.hangReport.map { "report \($0)" }),
     ])
   }
 

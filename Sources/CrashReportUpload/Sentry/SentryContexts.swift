@@ -77,7 +77,8 @@ struct SentryContexts {
   /// This package's own entry among the event's contexts, which describes the crash.
   private var crash: SentryValue {
     let snapshot = report.snapshot
-    let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])
+    let end = snapshot.end ?? snapshot.request?.end
+    let evidence = (report.cause?.evidence.map(\.text) ?? []) + (end?.evidence ?? [])
     return [
       "explanation": text(report.explanation),
       "place": text(report.place),
@@ -87,7 +88,6 @@ struct SentryContexts {
       "evidence": text(evidence.isEmpty ? nil : evidence.joined(separator: "\n")),
       "complete": .bool(snapshot.capture.isComplete),
       "privacy": text(snapshot.process.privacy?.name),
-      "hang_report": text(snapshot.end?.hangReport?.description),
       "hang_nanoseconds": snapshot.request?.hangTime.map { number($0) },
     ]
   }

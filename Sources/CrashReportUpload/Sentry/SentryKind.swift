@@ -20,7 +20,7 @@ struct SentryKind {
       }
     }
     switch snapshot.request?.kind {
-    case .hang: return "error"
+    case .hang: return snapshot.request?.end == nil ? "error" : "fatal"
     case .program: return "warning"
     case .tool, .coreFile: return "info"
     case nil: return snapshot.isQuitRequest ? "info" : snapshot.request == nil ? "fatal" : "warning"

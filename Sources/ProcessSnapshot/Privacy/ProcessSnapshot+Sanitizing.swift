@@ -57,6 +57,8 @@ extension ProcessSnapshot {
     request?.name = nil
     request?.reason = nil
     request?.errorText = nil
+    request?.end?.sanitize()
+    end?.sanitize()
     process.commandLine = nil
     process.statusText = process.statusText.map {
       UserNumbers.removed(fromStatus: Self.withoutNames($0))

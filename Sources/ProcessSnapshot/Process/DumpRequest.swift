@@ -30,6 +30,8 @@ public struct DumpRequest: Sendable, Equatable {
   /// The CPU time in nanoseconds that the hung thread used during the hang; nil if the thread is not known.
   public var processorTime: UInt64?
   public var threadEvidence: ThreadEvidence?
+  /// How the process ended during the hang; nil if it lived on, or if this is not known.
+  public var end: RunEnd?
 
   public init() {}
 
@@ -64,5 +66,6 @@ extension DumpRequest {
       .optional(.hangTime, \.hangTime),
       .optional(.hangProcessorTime, \.processorTime),
       .optional(.hangThreadEvidence, \.threadEvidence),
+      .map(.runEnd, \.end, RunEnd.mapFields),
     ])
 }

@@ -1,8 +1,9 @@
 public import IntermediateDump
 
-/// How a run of the program ended, if the run left no dump.
+/// How a run of the program ended, if the run left no dump of its end.
 ///
-/// `ProcessSnapshot.end` is nil if the snapshot was made from a dump of the process.
+/// `ProcessSnapshot.end` is nil if the snapshot was made from a dump of the process; `DumpRequest.end` tells how a
+/// process ended that hung.
 public struct RunEnd: Sendable, Equatable {
   public typealias Kind = RunEndKind
   public typealias Certainty = RunEndCertainty
@@ -14,10 +15,14 @@ public struct RunEnd: Sendable, Equatable {
   public var signal: Int32?
   /// The evidence for `kind` and `certainty`, one sentence for each fact.
   public var evidence: [String] = []
-  /// The ID of the report of a hang that had not ended when the run ended; nil if there was no such hang.
-  public var hangReport: ReportID?
 
   public init() {}
+
+  /// The beginning of the sentence in `evidence` that names the files that the process had locked.
+  package static let lockSentence = "It held locks on "
+
+  /// Removes the names of files.
+  mutating func sanitize() { evidence.removeAll { $0.hasPrefix(Self.lockSentence) } }
 }
 
 extension RunEnd {
@@ -28,6 +33,5 @@ extension RunEnd {
       .optional(.runEndCertainty, \.certainty),
       .optional(.signalNumber, \.signal),
       .lines(.runEndEvidence, \.evidence),
-      .optional(.evidenceHangReport, \.hangReport),
     ])
 }
