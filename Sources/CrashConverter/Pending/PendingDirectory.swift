@@ -245,7 +245,9 @@ struct PendingDirectory: ~Copyable {
   /// True if there is a dump with this ID that was not converted yet.
   func hasDump(_ reportID: ReportID) throws(CrashReportDatabaseError) -> Bool {
     try directory.names().contains {
-      guard let name = PendingDumpName(fileName: $0), name.reportID == reportID else { return false }
+      guard let name = PendingDumpName(fileName: $0), name.reportID == reportID else {
+        return false
+      }
       return name.role != .runRecord && name.role != .fifo
     }
   }
