@@ -34,9 +34,10 @@ func crash_file_size_limit() {
   guard let file = unsafe tmpfile() else { return }
   var limit = rlimit()
   unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-  limit.rlim_cur = 4096
+  // Less than a dump, but more than a few crashes print on a standard error that is a file.
+  limit.rlim_cur = 65_536
   unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-  unsafe pwrite(fileno(file), "x", 1, 4096)
+  unsafe pwrite(fileno(file), "x", 1, 65_536)
   stayOnTheStack()
 }
 

@@ -34,6 +34,7 @@ struct SecretScene: Subcommand {
     options.privacy = privacy
     options.attachments = [database + ".attached"]
     if manner == .waits { options.heartbeatInterval = .milliseconds(100) }
+    lockFile()
     let handler = CrashLab.start(database, options)
     serveOther()
     let monitor =
@@ -57,6 +58,12 @@ struct SecretScene: Subcommand {
         waitForEver()
       }
     }
+  }
+
+  /// Locks the file that the link `.locked` beside the database leads to.
+  private func lockFile() {
+    let locked = unsafe open(database + ".locked", O_RDWR | O_CLOEXEC)
+    guard locked < 0 || flock(locked, LOCK_EX) == 0 else { exit(EX_OSERR) }
   }
 
   /// Serves another request on a thread of its own, which sleeps.

@@ -34,7 +34,7 @@ import Testing
       case .dump: [PlantedSecrets.argument, "rS6-reason-Wp4Hc9", "aN8-note-Jd5Qs3Xm"]
       case .hang: [PlantedSecrets.argument, "hM4-loop-Gx7Rb2", "sk_live_wE5-stack-Nd2Lk8"]
       case .capture: [PlantedSecrets.argument, "yT3-crumb-Vb8Hn2"]
-      case .kill: ["yT3-crumb-Vb8Hn2"]
+      case .kill: ["yT3-crumb-Vb8Hn2", PlantedSecrets.locked]
       case .processCores, .watchCores: [PlantedSecrets.argument, "sk_live_wE5-stack-Nd2Lk8"]
       case .quarantine: []
       }
@@ -120,6 +120,9 @@ import Testing
       atPath: work.path + "/cores", withIntermediateDirectories: false)
     try Data("attached \(PlantedSecrets.attached)\n".utf8).write(
       to: URL(fileURLWithPath: database + ".attached"))
+    try Data().write(to: URL(fileURLWithPath: work.path + "/" + PlantedSecrets.locked))
+    try FileManager.default.createSymbolicLink(
+      atPath: database + ".locked", withDestinationPath: work.path + "/" + PlantedSecrets.locked)
   }
 
   @Test(arguments: cases)

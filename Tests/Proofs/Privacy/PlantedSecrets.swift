@@ -12,6 +12,8 @@ struct PlantedSecrets {
     "nD4-vrb-Qx3Vt8Lk", "tX7-text-Bz5Hp2Lk", "sE9-sct-Gf4Nw6Rp",
   ]
   static let attached = "fT5-file-Rz8Kb4Wn"
+  /// In the name of a file that the program locks.
+  static let locked = "lK4-lkd-Rt9Yb2Gs"
   /// The context and the breadcrumb of another request than the one that crashes.
   static let otherWork = ["oW8-other-Jm3Ks7Vq", "oC2-wk7-Pn6Xt4Rb"]
   /// The secrets that the program passes to `dumpWithoutCrash` and to the monitor.
@@ -24,7 +26,7 @@ struct PlantedSecrets {
       "pS2-name-Tk5Bq", "eN8-heap-Yr4Jm6-battery-staple", "dA6-15byte-Qv3X", "uB4-regs",
       "fC9-local-Zs7Gx5", "sk_live_wE5-stack-Nd2Lk8", "4111222233334444", "xM3-vector-Hp6Cj",
       "bQ7-cT8xt-Tw2Jr5", "vF8-wK5cR9mb-Kp3Xd", path,
-      argument, environment, attached,
+      argument, environment, attached, locked,
     ] + inObjects + inFiles + otherWork + inRequests
   /// The secrets in Swift objects: in fields, strings, arrays, bytes, dictionaries and captures.
   static let inObjects = [
