@@ -27,19 +27,26 @@ import Testing
     try FileManager.default.moveItem(atPath: program, toPath: symbols + "/service")
   }
 
-  private func run(_ words: String...) async throws -> String {
+  private func run(_ words: String...) async throws -> String { try await run(words) }
+
+  private func run(_ words: [String]) async throws -> String {
     let child = try await ChildProcess.run(
       tool, words, in: directory.path, environment: ["POSTMORTEM_NO_SYMBOL_CACHE": "1"])
     #expect(child.end.exitCode == 0, "\(child)")
     return child.standardOutput
   }
 
-  @Test(arguments: [true, false])
-  func aConversionFindsNames(_ hasSymbols: Bool) async throws {
+  private static let conversions = [
+    ["process", "DATABASE"], ["watch", "DATABASE", "--count", "1"],
+    ["run", "--database", "DATABASE", "--", "/bin/true"],
+  ]
+
+  @Test(arguments: conversions, [true, false])
+  func aConversionFindsNames(_ command: [String], _ hasSymbols: Bool) async throws {
     try await crash()
-    _ =
-      try await hasSymbols
-      ? run("process", database, "--symbols", symbols) : run("process", database)
+    var words = command.map { $0 == "DATABASE" ? database : $0 }
+    if hasSymbols { words.insert(contentsOf: ["--symbols", symbols], at: 1) }
+    _ = try await run(words)
     let listed = try await run("list", database, "--json")
     #expect(listed.contains("MemoryKinds.swift") == hasSymbols, "\(listed)")
   }
