@@ -350,20 +350,6 @@ import Testing
     #expect(report.explanation?.contains("held by thread 8, which \(words)") == true)
   }
 
-  /// A thread that takes the dump runs because of it.
-  @Test func anOwnerThatTakesTheDumpIsInItsCall() {
-    var process = WaitingProcess()
-    process.wait(7, at: 0x5000, "pthread_mutex_lock")
-    process.putMutex(at: 0x5000, owner: 8)
-    var owner = ThreadSnapshot(id: 8)
-    (owner.state, owner.captureMethod) = ("R", .crashed)
-    process.add(
-      owner,
-      [StackFrame("__GI___libc_read", module: 1), StackFrame("Shop.serve8() -> ()")])
-    let report = process.report(kind: .tool)
-    #expect(report.explanation?.contains("held by thread 8, which is in read in Shop") == true)
-  }
-
   /// A thread that hangs for another reason does not wait for the deadlock of other threads.
   @Test func aDeadlockOfOthersDoesNotBlockTheHungThread() {
     var process = WaitingProcess()
