@@ -1,6 +1,10 @@
-// Crashes that the C++ runtime causes.
+// Crashes and waits that the C++ runtime causes.
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 
 #include "CCrashLab.h"
 
@@ -74,4 +78,47 @@ extern "C" __attribute__((noinline)) void crash_pure_virtual(void) {
   Derived derived;
   derived.pure();
   __asm__ volatile("");
+}
+
+namespace {
+struct Prices {
+  Prices();
+};
+struct Rates {
+  Rates();
+};
+
+Prices &prices() {
+  static Prices value;
+  return value;
+}
+
+Rates &rates() {
+  static Rates value;
+  return value;
+}
+
+std::atomic<int> started;
+
+void meet() {
+  started++;
+  while (started < 2) usleep(1000);
+}
+
+Prices::Prices() {
+  meet();
+  rates();
+}
+
+Rates::Rates() {
+  meet();
+  prices();
+}
+}  // namespace
+
+void crashlab_cross_statics(void) {
+  std::thread([] { prices(); }).detach();
+  std::thread([] { rates(); }).detach();
+  while (started < 2) usleep(1000);
+  usleep(300000);
 }

@@ -1,6 +1,8 @@
 // Functions that need fork(2), which Swift does not import, and thread names, which glibc declares
 // only for _GNU_SOURCE.
+#define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,13 @@ int crashlab_fork_idle(void) {
   // The parent may have ended before the prctl.
   while (getppid() == parent) pause();
   _exit(0);
+}
+
+int crashlab_fork_into_namespace(void) {
+  if (unshare(CLONE_NEWPID) == -1) return -1;
+  pid_t child = fork();
+  if (child == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return child;
 }
 
 // Waits until a process sleeps in the kernel, or for a second.

@@ -31,6 +31,32 @@ enum QueueScenes {
   }
 }
 
+/// Programs that are not in the table.
+extension QueueScenes {
+  /// 104: a work item that waits for itself.
+  static func itemThatWaitsForItself() {
+    let export = Export()
+    export.start()
+    Truth.gate.wait(for: 1)
+    usleep(300_000)
+  }
+}
+
+private final class Export: Sendable {
+  nonisolated(unsafe) private var item: DispatchWorkItem?
+
+  func start() {
+    let item = DispatchWorkItem { self.finish() }
+    unsafe self.item = item
+    DispatchQueue(label: "export").async(execute: item)
+  }
+
+  func finish() {
+    Truth.gate.open()
+    unsafe item?.wait()
+  }
+}
+
 private struct Desk {
   let own, other: DispatchQueue
 

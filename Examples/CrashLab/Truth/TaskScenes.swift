@@ -55,12 +55,78 @@ enum TaskScenes {
     Truth.mainWork.withLock { $0 = { Startup().prepare() } }
   }
 
+  /// 36: 5,001 tasks: 500 wait for a continuation, 499 for one of these, and the others are ready or block the pool.
+  static func manyTasks() {
+    let leases = Leases()
+    let client = LegacyClient()
+    let processors = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    let first = Task.detached { await leases.lease() }
+    for _ in 1..<500 { Task.detached { await leases.lease() } }
+    for _ in 0..<499 { Task.detached { await leases.follow(first) } }
+    Truth.gate.wait(for: 999)
+    usleep(300_000)
+    for _ in 0..<processors { Task.detached { client.fetch() } }
+    Truth.gate.wait(for: 999 + processors)
+    for _ in 999 + processors..<5001 { Task.detached { client.fetch() } }
+  }
+
   /// 37: thirty tasks sleep, and others compute and yield.
   static func sleepers() {
     for _ in 0..<30 { Task.detached { await Ticker().tick() } }
     for _ in 0..<200 { Task.detached { await Ticker().compute() } }
     usleep(300_000)
   }
+
+  /// 38: tasks with names.
+  static func namedTasks() {
+    let leases = Leases()
+    for name in ["import", "export", "audit"] {
+      Task.detached(name: name) { await leases.lease() }
+    }
+    Truth.gate.wait(for: 3)
+    usleep(100_000)
+  }
+}
+
+/// Programs that are not in the table.
+extension TaskScenes {
+  /// 106: a task waits for two children: the first sleeps, and the second waits for a continuation.
+  static func sleepingChild() {
+    Task.detached { await Ticker().tickAndLease() }
+    Truth.gate.wait(for: 1)
+    usleep(100_000)
+  }
+
+  /// 107: the main thread reads from a silent peer, and a task waits for the main actor.
+  static func readingMainActor() {
+    Task { @MainActor in say("not reached") }
+    Truth.mainWork.withLock { $0 = { Console().readCommand() } }
+  }
+
+  /// 108: a method of an actor computes, and ten tasks call the actor.
+  static func computingActor() {
+    let scorer = Scorer()
+    Task.detached { await scorer.train() }
+    Truth.gate.wait(for: 1)
+    for _ in 0..<10 { Task.detached { await scorer.score() } }
+    usleep(300_000)
+  }
+}
+
+private struct Console {
+  func readCommand() { Truth.readFromSilentPeer() }
+}
+
+private actor Scorer {
+  private var weight: UInt64 = 1
+
+  func train() {
+    Truth.gate.open()
+    // The odd number never becomes 0.
+    while weight != 0 { weight = weight &* 6_364_136_223_846_793_005 }
+  }
+
+  func score() { say("not reached") }
 }
 
 private actor Registry {
@@ -94,6 +160,11 @@ private struct Leases {
     unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in
       Truth.gate.open()
     }
+  }
+
+  func follow(_ task: Task<Void, Never>) async {
+    Truth.gate.open()
+    await task.value
   }
 
   func leaseOne() async {
@@ -136,6 +207,12 @@ private struct Startup {
 
 private struct Ticker {
   func tick() async { try? await Task.sleep(for: .seconds(600)) }
+
+  func tickAndLease() async {
+    async let ticks: Void = tick()
+    async let lease: Void = Leases().lease()
+    _ = await (ticks, lease)
+  }
 
   func compute() async {
     var value: UInt64 = 1

@@ -125,6 +125,79 @@ enum ThreadScenes {
   }
 }
 
+/// Programs that are not in the table.
+extension ThreadScenes {
+  /// 101: a consumer waits for a condition and holds the lock that the producer needs.
+  static func nestedWait() {
+    let feed = Feed()
+    Truth.start { feed.take() }
+    Truth.start {
+      Truth.gate.wait(for: 1)
+      feed.put()
+    }
+  }
+
+  /// 102: two of three threads wait at a barrier.
+  static func missingPeer() {
+    let phase = Phase(count: 3)
+    for _ in 0..<2 { Truth.start { phase.finish() } }
+  }
+
+  /// 103: a robust lock that is taken twice by one thread.
+  static func robustLockTwice() {
+    let sessions = Sessions(lock: TruthLock(isRobust: true))
+    Truth.start { sessions.close() }
+  }
+
+  /// 111: two semaphores that are used as locks and taken in opposite order.
+  static func crossedSemaphores() {
+    let permits = (0..<2).map { _ in TruthSemaphore() }
+    for index in 0..<2 {
+      Truth.start { Payment(own: permits[index], other: permits[1 - index]).pay() }
+    }
+  }
+}
+
+private final class Feed: Sendable {
+  private let lock = TruthLock()
+  private let mailbox = Mailbox()
+
+  func take() {
+    lock.withLock {
+      Truth.gate.open()
+      mailbox.receive()
+    }
+  }
+
+  func put() {
+    Truth.note()
+    lock.withLock { mailbox.post() }
+  }
+}
+
+@safe
+private final class Phase: Sendable {
+  nonisolated(unsafe) private let barrier = UnsafeMutablePointer<pthread_barrier_t>.allocate(
+    capacity: 1)
+
+  init(count: UInt32) { unsafe pthread_barrier_init(barrier, nil, count) }
+
+  func finish() {
+    Truth.note()
+    unsafe pthread_barrier_wait(barrier)
+  }
+}
+
+private struct Payment {
+  let own, other: TruthSemaphore
+
+  func pay() {
+    own.take()
+    Truth.meet(2)
+    other.take()
+  }
+}
+
 private final class Inventory: Sendable {
   fileprivate let lock = TruthLock()
 
@@ -235,7 +308,9 @@ private struct Report {
 }
 
 private final class Sessions: Sendable {
-  private let lock = TruthLock()
+  private let lock: TruthLock
+
+  init(lock: TruthLock = TruthLock()) { self.lock = lock }
 
   func close() { lock.withLock { count() } }
 

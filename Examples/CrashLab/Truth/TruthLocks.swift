@@ -6,9 +6,12 @@ internal import Synchronization
 struct TruthLock: @unchecked Sendable {
   private let lock: UnsafeMutablePointer<pthread_mutex_t>
 
-  init() {
+  init(isRobust: Bool = false) {
     unsafe lock = .allocate(capacity: 1)
-    unsafe pthread_mutex_init(lock, nil)
+    var attributes = pthread_mutexattr_t()
+    unsafe pthread_mutexattr_init(&attributes)
+    if isRobust { unsafe pthread_mutexattr_setrobust(&attributes, Int32(PTHREAD_MUTEX_ROBUST)) }
+    unsafe pthread_mutex_init(lock, &attributes)
   }
 
   /// Makes a lock in memory that processes share.
@@ -27,6 +30,16 @@ struct TruthLock: @unchecked Sendable {
   }
 
   func take() { unsafe pthread_mutex_lock(lock) }
+}
+
+/// A semaphore with the value 1, which is used as a lock.
+@safe
+struct TruthSemaphore: @unchecked Sendable {
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() { unsafe sem_init(semaphore, 0, 1) }
+
+  func take() { unsafe sem_wait(semaphore) }
 }
 
 /// A read-write lock.

@@ -1,3 +1,4 @@
+internal import CCrashLab
 internal import CSignalSafe
 internal import Glibc
 internal import Postmortem
@@ -5,7 +6,7 @@ internal import Synchronization
 
 /// A program of the truth table: small services that wait for each other in a known way.
 ///
-/// The words of the scenes are the numbers of the table's programs.
+/// The words of the scenes are the numbers of the table's programs; numbers from 101 on are not in the table.
 struct TruthScene: Subcommand {
   private enum Manner: String, CaseIterable {
     /// Waits until another process ends it.
@@ -29,13 +30,21 @@ struct TruthScene: Subcommand {
     "12": QueueScenes.openGroup, "13": TaskScenes.occupiedActor, "14": TaskScenes.fullPool,
     "15": TaskScenes.leakedContinuations, "16": TaskScenes.stuckChild,
     "17": ProcessScenes.lockedFile, "18": ProcessScenes.childWithLock,
-    "19": ProcessScenes.silentPeer, "21": ThreadScenes.convoy,
+    "19": ProcessScenes.silentPeer, "20": ProcessScenes.slowDisk, "21": ThreadScenes.convoy,
     "23": { ThreadScenes.limitedCycle(writes: true) },
     "24": { ThreadScenes.limitedCycle(writes: false) }, "25": ProcessScenes.lockOfChild,
+    "26": ProcessScenes.lockOfOtherNamespace, "27": ThreadScenes.crossedLocks,
+    "28": ThreadScenes.crossedLocks,
     "29": ThreadScenes.lazyGlobals, "30": ThreadScenes.manyWaiters,
     "31": ThreadScenes.endedOwner, "32": ProcessScenes.lockOfParent,
     "33": TaskScenes.crossedTasks, "34": TaskScenes.blockedMainActor,
-    "37": TaskScenes.sleepers,
+    "36": TaskScenes.manyTasks, "37": TaskScenes.sleepers, "38": TaskScenes.namedTasks,
+    "101": ThreadScenes.nestedWait, "102": ThreadScenes.missingPeer,
+    "103": ThreadScenes.robustLockTwice, "104": QueueScenes.itemThatWaitsForItself,
+    "105": ProcessScenes.fullPipes, "106": TaskScenes.sleepingChild,
+    "107": TaskScenes.readingMainActor, "108": TaskScenes.computingActor,
+    "109": ProcessScenes.mainWaitsForChild, "110": ProcessScenes.mainReadsWithLock,
+    "111": ThreadScenes.crossedSemaphores, "112": { crashlab_cross_statics() },
   ]
 
   init(_ arguments: Arguments) throws(UsageError) {
@@ -76,6 +85,8 @@ enum Truth {
   }
 
   static let gate = Gate()
+  /// The ID of a thread, for programs that need it; 0 if it is not known yet.
+  static let ownID = Atomic<Int32>(0)
   /// True as long as endless loops run.
   static let runs = Atomic(true)
   private static let expected = Atomic(0)
@@ -116,6 +127,12 @@ enum Truth {
     return unsafe withUnsafeMutablePointer(to: &state) { place in
       unsafe withVaList([place]) { unsafe vfscanf(file, "%*d (%*[^)]) %c", $0) }
     } == 1 && state == CChar(UInt8(ascii: "S"))
+  }
+
+  static func pipe() -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [0, 0]
+    guard unsafe Glibc.pipe(&ends) == 0 else { exit(EX_OSERR) }
+    return (ends[0], ends[1])
   }
 
   static func readFromSilentPeer() {

@@ -21,8 +21,10 @@ package enum SystemCallNames {
   /// The name of the system call that a function of the C library makes, such as "fsync" for "__fsync"; nil for any
   /// other function.
   package static func call(of function: String) -> String? {
-    let name = function.prefix { $0 != "@" && $0 != "." }.drop { $0 == "_" }
-    let plain = name.hasPrefix("GI_") ? name.dropFirst(3).drop { $0 == "_" } : name
+    var plain = function.prefix { $0 != "@" && $0 != "." }.drop { $0 == "_" }
+    for prefix in ["GI_", "libc_"] where plain.hasPrefix(prefix) {
+      plain = plain.dropFirst(prefix.count).drop { $0 == "_" }
+    }
     return first.contains(plain) ? String(plain) : nil
   }
 

@@ -1,7 +1,7 @@
 internal import Stackwalk
 
-/// Recognizes methods of locks, such as `withLock`, or any method of a type whose name ends in "Lock" or "Mutex": their
-/// callers show which lock a thread waits for.
+/// Recognizes methods of locks, such as `withLock`, or any method of a type whose name ends in "Lock", "Mutex" or
+/// "Semaphore": their callers show which lock a thread waits for.
 enum LockMethod {
   static func contains(_ frame: StackFrame) -> Bool {
     guard let function = frame.function else { return false }
@@ -9,8 +9,10 @@ enum LockMethod {
     let parts = name.split { $0 == "." || $0 == ":" }
     guard let method = parts.last else { return false }
     let type = parts.dropLast().last ?? ""
-    return names.contains(String(method)) || type.hasSuffix("Lock") || type.hasSuffix("Mutex")
+    return names.contains(String(method)) || typeEndings.contains(where: type.hasSuffix)
   }
+
+  private static let typeEndings = ["Lock", "Mutex", "Semaphore"]
 
   private static let names: Set = [
     "withLock", "withLockVoid", "withLockUnchecked", "withReadLock", "withWriteLock",

@@ -11,7 +11,7 @@ package struct Standstill: Sendable, Equatable {
     case lock
     /// All threads of the pool of Swift concurrency are blocked, and tasks are ready to run.
     case pool
-    /// Tasks wait for an actor that most likely is occupied by a blocked thread.
+    /// Tasks wait for an actor that most likely is occupied by a thread.
     case actor
     /// Threads wait for an object that does not show its owner.
     case wait
@@ -77,20 +77,21 @@ extension Standstill {
       waiting = UInt64(self.group?.threads.count ?? 1)
       return
     }
-    let pool = Pool(threads, snapshot, tasks)
+    let pool = Pool(threads, snapshot, tasks, waits)
     if let pool, pool.isFull {
       self.init(.pool)
       (threadID, waiting, blocked) = (pool.blocked.first, pool.ready, pool.blocked)
       return
     }
-    if let hung {
+    let occupant = pool.flatMap { $0.awaitsActor > 0 ? $0.occupant : nil }
+    if let hung, hung != occupant {
       self.init(last == nil ? .thread : .wait)
       threadID = hung
       self.group = last.flatMap(group)
       waiting = UInt64(self.group?.threads.count ?? 0)
       return
     }
-    if let pool, pool.awaitsActor > 0, let occupant = pool.occupant {
+    if let pool, let occupant {
       self.init(.actor)
       (threadID, waiting, isCertain) = (occupant, pool.awaitsActor, false)
       self.group = waits.wait(of: occupant).flatMap(group)
@@ -128,11 +129,14 @@ struct Pool {
   let awaitsActor: UInt64
   /// True if all threads of the pool are blocked although tasks are ready to run.
   let isFull: Bool
-  /// The only blocked thread that can occupy an actor; nil if there is none, or more than one.
+  /// The only thread that can occupy an actor; nil if there is none, or more than one.
+  ///
+  /// Blocked threads of the pool are preferred to running ones. The main thread can occupy only the main actor.
   let occupant: UInt32?
 
   init?(
-    _ threads: [ReportThread], _ snapshot: ProcessSnapshot, _ tasks: TaskOverview?
+    _ threads: [ReportThread], _ snapshot: ProcessSnapshot, _ tasks: TaskOverview?,
+    _ waits: Waits
   ) {
     guard let tasks else { return nil }
     func count(_ state: TaskState) -> UInt64 {
@@ -150,8 +154,12 @@ struct Pool {
     isFull =
       ready > 0 && !blocked.isEmpty && blocked.count == workers.count
       && blocked.count >= size ?? .max
-    let main = threads.first { $0.id == snapshot.process.processID && $0.isBlocked }
-    let candidates = blocked.isEmpty ? [main?.id].compactMap(\.self) : blocked
+    let main = threads.first {
+      $0.id == snapshot.process.processID
+        && (waits.wait(of: $0.id)?.place != nil || $0.isInCall(snapshot.architecture))
+    }
+    let runners = workers.isEmpty ? [main?.id].compactMap(\.self) : workers.map(\.id)
+    let candidates = blocked.isEmpty ? runners : blocked
     occupant = candidates.count == 1 ? candidates.first : nil
   }
 
@@ -167,4 +175,17 @@ extension ReportThread {
   var isBlocked: Bool {
     snapshot.systemCallNumber != nil || snapshot.state == "S" || snapshot.state == "D"
   }
+
+  /// True if the thread is in a system call that does not wait for events, as an idle event loop does.
+  fileprivate func isInCall(_ architecture: ProcessSnapshot.Architecture) -> Bool {
+    let call =
+      snapshot.systemCallNumber.flatMap(architecture.systemCallName)
+      ?? frames.first?.function.flatMap(SystemCallNames.call)
+    return call.map { !Self.eventCalls.contains($0) } ?? false
+  }
+
+  private static let eventCalls: Set = [
+    "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6",
+    "rt_sigsuspend", "rt_sigtimedwait", "futex",
+  ]
 }

@@ -21,24 +21,10 @@ struct FutexCall: Sendable, Equatable {
   /// Finds the thread's call of futex(2); nil if the thread is not in futex(2), or if the arguments of the call are not
   /// known or cannot be right.
   init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
-    let arguments: [UInt64]
-    if thread.systemCall != nil {
-      guard thread.systemCallNumber == snapshot.architecture.futexNumber else { return nil }
-      let (listed, registers) = (
-        thread.systemCallArguments, thread.context?.systemCallArguments ?? []
-      )
-      // The text was read before the thread was stopped, so the thread may wait for another lock now. Only the
-      // registers of x86_64 are compared with it, because on arm64, the register of the first argument may contain
-      // the result of the call.
-      if case .x86_64 = thread.context, let first = listed.first, first != registers.first {
-        return nil
-      }
-      arguments = listed.isEmpty ? registers : listed
-    } else if let context = thread.context, context.isAtFutexCall(snapshot) {
-      arguments = context.systemCallArguments
-    } else {
-      return nil
-    }
+    guard let call = BlockingCall(of: thread, in: snapshot),
+      call.number == snapshot.architecture.futexNumber
+    else { return nil }
+    let arguments = call.arguments
     guard arguments.count >= 4, arguments[0] >= 0x1000, arguments[0] & 3 == 0,
       arguments[0] != IntermediateDumpFormat.replacedWord
     else { return nil }
@@ -46,6 +32,35 @@ struct FutexCall: Sendable, Equatable {
     isOwnedWord = [6, 13].contains(arguments[1] & 0xFFFF_FFFF & ~Self.flags)
     isPrivate = arguments[1] & Self.privateFlag != 0
     hasLimit = arguments[3] != 0
+  }
+}
+
+/// The system call in which a thread is blocked.
+struct BlockingCall: Sendable, Equatable {
+  let number: Int
+  /// The six arguments; empty if they are not known.
+  let arguments: [UInt64]
+
+  init?(of thread: ThreadSnapshot, in snapshot: ProcessSnapshot) {
+    if thread.systemCall != nil {
+      guard let listedNumber = thread.systemCallNumber else { return nil }
+      let (listed, registers) = (
+        thread.systemCallArguments, thread.context?.systemCallArguments ?? []
+      )
+      // The text was read before the thread was stopped, so the thread may be in another call now. Only the
+      // registers of x86_64 are compared with it, because on arm64, the register of the first argument may contain
+      // the result of the call.
+      if case .x86_64 = thread.context, let first = listed.first, first != registers.first {
+        return nil
+      }
+      number = listedNumber
+      arguments = listed.isEmpty ? registers : listed
+    } else {
+      guard let context = thread.context, let interrupted = context.interruptedCall(snapshot)
+      else { return nil }
+      number = interrupted
+      arguments = context.systemCallArguments
+    }
   }
 }
 
@@ -87,18 +102,20 @@ extension CPUContext {
     }
   }
 
-  /// True for a thread that is about to make the futex call again, because a signal has interrupted the call.
-  fileprivate func isAtFutexCall(_ snapshot: ProcessSnapshot) -> Bool {
-    let number = UInt64(snapshot.architecture.futexNumber)
+  /// The number of the system call that the thread is about to make again, because a signal has interrupted the call;
+  /// nil if the thread is not at the instruction of a system call.
+  fileprivate func interruptedCall(_ snapshot: ProcessSnapshot) -> Int? {
+    let number: UInt64?
+    let instruction: [UInt8]
     switch self {
-    case .x86_64(let context):
-      return context.rax == number
-        && snapshot.memory.bytes(at: instructionPointer, count: 2)?.elementsEqual([0x0F, 0x05])
-          ?? false
+    case .x86_64(let context): (number, instruction) = (context.rax, [0x0F, 0x05])
     case .arm64(let context):
-      return context.x.count > 8 && context.x[8] == number
-        && snapshot.memory.bytes(at: instructionPointer, count: 4)?
-          .elementsEqual([0x01, 0, 0, 0xD4]) ?? false
+      (number, instruction) = (context.x.count > 8 ? context.x[8] : nil, [0x01, 0, 0, 0xD4])
     }
+    guard
+      snapshot.memory.bytes(at: instructionPointer, count: instruction.count)?
+        .elementsEqual(instruction) ?? false
+    else { return nil }
+    return number.flatMap { $0 < 1024 ? Int($0) : nil }
   }
 }

@@ -2,7 +2,8 @@ package import ProcessSnapshot
 
 /// The wait of a thread for an object such as a lock, found from the thread's frames and memory.
 ///
-/// Either the thread is blocked in futex(2), flock(2), fcntl(2), wait4(2) or waitid(2), or the kernel or libdispatch refused the wait, because it would never end.
+/// Either the thread is blocked in futex(2) or a call of `OtherCall`, or the kernel or libdispatch refused the wait,
+/// because it would never end.
 package struct Wait: Sendable, Equatable {
   /// The kind of object that the thread waits for.
   package enum Subject: String, Sendable {
@@ -27,10 +28,20 @@ package struct Wait: Sendable, Equatable {
     case condition
     case semaphore
     case group
+    /// A barrier of pthread_barrier_wait.
+    case barrier
+    /// A `DispatchWorkItem`, in a call of `wait`.
+    case workItem = "work-item"
+    /// An `Operation` or the operations of an `OperationQueue`.
+    case operation
+    /// A `std::future` of C++.
+    case future
     /// The lock of a file, by flock(2) or fcntl(2).
     case fileLock = "file-lock"
     /// The end of a child process, by wait4(2) or waitid(2).
     case child = "child-process"
+    /// The reader of a full pipe or socket, by write(2) or a similar call.
+    case write
     /// A lock or another object that no rule recognizes.
     case unknown
   }
@@ -58,7 +69,7 @@ package struct Wait: Sendable, Equatable {
   package var subject: Subject
   /// The address of the lock or the queue; for other subjects, the address of the futex word, or 0 if there is none.
   package var address: Address
-  /// The label of a queue, the path of a file or the ID of a child process; nil for another subject, or if it is not
+  /// The label of a queue, the path of a file, pipe or socket, or the ID of a child process; nil for another subject, or if it is not
   /// known.
   package var label: String?
   /// The thread of the dump that holds the lock, or whose end is awaited; nil if it is not known.

@@ -82,7 +82,11 @@ struct WaitDecoder {
         isCertain && owner.hasWaiter && !owner.isShared && (ids.areCertain || subject == .stream)
     }
     switch subject {
-    case .mutex: hold(words.mutex)
+    case .mutex:
+      var owner = words.mutex
+      // Robust mutexes always have the flag of shared mutexes.
+      if isPrivate(words.word) { owner?.isShared = false }
+      hold(owner)
     // Newer versions of the module Synchronization use another operation, and the word contains no owner.
     case .swiftMutex where call.isOwnedWord: hold(words.ownedWord)
     case .ownedLock: hold(words.ownedWord)
@@ -118,11 +122,19 @@ struct WaitDecoder {
       else { break }
       wait.subject = .mutex
       hold(owner, isCertain: false)
-    case .unknown, .swiftMutex, .once, .allocator, .condition, .semaphore, .group, .fileLock,
-      .child:
+    case .unknown, .swiftMutex, .once, .allocator, .condition, .semaphore, .group, .barrier,
+      .workItem, .operation, .future, .fileLock, .child, .write:
       break
     }
     return wait
+  }
+
+  /// True if the memory at an address belongs to this process only: shared memory always has the path of a file.
+  private func isPrivate(_ address: Address) -> Bool {
+    guard let mapping = snapshot.mapping(containing: address), mapping.isPrivate else {
+      return false
+    }
+    return mapping.path.isEmpty || mapping.path.hasPrefix("[")
   }
 
   /// Finds the thread with an ID from a lock's memory.
@@ -153,6 +165,8 @@ struct WaitDecoder {
   // MARK: - Functions
 
   private static func subject(of names: [String]) -> Wait.Subject {
+    // These functions wait by means of a condition, a group or a futex word.
+    if let outer = names.lazy.compactMap(outerSubject).first { return outer }
     var isPrivate = false
     for name in names {
       if name.hasPrefix("$s15Synchronization12_MutexHandleV9_lockSlow") { return .swiftMutex }
@@ -167,6 +181,18 @@ struct WaitDecoder {
       }
     }
     return .unknown
+  }
+
+  /// Source: swift-corelibs-foundation Sources/Foundation/Operation.swift, swift-corelibs-libdispatch src/queue.c,
+  /// libstdc++ include/bits/atomic_futex.h.
+  private static func outerSubject(_ name: String) -> Wait.Subject? {
+    if name.hasPrefix("$s10Foundation9OperationC17waitUntilFinished")
+      || name.hasPrefix("$s10Foundation14OperationQueueC")
+    {
+      return .operation
+    }
+    if name.hasPrefix("_ZNSt28__atomic_futex_unsigned_base") { return .future }
+    return name == "dispatch_block_wait" ? .workItem : nil
   }
 
   /// The kind of object that each waiting function waits for, by the function's name without leading underscores.
@@ -200,7 +226,8 @@ struct WaitDecoder {
       ),
       (.ownedLock, "dispatch_unfair_lock_lock_slow dispatch_once_wait"),
       (.group, "dispatch_group_wait dispatch_group_wait_slow"),
-      (.once, "pthread_once pthread_once_slow"),
+      (.barrier, "pthread_barrier_wait"),
+      (.once, "pthread_once pthread_once_slow cxa_guard_acquire"),
       (.stream, "flockfile fputs fwrite fprintf printf puts fflush fclose vfprintf fgets fread"),
       (
         .allocator,

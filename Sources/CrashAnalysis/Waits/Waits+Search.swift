@@ -12,9 +12,10 @@ extension Waits {
     let globals = LazyGlobals(threads)
     let known = threads.compactMap { thread, frames -> Wait? in
       var wait = decoder.wait(of: thread, frames)
-      if wait?.subject == .once, let owner = globals.owner(for: frames) {
-        wait?.owner = owner
-        wait?.isCertain = true
+      if wait?.subject == .once {
+        let owner = globals.owner(for: frames)
+        wait?.owner = owner ?? globals.likelyOwner(for: frames)
+        wait?.isCertain = owner != nil
       }
       return wait
     }

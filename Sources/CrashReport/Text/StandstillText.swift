@@ -11,7 +11,10 @@ extension CrashReport {
     let subject = standstill.threadID.flatMap { id in threads.first { $0.id == id } }
     switch standstill.kind {
     case .deadlock: return []
-    case .lock, .wait: return standstill.group.map { [sentence(on: $0)] } ?? []
+    case .lock, .wait:
+      let last = standstill.kind == .lock ? subject.flatMap { waits.wait(of: $0.id) } : nil
+      let possible = last?.knownOwner == nil ? last?.possibleDeadlock : nil
+      return standstill.group.map { [sentence(on: $0)] + [possible].compactMap(\.self) } ?? []
     case .pool:
       let count = UInt64(standstill.blocked.count)
       return [
@@ -27,8 +30,25 @@ extension CrashReport {
         + [subject.map(sentence)].compactMap(\.self)
     case .tasks: return taskSentences
     case .thread: return subject.map { [sentence(on: $0)] } ?? []
-    case .none: return ["Nothing is known to wait."]
+    case .none: return ["Nothing is known to wait."] + busySentences
     }
+  }
+
+  /// The maximum number of threads that `busySentences` describes.
+  private static let busyCount = 4
+
+  /// Sentences about the threads that run, or that are in a system call, in the program's own code.
+  ///
+  /// Threads in the same place have one sentence.
+  private var busySentences: [String] {
+    var places: Set<String> = []
+    let sentences = threads.compactMap { thread -> String? in
+      guard let activity = thread.activity(snapshot.architecture),
+        let place = verdict.ownCode.place(in: thread.frames), places.insert(place).inserted
+      else { return nil }
+      return "Thread \(thread.id) \(activity) in \(place)."
+    }
+    return Array(sentences.prefix(Self.busyCount))
   }
 
   private func ready(_ count: UInt64) -> String {
@@ -45,7 +65,8 @@ extension CrashReport {
   /// The places of threads, such as " in f() at App.swift:3 and 1 other place"; empty if no place is known.
   private func places(of ids: [UInt32]) -> String {
     let found = ids.compactMap { id in
-      threads.first { $0.id == id }.flatMap { verdict.ownCode.place(in: $0.frames) }
+      waits.wait(of: id)?.place
+        ?? threads.first { $0.id == id }.flatMap { verdict.ownCode.place(in: $0.frames) }
     }
     let counts = Dictionary(found.map { ($0, 1) }, uniquingKeysWith: +)
     return Self.text(ofPlaces: counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key))

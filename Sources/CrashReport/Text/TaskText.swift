@@ -53,14 +53,26 @@ extension CrashReport {
   }
 
   /// A sentence about the largest group of tasks that wait, such as "20 tasks wait for a continuation in Pool.lease() at
-  /// Pool.swift:44.", and one about the oldest unit of work to which they belong; empty if no task waits.
+  /// Pool.swift:44.", sentences about the tasks for which these tasks wait, and one about the oldest unit of work to
+  /// which they belong; empty if no task waits.
   var taskSentences: [String] {
-    guard let allTasks, let line = taskLines(of: allTasks).first(where: { $0.isWait }) else {
-      return []
+    guard let allTasks else { return [] }
+    let lines = taskLines(of: allTasks)
+    guard let first = lines.firstIndex(where: { $0.isWait }) else { return [] }
+    var chain = [first]
+    while let last = chain.last, chain.count < Self.chainCount,
+      let next = lines.indices.first(where: { lines[last].waits(for: lines[$0]) }),
+      !chain.contains(next)
+    {
+      chain.append(next)
     }
-    let oldest = line.contexts.first.map { "The oldest: \(self.line($0, isFull: false))." }
-    return ["\(line.sentence)."] + [oldest].compactMap(\.self)
+    let work = chain.lazy.compactMap { lines[$0].contexts.first }.first
+    let oldest = work.map { "The oldest: \(self.line($0, isFull: false))." }
+    return chain.map { "\(lines[$0].sentence)." } + [oldest].compactMap(\.self)
   }
+
+  /// The maximum number of sentences about tasks that wait for each other.
+  private static let chainCount = 4
 
   /// Tasks that are in the same state and the same place.
   fileprivate struct TaskLine {
@@ -74,12 +86,21 @@ extension CrashReport {
     var oldestName: String?
     /// The threads that run the tasks.
     var threads: [UInt32] = []
+    var ids: Set<UInt64> = []
+    /// The IDs of the tasks that created these tasks; 0 for an unknown task.
+    var parents: Set<UInt64> = []
     /// The IDs of the tasks that these tasks wait for; 0 for an unknown task.
     var awaited: Set<UInt64> = []
     var contexts: [TaskOverview.Context] = []
 
     /// True if the tasks wait for something other than the end of a pause.
     var isWait: Bool { state.isWait && pause == nil }
+
+    /// True if one of these tasks waits for one of the others, or for a task group that contains it.
+    func waits(for other: TaskLine) -> Bool {
+      !awaited.subtracting([0]).isDisjoint(with: other.ids)
+        || state == .awaitsGroup && !ids.isDisjoint(with: other.parents)
+    }
 
     func isLike(_ other: TaskLine) -> Bool {
       (state, pause, place, caller) == (other.state, other.pause, other.place, other.caller)
@@ -106,6 +127,8 @@ extension CrashReport {
       if group.found.state == .running {
         lines[index].threads += group.found.records.compactMap { thread(running: $0.id) }
       }
+      lines[index].ids.formUnion(group.found.records.map(\.id))
+      lines[index].parents.formUnion(group.found.records.map(\.parent))
       lines[index].awaited.formUnion(group.found.records.map(\.awaited))
       lines[index].contexts = (lines[index].contexts + group.contexts).sorted { $0.task < $1.task }
     }

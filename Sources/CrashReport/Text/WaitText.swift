@@ -16,9 +16,13 @@ extension CrashReport {
     if let deadlock = shownDeadlock {
       return [deadlock.sentence] + deadlock.waits.map { sentence(on: $0) }
     }
+    let waits = shownWaits
+    let possible = waits.count > 1 ? waits.last?.possibleDeadlock : nil
     let chain =
-      shownWaits.map { sentence(on: $0, tellsOwner: true) } + (shownTaskDeadlock?.sentences ?? [])
-    return chain.isEmpty ? standstill.map(sentences) ?? [] : chain
+      waits.map { sentence(on: $0, tellsOwner: true) } + [possible].compactMap(\.self)
+      + (shownTaskDeadlock?.sentences ?? [])
+    return chain.isEmpty || standstill?.kind == .actor
+      ? standstill.map(sentences) ?? [] : chain
   }
 
   private var shownWaits: [Wait] {
@@ -112,6 +116,8 @@ extension ReportThread {
   func activity(_ architecture: ProcessSnapshot.Architecture) -> String? {
     let note = snapshot.state == "D" ? ", in uninterruptible sleep" : ""
     let function = frames.first?.function.flatMap(SystemCallNames.call)
+    // The thread that takes the dump runs because of it.
+    if let function, snapshot.captureMethod == .crashed { return "is in \(function)" }
     if let number = snapshot.systemCallNumber {
       let call = architecture.systemCallName(number) ?? function ?? "system call \(number)"
       return "is in \(call)\(note)"
@@ -160,17 +166,41 @@ extension Deadlock {
 }
 
 extension Wait {
+  /// A sentence about the condition under which other threads, which wait for this thread, are in a deadlock with it;
+  /// nil if this thread waits for an object that shows its owner, or that no thread has to release.
+  var possibleDeadlock: String? {
+    let task: String? =
+      switch subject {
+      case .condition: "signal the condition"
+      case .semaphore: "signal the semaphore"
+      case .group: "leave the group"
+      case .barrier: "reach the barrier"
+      case .workItem: "finish the work item"
+      case .operation: "finish the operation"
+      case .future: "fulfill the future"
+      default: nil
+      }
+    return task.map {
+      "If a thread that waits for thread \(threadID) has to \($0), this is a deadlock."
+    }
+  }
+
   /// A phrase for an object of a kind whose owner is never known, without its address.
   var kindNoun: String {
     switch subject {
     case .condition: "a condition"
     case .semaphore: "a semaphore"
     case .group: "a group"
+    case .barrier: "a barrier"
+    case .workItem: "a work item"
+    case .operation: "an operation"
+    case .future: "a future"
     case .once: "an initialization (once)"
     case .allocator: "a lock of the heap"
     case .thread: "the end of a thread"
     case .queue: "a queue"
-    case .fileLock, .child: noun
+    case .fileLock, .child, .write: noun
+    case .unknown: "an unknown object"
     default: "a lock"
     }
   }
@@ -196,7 +226,11 @@ extension Wait {
     case .condition: "a condition at \(address)"
     case .semaphore: "a semaphore at \(address)"
     case .group: "a group at \(address)"
-    case .unknown: "an unknown lock at \(address)"
+    case .barrier: "a barrier at \(address)"
+    // The address is that of a part of the object.
+    case .workItem, .operation, .future: kindNoun
+    case .write: "room to write to \(label ?? "a file")"
+    case .unknown: "an unknown object at \(address)"
     }
   }
 }

@@ -65,6 +65,28 @@ import Testing
       ], "\(lines)")
   }
 
+  /// Tasks that wait for other tasks explain nothing without these.
+  @Test func theHeadFollowsTheTasksThatAreAwaited() {
+    var report = SampleReport.report(word: "app")
+    func sentences(_ groups: [TaskGroup]) -> [String] {
+      let found = AllTasks(count: 3, groups: groups)
+      report.allTasks = TaskOverview(
+        found, groups: groups.map { TaskOverview.Group(found: $0, frames: []) })
+      return report.taskSentences
+    }
+    let child = TaskGroup(
+      state: .awaitsContinuation, count: 1, records: [TaskRecord(id: 17, parent: 3)])
+    let stuck = "1 task waits for a continuation (task 17)."
+    let following = TaskGroup(
+      state: .awaitsTask, count: 2, records: [TaskRecord(id: 3, awaited: 17)])
+    #expect(
+      sentences([following, child]) == ["2 tasks wait for task 17 (oldest: task 3).", stuck])
+    let grouping = TaskGroup(state: .awaitsGroup, count: 2, records: [TaskRecord(id: 3)])
+    #expect(
+      sentences([grouping, child]) == ["2 tasks wait for a task group (oldest: task 3).", stuck])
+    #expect(sentences([child]) == [stuck])
+  }
+
   @Test func namesOfTasksAndTheThreadsThatRunThem() throws {
     var snapshot = SampleReport.report(word: "app").snapshot
     let thread = try #require(snapshot.threads.first).id

@@ -275,6 +275,52 @@ import Testing
     }
   }
 
+  /// Robust mutexes have the flag of shared ones, but only shared memory can be locked by another process.
+  @Test(arguments: [true, false]) func aRobustLockIsSharedOnlyInSharedMemory(isPrivate: Bool) {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, "pthread_mutex_lock", operation: 0)
+    process.putMutex(at: 0x5000, owner: 7, lock: 7 | 1 << 31, kind: 0x90)
+    process.map(0x5000, isPrivate: isPrivate)
+    process.setComplete()
+    let waits = process.waits
+    #expect(waits.deadlocks.first?.isCertain == (isPrivate ? true : nil))
+    #expect(
+      waits.all.first?.absentOwner == (isPrivate ? nil : .init(id: 7, kind: .otherProcess)))
+  }
+
+  /// Two static variables of C++ functions that need each other; the memory of neither shows who initializes it.
+  @Test func staticVariablesOfCPlusPlusAreALikelyDeadlock() throws {
+    var process = WaitingProcess()
+    for (id, own, other) in [(7, "_Z6pricesv", "_Z5ratesv"), (8, "_Z5ratesv", "_Z6pricesv")] {
+      var thread = ThreadSnapshot(id: UInt32(id))
+      thread.systemCall = "202 0x5000 0x80 0x2 0x0 0x0 0x0 0x7f0000 0x400000"
+      process.add(
+        thread,
+        [
+          StackFrame("__cxa_guard_acquire", module: 1), StackFrame(other), StackFrame("make"),
+          StackFrame(own),
+        ])
+    }
+    let deadlock = try #require(process.waits.deadlocks.first)
+    #expect(deadlock.waits.count == 2 && !deadlock.isCertain)
+  }
+
+  /// The owner of the mutex waits for a semaphore, which shows no owner.
+  @Test func aPossibleDeadlockIsNamedAsSuch() {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, "pthread_mutex_lock")
+    process.wait(8, at: 0x6000, "sem_wait")
+    process.putMutex(at: 0x5000, owner: 8)
+    let text =
+      "If a thread that waits for thread 8 has to signal the semaphore, this is a deadlock."
+    for kind in [DumpRequest.Kind.hang, .tool] {
+      let report = process.report(kind: kind)
+      #expect(report.cause == nil && report.explanation?.contains(text) == true, "\(kind)")
+    }
+    process.setState("R", of: 8)
+    #expect(process.report(kind: .tool).explanation?.contains("deadlock") == false)
+  }
+
   @Test func anOwnerFromBeforeTheForkIsOfTheParent() {
     for (owner, kind) in [(UInt32(40), Wait.AbsentOwner.Kind.parentProcess), (60, .ended)] {
       var process = WaitingProcess()

@@ -157,6 +157,8 @@ import Testing
     ("pthread_cond_wait", Wait.Subject.condition),
     ("__new_sem_wait_slow64.constprop.0", .semaphore),
     ("dispatch_semaphore_wait", .semaphore), ("_dispatch_group_wait_slow", .group),
+    ("pthread_barrier_wait", .barrier), ("__cxa_guard_acquire", .once),
+    ("_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjj", .future),
     ("poll", .unknown), ("malloc", .unknown),
   ])
   func whatNamesNoOwner(function: String, subject: Wait.Subject) throws {
@@ -166,6 +168,22 @@ import Testing
     process.putMutex(at: 0x5000, owner: 8)
     let wait = try only(process)
     #expect(wait.subject == subject && wait.owner == nil && !wait.isCertain)
+  }
+
+  /// These functions wait by means of a condition or a group.
+  @Test(arguments: [
+    (
+      "pthread_cond_wait", "$s10Foundation14OperationQueueC31waitUntilAllOperationsAreFinishedyyF",
+      Wait.Subject.operation
+    ),
+    ("_dispatch_group_wait_slow", "dispatch_block_wait", .workItem),
+  ])
+  func theOuterFunctionNamesTheObject(
+    inner: String, outer: String, subject: Wait.Subject
+  ) throws {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5000, inner, outer)
+    #expect(try only(process).subject == subject)
   }
 
   @Test func theHeapsLock() throws {
@@ -186,6 +204,21 @@ import Testing
     let owner = Wait.AbsentOwner(id: 42, kind: .otherProcess, name: "backup")
     #expect(wait.absentOwner == (isKnown ? owner : nil))
     #expect(wait.isCertain == isKnown)
+  }
+
+  /// A write sleeps while its pipe or socket is full; a write to a file waits for the disk.
+  @Test(arguments: [
+    (DescriptorKind.pipe, 1, true), (.socket, 44, true), (.file, 1, false), (.pipe, 0, false),
+  ])
+  func aWriteToAFullPipe(kind: DescriptorKind, call: Int, isWait: Bool) {
+    var process = WaitingProcess()
+    process.run(7)
+    process.setState(
+      "S", systemCall: "\(call) 0x3 0x5000 0x100 0x0 0x0 0x0 0x7f0000 0x400000", of: 7)
+    process.lock("pipe:[4711]", descriptor: 3, kind: kind, nil)
+    let wait = process.waits.all.first
+    #expect((wait?.subject == .write && wait?.label == "pipe:[4711]") == isWait)
+    #expect(isWait || wait == nil)
   }
 
   @Test func noOtherCallIsAWait() {
@@ -214,6 +247,19 @@ import Testing
     process.put([0x050F], at: 0x10_1000)
     process.putMutex(at: 0x5000, owner: 8)
     #expect(try only(process).knownOwner == 8)
+  }
+
+  @Test func anInterruptedThreadThatWaitsForAChild() throws {
+    var process = WaitingProcess()
+    var context = X86_64Context()
+    (context.rax, context.rdi, context.rip) = (61, 42, 0x10_1000)
+    var thread = ThreadSnapshot(id: 7)
+    thread.context = .x86_64(context)
+    process.add(thread, [StackFrame("waitpid", module: 1)])
+    #expect(process.waits.all.isEmpty)
+    process.put([0x050F], at: 0x10_1000)
+    let wait = try only(process)
+    #expect(wait.subject == .child && wait.label == "42")
   }
 
   /// Compares with the layouts of the C library that runs the tests.

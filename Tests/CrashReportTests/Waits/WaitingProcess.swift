@@ -85,6 +85,14 @@ struct WaitingProcess {
 
   mutating func omitThread() { snapshot.capture.threadsOmitted = 1 }
 
+  /// Adds a mapping with 4 KiB of memory.
+  mutating func map(_ address: UInt64, isPrivate: Bool) {
+    snapshot.mappings.append(
+      MemoryMapping(
+        start: Address(address), end: Address(address + 0x1000), protection: [.read, .write],
+        isPrivate: isPrivate))
+  }
+
   mutating func setState(_ state: Character, systemCall: String? = nil, of id: UInt32) {
     for index in snapshot.threads.indices where snapshot.threads[index].id == id {
       snapshot.threads[index].state = state
@@ -93,9 +101,11 @@ struct WaitingProcess {
   }
 
   /// Adds an open file, and the process that holds the lock of the file for which a thread waits.
-  mutating func lock(_ path: String, descriptor: UInt32, _ wait: FileLockWait?) {
+  mutating func lock(
+    _ path: String, descriptor: UInt32, kind: DescriptorKind = .file, _ wait: FileLockWait?
+  ) {
     var file = OpenDescriptor()
-    (file.number, file.kind, file.path) = (descriptor, .file, path)
+    (file.number, file.kind, file.path) = (descriptor, kind, path)
     snapshot.process.descriptors.append(file)
     if let wait { snapshot.fileLocks.append(wait) }
   }

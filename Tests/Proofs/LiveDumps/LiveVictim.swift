@@ -51,11 +51,15 @@ final class LiveVictim {
 
   /// The path of a core file that gdb writes of a running victim.
   func core(of running: RunningVictim) async throws -> String {
+    try await core(of: running.processID)
+  }
+
+  func core(of processID: Int32) async throws -> String {
     let path = directory.path + "/core"
     let run = try await ChildProcess.run(
-      "/usr/bin/gcore", ["-o", path, "\(running.processID)"], in: directory.path)
+      "/usr/bin/gcore", ["-o", path, "\(processID)"], in: directory.path)
     try #require(run.end.exitCode == 0, "\(run)")
-    return "\(path).\(running.processID)"
+    return "\(path).\(processID)"
   }
 
   /// The output of `postmortem show` for a report, a dump or a core file, as JSON and as text.

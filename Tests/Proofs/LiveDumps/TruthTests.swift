@@ -5,7 +5,7 @@ import Testing
 
 /// The programs of the truth table that wait: the report's values are compared with the truth about each program.
 @Suite struct TruthTests {
-  /// What is true about a program.
+  /// What is true about a program; programs with numbers from 101 on are not in the table.
   struct Truth: Sendable, CustomStringConvertible {
     let number: Int
     let kind: String
@@ -26,6 +26,8 @@ import Testing
 
   enum Manner: Sendable {
     case capture, hang, dump
+    /// A capture, or a core file by gdb, from outside the PID namespace of the process.
+    case captureFromOutside, coreFromOutside
   }
 
   private static let table = [
@@ -42,6 +44,10 @@ import Testing
     Truth(number: 7, kind: "deadlock", head: ["waits for itself", "Sessions.count"], cycle: 1),
     Truth(number: 8, kind: "wait", head: ["condition", "Mailbox.receive"], wait: "condition"),
     Truth(number: 9, kind: "deadlock", head: ["\"orders\"", "\"stock\"", "Desk.serve"], cycle: 2),
+    Truth(
+      number: 10, kind: "lock",
+      head: ["com.apple.main-thread", "for a semaphore", "Page.load", "this is a deadlock"],
+      wait: "queue"),
     Truth(number: 11, kind: "wait", head: ["semaphore", "Limiter.enterAgain"], wait: "semaphore"),
     Truth(number: 12, kind: "wait", head: ["group", "Batch.finish"], wait: "group"),
     Truth(
@@ -63,6 +69,9 @@ import Testing
       wait: "mutex"),
     Truth(number: 19, kind: "lock", head: ["in read", "Gateway.send"], wait: "mutex"),
     Truth(
+      number: 20, kind: "lock", head: ["in fsync", "Database.commit", "Database.read"],
+      wait: "mutex"),
+    Truth(
       number: 23, kind: "deadlock", head: ["time limit", "Transfer.move"], cycle: 2,
       isCertain: false),
     Truth(
@@ -79,6 +88,51 @@ import Testing
       number: 32, kind: "lock", head: ["of the parent process"], wait: "mutex",
       absentOwner: "parent-process", manner: .dump),
     Truth(number: 33, kind: "deadlock", head: ["2 tasks", "Pair.await"]),
+    Truth(
+      number: 34, kind: "actor", head: ["1 task waits for an actor", "Startup.prepare"],
+      waiting: 1),
+    Truth(
+      number: 34, kind: "actor", head: ["1 task waits for an actor", "Startup.prepare"],
+      waiting: 1, manner: .hang),
+    Truth(
+      number: 101, kind: "lock",
+      head: ["Feed.put", "Mailbox.receive", "for a condition", "this is a deadlock"],
+      wait: "condition"),
+    Truth(
+      number: 102, kind: "wait", head: ["2 threads", "Phase.finish", "barrier"], waiting: 2,
+      wait: "barrier"),
+    Truth(number: 103, kind: "deadlock", head: ["waits for itself", "Sessions.count"], cycle: 1),
+    Truth(
+      number: 104, kind: "wait", head: ["a work item", "Export.finish"], wait: "work-item"),
+    Truth(number: 105, kind: "wait", head: ["pipe:[", "Peer.send"], wait: "write"),
+    Truth(
+      number: 106, kind: "tasks", head: ["1 task sleeps", "Ticker.tick"], waiting: 1),
+    Truth(
+      number: 107, kind: "actor", head: ["for an actor", "is in read", "Truth.readFromSilentPeer"],
+      waiting: 1),
+    Truth(
+      number: 108, kind: "actor", head: ["10 tasks wait for an actor", "Scorer.train"],
+      waiting: 10),
+    Truth(
+      number: 109, kind: "wait", head: ["child process", "Runner.run"], wait: "child-process"),
+    Truth(
+      number: 110, kind: "lock", head: ["is in read", "Truth.readFromSilentPeer", "Gateway.send"]),
+    Truth(
+      number: 111, kind: "wait", head: ["2 threads", "semaphore", "Payment.pay"], waiting: 2),
+    Truth(
+      number: 112, kind: "deadlock", head: ["prices", "rates"], cycle: 2, isCertain: false),
+  ]
+
+  private static let tableFromOutside = [
+    Truth(
+      number: 26, kind: "lock", head: ["of another process", "SharedCache.update"],
+      wait: "mutex", absentOwner: "other-process", manner: .captureFromOutside),
+    Truth(
+      number: 27, kind: "deadlock", head: ["Inventory.reserve", "Ledger.record"], cycle: 2,
+      manner: .captureFromOutside),
+    Truth(
+      number: 28, kind: "deadlock", head: ["Inventory.reserve", "Ledger.record"], cycle: 2,
+      manner: .coreFromOutside),
   ]
 
   /// The fields of `postmortem show --json` that the tests read.
@@ -108,6 +162,15 @@ import Testing
   }
 
   @Test(arguments: table) func theVerdictIsTheTruth(_ truth: Truth) async throws {
+    try await check(truth)
+  }
+
+  @Test(.enabled("needs root") { geteuid() == 0 }, arguments: tableFromOutside)
+  func theVerdictFromOutsideIsTheTruth(_ truth: Truth) async throws {
+    try await check(truth)
+  }
+
+  private func check(_ truth: Truth) async throws {
     let (shown, text) = try await Self.shown(truth.number, truth.manner)
     let standstill = try #require(shown.standstill, "\(text)")
     #expect(standstill.kind == truth.kind, "\(text)")
@@ -150,7 +213,93 @@ import Testing
     }
   }
 
-  private static func shown(_ number: Int, _ manner: Manner) async throws -> (Shown, text: String) {
+  /// Program 35: the report recognizes the service manager only by its name.
+  @Test func theSignalOfAWatchdogIsExplainedByTheDeadlock() async throws {
+    let victim = try await LiveVictim()
+    let manager = victim.directory.path + "/systemd"
+    try FileManager.default.createSymbolicLink(atPath: manager, withDestinationPath: "/bin/bash")
+    let script = """
+      "$0" truth 1 waits --database "$1" > lines &
+      until grep -q blocked lines; do sleep 0.05; done
+      kill -ABRT $!; wait $!
+      """
+    _ = try await ChildProcess.run(
+      manager, ["-c", script, victim.executable, victim.database], in: victim.directory.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no", "WATCHDOG_USEC": "30000000"])
+    _ = try await victim.process()
+    let (shown, text) = try await LiveVictim.shown(
+      try #require(try victim.reports().first).path, as: Shown.self)
+    #expect(shown.cause?.kind == "watchdog", "\(text)")
+    let standstill = try #require(shown.standstill, "\(text)")
+    #expect(standstill.kind == "deadlock" && standstill.certain, "\(text)")
+    #expect(shown.waits.count(where: \.deadlocked) == 2, "\(shown.waits)")
+    let head = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(40)
+      .joined(separator: " ")
+    for words in ["Inventory.reserve", "Ledger.record"] {
+      #expect(head.contains(words), "\(text)")
+    }
+  }
+
+  // MARK: - Tasks
+
+  /// The tasks in `postmortem show --json`.
+  private struct ShownTasks: Decodable {
+    struct Tasks: Decodable {
+      let found: Int
+      let groups: [Group]
+    }
+    struct Group: Decodable {
+      struct Record: Decodable {
+        let name: String?
+      }
+      let state: String
+      let pause: String?
+      let count: Int
+      let oldest: [Record]
+    }
+    let allTasks: Tasks?
+
+    /// The number of tasks in a state, except those in a call that only pauses them.
+    func count(_ state: String) -> Int {
+      groups.reduce(0) { $0 + ($1.state == state && $1.pause == nil ? $1.count : 0) }
+    }
+    func count(pause: String) -> Int {
+      groups.reduce(0) { $0 + ($1.pause == pause ? $1.count : 0) }
+    }
+    var groups: [Group] { allTasks?.groups ?? [] }
+  }
+
+  /// Program 36.
+  @Test func theTasksAreCountedExactly() async throws {
+    let (shown, text) = try await Self.shown(36, .capture, as: ShownTasks.self)
+    let running = shown.count("running")
+    #expect(shown.allTasks?.found == 5001, "\(text)")
+    #expect(shown.count("awaits-continuation") == 500, "\(text)")
+    #expect(shown.count("awaits-task") == 499, "\(text)")
+    #expect(running > 0 && shown.count("ready") == 5001 - 999 - running, "\(text)")
+  }
+
+  /// Program 37.
+  @Test func tasksThatSleepAndTasksThatComputeWaitForNothing() async throws {
+    let (shown, text) = try await Self.shown(37, .capture, as: ShownTasks.self)
+    #expect(shown.count(pause: "sleep") == 30, "\(text)")
+    let runnable = shown.count("ready") + shown.count("running") + shown.count(pause: "yield")
+    #expect(runnable == 200 && shown.allTasks?.found == 230, "\(text)")
+    #expect(text.hasPrefix("Nothing is known to wait."), "\(text)")
+  }
+
+  /// Program 38.
+  @Test func tasksHaveTheirNames() async throws {
+    let (shown, text) = try await Self.shown(38, .capture, as: ShownTasks.self)
+    let names = shown.groups.flatMap(\.oldest).compactMap(\.name)
+    #expect(names.sorted() == ["audit", "export", "import"], "\(text)")
+  }
+
+  // MARK: - Reports
+
+  private static func shown<Value: Decodable>(
+    _ number: Int, _ manner: Manner, as type: Value.Type = Shown.self
+  ) async throws -> (Value, text: String) {
     let victim = try await LiveVictim()
     switch manner {
     case .dump:
@@ -162,6 +311,22 @@ import Testing
       _ = try await victim.waitForFile(endingIn: ".hang")
       running.kill()
       _ = try await victim.process()
+    case .captureFromOutside, .coreFromOutside:
+      let command =
+        Racer.namespace + [
+          victim.executable, "truth", "\(number)", "waits", "--database", victim.database,
+        ]
+      let running = try RunningVictim(command[0], Array(command.dropFirst()))
+      try running.waitForLine("blocked")
+      // The child of unshare(1).
+      let children = "/proc/\(running.processID)/task/\(running.processID)/children"
+      let text = try String(contentsOfFile: children, encoding: .utf8)
+      let inner = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+      if manner == .coreFromOutside {
+        return try await LiveVictim.shown(try await victim.core(of: inner))
+      }
+      let run = try await LiveVictim.tool("capture", "--timeout=60", "\(inner)")
+      #expect(run.end.exitCode == 0, "\(run)")
     case .capture:
       let running = try victim.start("truth", "\(number)", "waits")
       try running.waitForLine("blocked")

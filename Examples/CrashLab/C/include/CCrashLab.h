@@ -50,6 +50,16 @@ void crash_stack_smash(void);
 
 void crash_cxx_exception(void);
 void crash_cxx_noexcept(void);
+
+// Starts two threads whose static variables need each other, and returns once they wait.
+void crashlab_cross_statics(void);
+
+// Lets the calling thread wait forever in fsync; returns a negative number if the kernel refuses it.
+int crashlab_stop_disk(void);
+
+// Forks a child that is the first process of a PID namespace, and ends with its parent; returns -1 if the kernel
+// refuses it.
+int crashlab_fork_into_namespace(void);
 void crash_pure_virtual(void);
 
 void crash_huge_frame(void);
