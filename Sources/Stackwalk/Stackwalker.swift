@@ -205,7 +205,8 @@ public struct Stackwalker {
   ) -> StackTrace.End {
     if let stored = thread.storedStack { return visitStored(stored, visit) }
     guard var state = initialState(of: thread) else { return .noContext }
-    var signalFrames = 0
+    // The stack pointers at which signals have interrupted the thread, the innermost first.
+    var interrupted = [state.registers.stackPointer]
     while visit(state) {
       guard process.spend(1) else { return .limit }
       if let address = state.registers.programCounter, process.isFirstFunction(state, address) {
@@ -213,9 +214,13 @@ public struct Stackwalker {
       }
       switch step(from: state) {
       case .caller(let caller):
-        if caller.trust == .signalFrame { signalFrames += 1 }
+        if caller.trust == .signalFrame {
+          guard !interrupted.contains(caller.registers.stackPointer) else { return .lost }
+          interrupted.append(caller.registers.stackPointer)
+        }
+        if caller.trust == .scan, leads(caller, to: interrupted) { return .lost }
         // Signal frames in a forged dump could point at each other forever, so their number is limited.
-        guard signalFrames <= 16 else { return .limit }
+        guard interrupted.count <= 17 else { return .limit }
         for jumper in tailCallers(of: state, before: caller) {
           guard process.spend(1), visit(jumper) else { return .limit }
         }
@@ -225,6 +230,22 @@ public struct Stackwalker {
       }
     }
     return .limit
+  }
+
+  /// True if a frame that was found by scanning is that of a handler for one of these interruptions.
+  ///
+  /// If an alternate stack overflows, the kernel calls the handler of the fault at the top of this same stack, where the
+  /// handler overwrites the outer frames.
+  private func leads(_ frame: UnwindState, to interrupted: [Address?]) -> Bool {
+    var state = frame
+    for _ in 0..<8 {
+      guard process.spend(1), case .caller(let caller) = step(from: state) else { return false }
+      if caller.trust == .signalFrame {
+        return interrupted.contains(caller.registers.stackPointer)
+      }
+      state = caller
+    }
+    return false
   }
 
   /// Passes stored frames to `visit`.

@@ -156,6 +156,34 @@ import Testing
     #expect(Address(0xFFFF_8000_0000_0000).isCanonical)
   }
 
+  /// If the instruction is known, only the registers of its operand can explain a general protection fault, or else an
+  /// alignment that it requires.
+  @Test(
+    arguments: [
+      // movaps %xmm0, (%rax); vmovaps %ymm0, (%rax); mov (%rax), %rax; a jump through the table at (%rbx, %rax, 8)
+      ([0x0F, 0x29, 0x00], 0x1001, "misaligned-access"),
+      ([0xC5, 0xFC, 0x29, 0x00], 0x1008, "misaligned-access"),
+      ([0x0F, 0x29, 0x00], 0x1010, "general-protection"),
+      ([0x48, 0x8B, 0x00], 0x1001, "general-protection"),
+      ([0x0F, 0x29, 0x00], 0xDEAD_BEEF_DEAD_BEEF, "general-protection"),
+    ] as [([UInt8], UInt64, String)])
+  func theOperandShowsWhatTheProcessorRefused(
+    _ code: [UInt8], _ rax: UInt64, _ kind: String
+  ) throws {
+    let protection = snapshot(signal: 11, code: 0x80) {
+      var context = X86_64Context()
+      (context.rip, context.rax, context.r9) = (0x40_0010, rax, 0xE600_0000_0000_0000)
+      $0.exception?.context = .x86_64(context)
+      $0.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x40_0010, bytes: code)])
+    }
+    let finding = try #require(protection.finding())
+    #expect(finding.kind == kind && finding.certainty == .likely)
+    let text = try text(protection)
+    let isWild = !Address(rax).isCanonical
+    #expect(text.contains("rax 0xdeadbeef") == isWild, "\(text)")
+    #expect(text.contains("r9 0xe6") == (kind == "general-protection" && !isWild), "\(text)")
+  }
+
   /// SIGALRM arrived when the stack pointer was already below the stack: seen in one of 100 runs of crash-lab's
   /// alloca under alarm-storm.
   @Test func aSignalForWhichTheStackHasNoRoom() throws {
@@ -248,6 +276,17 @@ import Testing
         .hasPrefix("Stack overflow: even is in 20 of the innermost 41 frames, 40 calls deep."))
     #expect(text.contains("8 bytes below the stack"))
     #expect(text.contains("in its guard"))
+    // RLIMIT_STACK limits only the main thread's own stack.
+    var other = overflow
+    other.process.limitsText = Array("Max stack size 8388608 unlimited bytes\n".utf8)
+    #expect(try #require(other.explanation(frames)).contains("RLIMIT_STACK"))
+    other.mappings.append(
+      MemoryMapping(
+        start: 0x7FFF_0000_0000, end: 0x7FFF_0010_0000, protection: [.read, .write], path: "[stack]"
+      )
+    )
+    let sentences = try #require(other.explanation(frames))
+    #expect(sentences.contains("alternate stack") && !sentences.contains("RLIMIT_STACK"))
     let huge = snapshot(
       signal: 11, code: 1, address: Self.stack.lowerBound - (64 << 20), trapError: 6
     ) { snapshot in

@@ -13,6 +13,10 @@ import Testing
       "closure #2 in closure #1 in App.A.f(_:)"
     ),
     ("helper #1 (Swift.Int) -> Swift.Int in App.f() -> ()", "helper #1 in App.f()"),
+    (
+      "init(rawValue: Swift.Int) -> Swift.Optional<Color #1 in App.f() -> ()> in Color #1 in App.f() -> ()",
+      "init(rawValue:) in Color #1 in App.f()"
+    ),
     ("App.(hidden in _8F13A0)(by: Swift.Int) -> ()", "App.hidden(by:)"),
     ("App.Value.count.getter : Swift.Int", "App.Value.count.getter"),
     ("(extension in App):Swift.Array.total() -> Swift.Int", "Swift.Array.total()"),

@@ -93,6 +93,26 @@ import Testing
     #expect(CauseFinder(of: snapshot, trace: trace()).finding?.kind == "sent-signal")
   }
 
+  /// If the handler ran on an alternate stack, an overflow is one of the stack on which the fault was.
+  @Test func theStackIsThatOfTheFault() throws {
+    var snapshot = snapshot()
+    let stack = AddressRange(from: 0x7F00_0000_3000, to: 0x7F00_0000_8000)
+    snapshot.threads[0].stackRange = AddressRange(from: Self.frame, to: 0x7F00_0000_2000)
+    snapshot.mappings = [
+      MemoryMapping(start: Self.frame, end: 0x7F00_0000_2000, protection: [.read, .write]),
+      MemoryMapping(start: 0x7F00_0000_2000, end: stack.start, protection: []),
+      MemoryMapping(start: stack.start, end: stack.clampedEnd, protection: [.read, .write]),
+    ]
+    var trace = trace()
+    trace.frames[4].stackPointer = 0x7F00_0000_2FF0
+    let found = try #require(InterruptedFault(of: snapshot, trace: trace))
+    #expect(found.snapshot.crashedThread?.stackRange == stack)
+    // A fault on the same stack as its handler leaves the range as it is.
+    trace.frames[4].stackPointer = Self.frame
+    let same = try #require(InterruptedFault(of: snapshot, trace: trace))
+    #expect(same.snapshot.crashedThread?.stackRange == snapshot.threads[0].stackRange)
+  }
+
   @Test func otherSignalsAreNotTheFault() {
     // The handler was that of another signal, or the crash was sent by another process.
     var other = snapshot()

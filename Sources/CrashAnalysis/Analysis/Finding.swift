@@ -35,6 +35,8 @@ package enum Cause: Sendable, Equatable {
   /// A general protection fault, with the general registers whose values cannot be addresses, and so may explain the
   /// fault.
   case generalProtection([Register])
+  /// The address of an access is not a multiple of 16, which its instruction most likely requires.
+  case misalignedVector(Address)
   /// The program executed an instruction that only the kernel may execute.
   case privilegedInstruction(Address)
   /// Execution continued past the last instruction of a mapping.
@@ -63,6 +65,7 @@ package enum Cause: Sendable, Equatable {
   case invalidReturn
   case sanitizerTrap(SanitizerCheck)
   case dispatchAssertion
+  case dispatchMisuse(DispatchMisuse)
   case actorIsolation
 
   // Causes that are known from messages of runtimes, or from function names on the stack
@@ -209,6 +212,8 @@ package struct StackOverflow: Sendable, Equatable {
   package var depth: Depth?
   /// RLIMIT_STACK in bytes; nil unless the stack is that of the main thread.
   package var limit: UInt64?
+  /// True if the thread is the main thread, but the stack is another one than the main thread's own.
+  package var isOtherThanMain = false
   package var recursion: CommonFunction?
 
   /// The number of calls on the stack: those that were found, and an estimate of those that are not in the dump.
@@ -250,7 +255,7 @@ extension Finding {
     case .endOfCode: "end-of-code"
     case .overwrittenReturn: "overwritten-return-address"
     case .stackOverflow: "stack-overflow"
-    case .misalignedAccess: "misaligned-access"
+    case .misalignedAccess, .misalignedVector: "misaligned-access"
     case .truncatedFile: "truncated-file"
     case .noMemoryBehindAddress: "no-memory-behind-address"
     case .hardwareMemoryError: "hardware-memory-error"
@@ -263,6 +268,7 @@ extension Finding {
     case .invalidReturn: "invalid-return"
     case .sanitizerTrap: "undefined-behavior"
     case .dispatchAssertion: "dispatch-assertion"
+    case .dispatchMisuse: "dispatch-misuse"
     case .actorIsolation: "swift-actor-isolation"
     case .swiftFailure(let failure, _): failure.rawValue
     case .libraryFailure(let failure): failure.rawValue

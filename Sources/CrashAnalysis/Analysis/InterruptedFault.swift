@@ -40,14 +40,18 @@ struct InterruptedFault {
         let (fault, isRecorded) = Self.fault(at: pointer, in: snapshot, exception)
       else { continue }
       interrupted.exception = fault
+      interrupted.setStack(around: trace.frames[index].stackPointer)
       var rest = trace
       rest.frames.removeFirst(index)
       rest.omittedAfter = max(0, trace.omittedAfter - index)
       rest.recursion = nil
       (self.snapshot, self.trace, self.isRecorded) = (interrupted, rest, isRecorded)
       let outermost = trace.frames[..<(index - 1)].last
-      handler = outermost.flatMap {
-        $0.function.map(FunctionName.short) ?? snapshot.modules.module(of: $0)?.name
+      handler = outermost.flatMap { frame in
+        let module = snapshot.modules.module(of: frame)?.name
+        // The handler may have called the function that raises the signal by a tail call.
+        if let module, module.hasPrefix("libc.so") { return nil }
+        return frame.function.map(FunctionName.short) ?? module
       }
       return
     }
@@ -149,6 +153,20 @@ extension InterruptedFault {
       fault.set(address: address, in: snapshot)
     }
     return fault
+  }
+}
+
+extension ProcessSnapshot {
+  /// Makes the stack on which the fault was the stack of the crashed thread, whose handler ran on an alternate stack.
+  fileprivate mutating func setStack(around pointer: Address?) {
+    guard let pointer, let index = threads.firstIndex(where: { $0.id == exception?.threadID }),
+      threads[index].stackRange?.contains(pointer) == false,
+      // After an overflow, the stack pointer is below the stack.
+      let stack = mappings.first(where: {
+        !$0.range.ends(atOrBelow: pointer) && $0.protection.contains(.write)
+      })
+    else { return }
+    threads[index].stackRange = stack.range
   }
 }
 

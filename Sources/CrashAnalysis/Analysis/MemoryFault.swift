@@ -253,11 +253,11 @@ struct MemoryFault {
     if let address = site.stoppedReturn(instruction) {
       return Finding(cause: .overwrittenReturn(address), evidence: fact)
     }
-    // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
-    // addresses.
-    let suspects = context.generalRegisters
-      .filter { !Address($0.value).isCanonical && $0.value != IntermediateDumpFormat.replacedWord }
-      .map { Cause.Register(name: $0.name, value: $0.value) }
+    let operand = GeneralProtectionOperand(of: context, code)
+    if let address = operand.misaligned {
+      return Finding(cause: .misalignedVector(address), certainty: .likely, evidence: fact)
+    }
+    let suspects = operand.suspects
     return Finding(
       cause: .generalProtection(suspects), certainty: .likely,
       evidence: fact + suspects.map { .register($0) })
@@ -343,12 +343,16 @@ struct MemoryFault {
   private func overflow(
     _ fault: StackOverflow.Fault, _ stack: AddressRange, _ stackPointer: Address
   ) -> StackOverflow {
-    StackOverflow(
+    // The main thread can run on another stack than its own, such as an alternate stack for signals.
+    let isMainThread = exception.threadID == snapshot.process.processID
+    let isOther =
+      isMainThread && snapshot.mappings.contains { $0.path == "[stack]" }
+      && snapshot.mapping(containing: stack.start)?.path != "[stack]"
+    return StackOverflow(
       fault: fault, stack: stack, stackPointer: stackPointer, depth: depth,
-      // RLIMIT_STACK applies only to the main thread; the stacks of other threads are limited by their mappings.
-      limit: exception.threadID == snapshot.process.processID
-        ? snapshot.process.limits?.stackSize?.soft : nil,
-      recursion: commonFunction)
+      // RLIMIT_STACK applies only to the main thread's own stack; other stacks are limited by their mappings.
+      limit: isMainThread && !isOther ? snapshot.process.limits?.stackSize?.soft : nil,
+      isOtherThanMain: isOther, recursion: commonFunction)
   }
 
   private func overflowFinding(_ overflow: StackOverflow, _ fact: [Evidence]) -> Finding {

@@ -80,7 +80,8 @@ extension Finding {
     switch cause {
     case .nullDereference, .nullCall, .impossibleAddress, .protectedMemory, .guardRegion,
       .mappedSince, .memoryTag,
-      .unmappedMemory, .generalProtection, .trapInstruction, .illegalInstruction, .misalignedAccess:
+      .unmappedMemory, .generalProtection, .trapInstruction, .illegalInstruction, .misalignedAccess,
+      .misalignedVector:
       true
     default: false
     }

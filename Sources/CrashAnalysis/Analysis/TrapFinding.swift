@@ -47,14 +47,21 @@ struct TrapFinding {
   ///
   /// On Linux, libdispatch writes no message, so the functions on the stack show which check failed.
   ///
-  /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail, __DISPATCH_WAIT_FOR_QUEUE__.
+  /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail, __DISPATCH_WAIT_FOR_QUEUE__;
+  /// `DispatchMisuse`.
   /// Source: swift stdlib/public/Concurrency/ConcurrencyHooks.cpp, swift_task_checkIsolated.
   private var dispatchFailure: Finding? {
     let symbols = frames.prefix(8).compactMap(\.linkageName)
-    guard let first = symbols.first, Self.checks.contains(where: first.hasPrefix),
+    guard let first = symbols.first,
       frames.first.flatMap({ snapshot.modules.module(of: $0) })?.name.hasPrefix("libdispatch.so")
         != false
     else { return nil }
+    if let misuse = DispatchMisuse(function: first) {
+      return Finding(
+        cause: .dispatchMisuse(misuse), certainty: .inferred,
+        evidence: snapshot.signalEvidence + [.trapIn(first)])
+    }
+    guard Self.checks.contains(where: first.hasPrefix) else { return nil }
     if first.hasPrefix(Self.waiting), let id = snapshot.exception?.threadID {
       var wait = Wait(threadID: id, .queue, at: 0)
       wait.owner = id

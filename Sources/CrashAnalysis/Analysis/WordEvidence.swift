@@ -60,9 +60,11 @@ extension FaultSite {
   /// The offset in bytes of the first property in an object.
   private static let firstProperty: UInt64 = 16
 
+  /// True for a fault in Swift code outside the types of the standard library, which do not use null as an object.
   private var isInSwift: Bool {
     let symbol = trace.frames.first { !$0.isInlined }?.linkageName
-    return symbol.map { $0.hasPrefix("$s") || $0.hasPrefix("$S") } ?? false
+    return symbol.map { ($0.hasPrefix("$s") || $0.hasPrefix("$S")) && !$0.hasPrefix("$ss") }
+      ?? false
   }
 
   /// True if a register contains the address of a null word in writable memory outside the stack, and this address is

@@ -91,7 +91,9 @@ package enum FunctionName {
       let inner = rest[..<separator]
       let outer = rest[(separator + 4)...]
       if inner.contains("#") {
-        return localName(inner) + " in " + shortSwift(Substring(String(outer)), depth: depth + 1)
+        // A number within brackets belongs to a type, as in "init(code: Swift.Int) -> Swift.Optional<Kind #1 in …>".
+        let name = topLevel(" #", in: inner) == nil ? declarationName(inner) : localName(inner)
+        return name + " in " + shortSwift(Substring(String(outer)), depth: depth + 1)
       }
       // A name with a conformance, such as "App.P.f() -> () in conformance App.S : App.P in App".
       rest = inner

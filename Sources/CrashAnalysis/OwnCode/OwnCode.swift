@@ -259,6 +259,8 @@ package struct OwnCode: Sendable {
     let name = FunctionName.readable(function, file: frame.sourceLocation?.file)
     guard let location = frame.sourceLocation, Self.isWritten(location.file) else { return name }
     let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
+    // An optimized copy of a function of another module can have lost its lines.
+    guard Self.isWritten(file) else { return name }
     return "\(name) at \(file)" + (location.line.map { ":\($0)" } ?? "")
   }
 }

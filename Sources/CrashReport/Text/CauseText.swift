@@ -110,6 +110,12 @@ extension Finding {
       return ["\(access.subject) \(address), where nothing is mapped."]
         + Self.neighbours(of: address, below, above)
     case .generalProtection(let registers): return Self.generalProtection(registers)
+    case .misalignedVector(let address):
+      return [
+        "An access to the misaligned address \(address): the instruction most likely requires a"
+          + " multiple of 16.",
+        "The processor reports such an access as a general protection fault, without the address.",
+      ]
     case .privilegedInstruction(let address):
       return ["The instruction at \(address) is one that only the kernel may execute, such as hlt."]
     case .endOfCode(let address, let mapping):
@@ -139,6 +145,11 @@ extension Finding {
       return [
         "Code ran on a different Dispatch queue than the one it must run on.",
         "This is inferred from the functions on the stack; the program left no message.",
+      ]
+    case .dispatchMisuse(let misuse):
+      return [
+        misuse.sentence,
+        "This is inferred from the functions on the stack; libdispatch leaves no message.",
       ]
     case .actorIsolation:
       return [

@@ -73,6 +73,27 @@ extension SanitizerCheck {
   ]
 }
 
+extension DispatchMisuse {
+  var sentence: String {
+    switch self {
+    case .unbalancedLeave:
+      "libdispatch stopped the process: leave was called on a group more often than enter."
+    case .releasedGroup:
+      "libdispatch stopped the process: a group was released that had not been left as often as"
+        + " entered."
+    case .releasedSemaphore:
+      "libdispatch stopped the process: a semaphore was released whose value was less than at its"
+        + " creation, so a wait had no signal."
+    case .extraResume:
+      "libdispatch stopped the process: a queue or source was resumed more often than suspended."
+    case .releasedQueue:
+      "libdispatch stopped the process: a queue was released that was suspended or not activated."
+    case .releasedSource:
+      "libdispatch stopped the process: a source was released that was suspended or not activated."
+    }
+  }
+}
+
 extension StackOverflow {
   var sentences: [String] {
     var sentences = [headline]
@@ -97,6 +118,11 @@ extension StackOverflow {
       if mayHideGuard {
         sentences.append("The lowest part of this stack may be its guard region.")
       }
+    }
+    if isOtherThanMain {
+      sentences.append(
+        "The main thread did not run on its own stack: this is most likely an alternate stack for"
+          + " signal handlers.")
     }
     if let limit {
       sentences.append(

@@ -111,7 +111,11 @@ extension CrashReport {
 
   private func namelessModules(of thread: ReportThread) -> [(module: ModuleSnapshot, note: String)]
   {
-    let nameless = Set(thread.frames.filter { $0.function == nil }.compactMap(\.moduleIndex))
+    // The code to which a signal handler returns has no name in any file.
+    let callers = thread.frames.dropFirst().map(\.trust) + [.context]
+    let nameless = Set(
+      zip(thread.frames, callers).filter { $0.function == nil && $1 != .signalFrame }
+        .compactMap(\.0.moduleIndex))
     return nameless.sorted().compactMap { index in
       guard symbolNotes.indices.contains(index), let note = symbolNotes[index] else { return nil }
       return (snapshot.modules[index], note)
