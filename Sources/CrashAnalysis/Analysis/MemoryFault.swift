@@ -81,7 +81,7 @@ struct MemoryFault {
     if let finding = endOfCode(address, fact) { return finding }
     if let finding = nullFinding(address, fact) { return finding }
     // With addresses of 57 bits, or with tags that the processor ignores, a page fault can have such an address.
-    if snapshot.architecture == .x86_64, !address.isCanonical, !isPageFault {
+    if snapshot.architecture == .x86_64, !address.isCanonicalOnAnyProcessor, !isPageFault {
       return Finding(
         cause: .impossibleAddress(access, address), certainty: .likely, evidence: fact)
     }
@@ -256,7 +256,9 @@ struct MemoryFault {
     // In a sanitized report, values of registers may have been replaced; such values are not treated as invalid
     // addresses.
     let suspects = context.generalRegisters
-      .filter { !Address($0.value).isCanonical && $0.value != IntermediateDumpFormat.replacedWord }
+      .filter {
+        !snapshot.isCanonical(Address($0.value)) && $0.value != IntermediateDumpFormat.replacedWord
+      }
       .map { Cause.Register(name: $0.name, value: $0.value) }
     return Finding(
       cause: .generalProtection(suspects), certainty: .likely,
