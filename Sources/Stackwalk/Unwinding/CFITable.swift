@@ -222,8 +222,21 @@ extension ModuleSnapshot {
   }
 }
 
+extension ModuleSnapshot {
+  /// The ELF header and the program headers in memory, if only they lead to the unwind table.
+  fileprivate func headerRanges(in memory: MemorySnapshot) -> [AddressRange] {
+    guard unwindTable == nil, let offset = memory.word(at: address &+ 32),
+      let counts = memory.word(at: address &+ 56)
+    else { return [] }
+    return [
+      AddressRange(start: address, byteCount: 64),
+      AddressRange(start: address &+ offset, byteCount: (counts & 0xFFFF) &* 56),
+    ]
+  }
+}
+
 extension ProcessSnapshot {
-  /// The captured unwind tables of modules.
+  /// The captured unwind tables of modules, and the headers that lead to them.
   ///
   /// The handler captures such tables for modules that have no file (but not for the vDSO), or whose files were deleted
   /// or replaced. The tables are read-only contents of a file and not data of the process, and stack walks need them to
@@ -235,7 +248,8 @@ extension ProcessSnapshot {
         let tables = CFITable(captured: module, in: memory),
         let entries = tables.header.frames.map(tables.entries), !entries.isEmpty
       else { return [] }
-      return [AddressRange(start: table.start, byteCount: tables.header.byteCount), entries]
+      return module.headerRanges(in: memory)
+        + [AddressRange(start: table.start, byteCount: tables.header.byteCount), entries]
     }
   }
 }
