@@ -372,6 +372,20 @@ void pm_bind_now(void) {
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
+// Finds the field l_phdr in the dynamic linker's entry of the program, whose program headers the kernel passes in the
+// auxiliary vector. The field is in the part of the structure that <link.h> does not declare, and has another offset in
+// each version of glibc; the structure always has more than 1,024 bytes.
+static uint64_t headers_offset(const struct pm_image_places *places) {
+  const struct r_debug *list = (const struct r_debug *)places->debug_address;
+  const char *program = list ? (const char *)list->r_map : NULL;
+  if (!program) return 0;
+  for (uint64_t offset = sizeof(struct link_map); offset < 1008; offset += 8)
+    if (*(const uint64_t *)(program + offset) == places->program_headers &&
+        *(const uint16_t *)(program + offset + 16) == places->program_header_count)
+      return offset;
+  return 0;
+}
+
 void pm_find_link_map(struct pm_image_places *places) {
   places->kernel_image = getauxval(AT_SYSINFO_EHDR);
   const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -394,6 +408,7 @@ void pm_find_link_map(struct pm_image_places *places) {
       if (entry->d_tag == DT_DEBUG) places->debug_address = (uint64_t)entry->d_un.d_ptr;
     places->dynamic_size = (uint64_t)((const char *)(entry + 1) - (const char *)first);
   }
+  places->headers_offset = headers_offset(places);
 }
 
 const char *pm_module_of(uint64_t address) {

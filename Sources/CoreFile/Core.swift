@@ -26,7 +26,7 @@ struct Core {
   /// The maximum number of memory pieces that are written for one stack.
   private static let maximumPieces = 256
 
-  init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot) {
+  init(image: CoreImage, process: CoreProcess, memory: MemorySnapshot, readsFiles: Bool) {
     let initialStack = InitialStack(of: process, image, in: memory)
     var process = process
     if process.files.isEmpty {
@@ -35,7 +35,7 @@ struct Core {
     (self.image, self.process) = (image, process)
     self.memory = initialStack.range.map(memory.excluding) ?? memory
     commandLine = initialStack.arguments
-    var modules = CoreModule.all(process, in: memory)
+    var modules = CoreModule.all(process, in: memory, readsFiles: readsFiles)
     let program = modules.first { $0.source == .program }
     linkMap = program.flatMap { LinkMap(of: $0, in: memory) }
     if let linkMap {

@@ -62,13 +62,9 @@ extension ProcessSnapshot {
 
   /// The memory of a task: the task object, and the slabs that hold its functions' frames.
   private func memory(of task: TaskSnapshot) -> [AddressRange] {
-    var found = [AddressRange(start: task.address, byteCount: 512)]
-    var slab = memory.word(at: task.address &+ TaskLayout.firstSlab).map { Address($0) }
-    for _ in 0..<64 {
-      guard let place = slab, place != 0, let sizes = memory.word(at: place &+ 16) else { break }
-      found.append(AddressRange(start: place, byteCount: min(sizes >> 32, 16384) &+ 32))
-      slab = memory.word(at: place &+ 8).map { Address($0) }
-    }
-    return found
+    [AddressRange(start: task.address, byteCount: 512)]
+      + task.slabs(in: memory).map {
+        AddressRange(start: $0.start, byteCount: min($0.byteCount, 16384 + 32))
+      }
   }
 }

@@ -21,17 +21,46 @@ struct CoreModule {
   private static let maximumHeaders = 128
   private static let maximumNoteSize: UInt64 = 1 << 16
 
-  /// - Parameter memory: memory that includes the image's first page, if the core file has that page.
-  init(at address: Address, path: String, in memory: MemorySnapshot) {
+  /// - Parameters:
+  ///   - memory: memory that includes the image's first page, if the core file has that page.
+  ///   - readsFiles: true to read program headers that the core file lacks from the file at the path, if it begins with
+  ///     the same ELF header. The kernel leaves out all of a file's pages that were not changed, except the first one. A
+  ///     tool such as BOLT or patchelf can have moved the program headers to another page.
+  init(at address: Address, path: String, in memory: MemorySnapshot, readsFiles: Bool = false) {
     (self.address, self.path) = (address, path)
     range = AddressRange(start: address, byteCount: 1)
-    guard Self.isImage(at: address, in: memory), let offset = memory.word(at: address &+ 32),
-      let counts = memory.word(at: address &+ 56)
+    guard Self.isImage(at: address, in: memory), let start = memory.bytes(at: address, count: 64),
+      let offset = start.littleEndian(at: 32, width: 8),
+      let counts = start.littleEndian(at: 56, width: 2)
     else { return }
-    let count = Int(min(counts & 0xFFFF, UInt64(Self.maximumHeaders)))
-    guard let headers = memory.bytes(at: address &+ offset, count: count * 56) else { return }
-    programHeaders = Array(headers)
+    let count = Int(min(counts, UInt64(Self.maximumHeaders)))
+    if let headers = memory.bytes(at: address &+ offset, count: count * 56) {
+      programHeaders = Array(headers)
+      if hasHeaders(at: offset) {
+        readSegments(memory)
+        return
+      }
+    }
+    programHeaders = []
+    guard readsFiles,
+      let headers = ELFFile.programHeaders(of: path, beginningWith: start)
+    else { return }
+    programHeaders = Array(headers.prefix(Self.maximumHeaders * 56))
     readSegments(memory)
+    // A file of another build can begin with the same ELF header.
+    if buildID.isEmpty {
+      (programHeaders, code) = ([], [])
+      range = AddressRange(start: address, byteCount: 1)
+    }
+  }
+
+  /// True if a segment has loaded the program headers at an offset in the file at this distance from the image's start.
+  private func hasHeaders(at offset: UInt64) -> Bool {
+    let loads = headers.filter { $0.type == 1 }
+    guard let lowest = loads.map({ $0.address & ~4095 }).min() else { return false }
+    return loads.contains {
+      $0.offset <= offset && ($0.address &- lowest) &+ (offset &- $0.offset) == offset
+    }
   }
 
   /// True if the memory at an address begins with the magic number of an ELF header.
@@ -118,12 +147,15 @@ extension CoreModule {
   /// Finds the images of the mapped files, the vDSO, and the program's image.
   ///
   /// The program's image needs a separate search if the core file's NT_FILE note does not list the program's file.
-  static func all(_ process: CoreProcess, in memory: MemorySnapshot) -> [CoreModule] {
+  static func all(
+    _ process: CoreProcess, in memory: MemorySnapshot, readsFiles: Bool
+  ) -> [CoreModule] {
     var modules: [CoreModule] = []
     var seen: Set<Address> = []
     func add(_ address: Address, _ path: String, _ source: ModuleSource? = nil) {
       guard modules.count < limit, seen.insert(address).inserted else { return }
-      var module = CoreModule(at: address, path: path, in: memory)
+      var module = CoreModule(
+        at: address, path: path, in: memory, readsFiles: readsFiles)
       module.source = source
       modules.append(module)
     }

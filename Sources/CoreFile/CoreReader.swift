@@ -32,7 +32,9 @@ package enum CoreReader {
     guard !process.threads.isEmpty else {
       throw CoreError(.noThreads, image.damage ?? "no NT_PRSTATUS note")
     }
-    let core = Core(image: image, process: process, memory: MemorySnapshot(joining: image.memory))
+    let core = Core(
+      image: image, process: process, memory: MemorySnapshot(joining: image.memory),
+      readsFiles: readsFiles)
     guard let dump = core.dump, let document = try? IntermediateDumpDocument(parsing: dump) else {
       throw CoreError(.noThreads, "its notes come to more than 256 MiB")
     }

@@ -28,6 +28,12 @@ public struct LinkedModule: Sendable {
     case emptyEntryLast
     /// The program headers are at the end of the file, in a segment that a tool such as BOLT or patchelf has added.
     case movedHeaders
+    /// As `movedHeaders`, but the segment is not at the same distance from the start as in the file, as patchelf lays it out.
+    case distantHeaders
+    /// The program headers are at the end of the file, in no segment: the dynamic linker keeps a copy.
+    case unloadedHeaders
+    /// Neither the ELF header nor the program headers are in a segment.
+    case withoutHeaders
   }
 
   public let path: String
@@ -37,7 +43,8 @@ public struct LinkedModule: Sendable {
     let sources = BuiltProducts.packageRoot + "/Examples/CrashLab/Module"
     let linker =
       switch layout {
-      case .lld, .swiftOfLLD, .emptyEntryLast, .movedHeaders: ["-fuse-ld=lld"]
+      case .lld, .swiftOfLLD, .emptyEntryLast, .movedHeaders, .distantHeaders, .unloadedHeaders:
+        ["-fuse-ld=lld"]
       case .lldSeparate: ["-fuse-ld=lld", "-Wl,-z,separate-code"]
       case .lldWithoutReadOnly: ["-fuse-ld=lld", "-Wl,--no-rosegment"]
       case .gold: ["-fuse-ld=gold"]
@@ -45,26 +52,42 @@ public struct LinkedModule: Sendable {
       case .bfd: ["-fuse-ld=bfd"]
       case .highAddress: ["-fuse-ld=bfd", "-Wl,-Ttext-segment=0x200000"]
       case .oneSegment: ["-fuse-ld=bfd", "-Wl,-z,noseparate-code"]
+      case .withoutHeaders:
+        ["-fuse-ld=lld", "-nostdlib", "-lc", "-Wl,-T,\(sources)/without-headers.ld"]
       }
     let command =
       layout == .swiftOfLLD
       ? ["swiftc", "-O", "-g", "-use-ld=lld", "-parse-as-library", "-emit-library"]
         + ["-module-name", "Small", sources + "/module.swift", "-o", path]
       : ["clang", "-shared", "-fPIC", "-O1", "-g", "-fomit-frame-pointer"] + linker
-        + [sources + "/module.c", "-o", path]
+        + ["-Wl,--build-id", sources + "/module.c", "-o", path]
     let child = try await ChildProcess.run("/usr/bin/env", command, in: directory)
     guard child.end.exitCode == 0 else {
       throw OutsideToolError("\(command[0]): \(child.end)\n\(child.standardError)")
     }
-    if layout == .emptyEntryLast { try putEmptyEntryLast() }
-    if layout == .movedHeaders { try Self.moveHeaders(of: path) }
+    switch layout {
+    case .emptyEntryLast: try putEmptyEntryLast()
+    case .movedHeaders: try Self.moveHeaders(of: path)
+    case .distantHeaders: try Self.moveHeaders(of: path, .distant)
+    case .unloadedHeaders: try Self.moveHeaders(of: path, .unloaded)
+    default: break
+    }
   }
 
-  /// Appends a copy of an image's program headers, and a segment that loads it at the same distance from the start as in the
-  /// file.
+  /// Where the new program headers are in memory.
+  public enum HeaderPlace: Sendable {
+    /// In a segment, at the same distance from the image's start as in the file.
+    case asInFile
+    /// In a segment, 12 KiB further from the image's start than in the file.
+    case distant
+    /// In no segment.
+    case unloaded
+  }
+
+  /// Moves an image's program headers to the end of its file.
   ///
   /// Source: elf(5), Elf64_Ehdr (e_phoff at 32, e_phnum at 56) and Elf64_Phdr (p_vaddr at 16, p_memsz at 40).
-  public static func moveHeaders(of path: String) throws {
+  public static func moveHeaders(of path: String, _ new: HeaderPlace = .asInFile) throws {
     var file = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     func word(_ place: Int) -> Int { Int(file.littleEndian(at: place, as: UInt64.self) ?? 0) }
     let entries = stride(from: word(32), to: word(32) + (word(56) & 0xFFFF) * 56, by: 56).map {
@@ -76,25 +99,33 @@ public struct LinkedModule: Sendable {
     let loads = entries.filter { field($0, 0) & 0xFFFF_FFFF == 1 }
     let end = loads.map { field($0, 16) + field($0, 40) }.max() ?? 0
     let place = (max(end, UInt64(file.count)) + 4095) & ~4095
-    let size = UInt64((entries.count + 1) * 56)
+    let address = new == .distant ? place + 0x3000 : place
+    let count = new == .unloaded ? entries.count : entries.count + 1
+    let size = UInt64(count * 56)
     var added: [UInt8] = []
-    for value: UInt64 in [4 << 32 | 1, place, place, place, size, size, 4096] {
-      added.append(littleEndian: value)
+    if new != .unloaded {
+      for value: UInt64 in [4 << 32 | 1, place, address, address, size, size, 4096] {
+        added.append(littleEndian: value)
+      }
     }
     // The loaded segments must be in the order of their addresses.
     let index = entries.lastIndex { field($0, 0) & 0xFFFF_FFFF == 1 } ?? 0
+    // Nothing may find the old ones.
+    for index in word(32)..<word(32) + entries.count * 56 { file[index] = 0xAA }
     file += [UInt8](repeating: 0, count: Int(place) - file.count)
     let kept = entries.map { entry in
       // PT_PHDR, from which the dynamic linker computes where a program is.
       guard field(entry, 0) & 0xFFFF_FFFF == 6 else { return entry }
       var own: [UInt8] = []
-      for value: UInt64 in [4 << 32 | 6, place, place, place, size, size, 8] {
+      for value: UInt64 in [
+        4 << 32 | (new == .unloaded ? 0 : 6), place, address, address, size, size, 8,
+      ] {
         own.append(littleEndian: value)
       }
       return own
     }
     file += kept[...index].joined() + added + kept[(index + 1)...].joined()
-    for (offset, value) in [(32, place), (56, UInt64(word(56)) + 1)] {
+    for (offset, value) in [(32, place), (56, UInt64(word(56) & ~0xFFFF | count))] {
       for byte in 0..<8 { file[offset + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte)) }
     }
     try Data(file).write(to: URL(fileURLWithPath: path))

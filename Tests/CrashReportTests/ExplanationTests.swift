@@ -151,6 +151,18 @@ import Testing
     #expect(text.contains("general protection fault"))
     #expect(text.contains("rbx 0xdeadbeefdeadbeef"))
     #expect(!text.contains("rax"))
+    // A 57-bit address is suspect only in a process without memory at such addresses.
+    for isMapped in [false, true] {
+      var large = snapshot(signal: 11, code: 0x80) {
+        var context = X86_64Context()
+        context.rbx = 0x00FE_DCBA_9876_5000
+        $0.exception?.context = .x86_64(context)
+      }
+      let mapping = MemoryMapping(
+        range: AddressRange(start: 0x00FE_0000_0000_0000, byteCount: 4096), protection: .read)
+      if isMapped { large.mappings.append(mapping) }
+      #expect(try self.text(large).contains("rbx 0xfedcba98765000") == !isMapped)
+    }
     #expect(Address(0x7FFF_FFFF_FFFF).isCanonical)
     #expect(!Address(0x8000_0000_0000).isCanonical)
     #expect(Address(0xFFFF_8000_0000_0000).isCanonical)

@@ -23,6 +23,28 @@ import Testing
       ])
   }
 
+  /// The unwind table is found through the program headers of the dump, wherever the image has its own.
+  @Test func theProgramHeadersSayWhereTheUnwindTableIs() throws {
+    var header = Array(HandlerDump.programHeaders([(4, 0x2038, 0x2C)]).suffix(56))
+    header.replaceSubrange(0..<4, with: [0x50, 0xE5, 0x74, 0x64])
+    var dump = DumpTokens()
+    dump.array(.modules) { dump in
+      dump.map(.module) { dump in
+        dump.unsigned(.moduleAddress, 0x1_0000)
+        dump.property(
+          .moduleProgramHeaders, HandlerDump.programHeaders([(5, 0x1000, 0x3000)]) + header)
+      }
+    }
+    dump.end()
+    let snapshot = ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: dump.bytes))
+    let table = snapshot.modules.first?.unwindTable
+    #expect(table == AddressRange(start: 0x1_1038, byteCount: 0x2C))
+    let copy = try #require(snapshot.encoded())
+    #expect(
+      ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: copy)).modules
+        == snapshot.modules)
+  }
+
   @Test func modulesDoNotOverlap() throws {
     var dump = DumpTokens()
     dump.array(.modules) { dump in

@@ -85,8 +85,12 @@ import Testing
           MemoryRegion(address: 0x40_0000, bytes: header),
           MemoryRegion(address: 0x40_0800, bytes: image.frames),
         ])
-        _ = CFITable(capturedAt: 0x40_0000, in: memory)?
-          .row(at: 0x40_0180, loadBias: 0, registerCount: 17)
+        var module = ModuleSnapshot(address: 0x40_0000, size: 0x1000, path: "/m")
+        for table in [nil, AddressRange(start: Address(place), byteCount: size)] {
+          module.unwindTable = table
+          _ = CFITable(captured: module, in: memory)?
+            .row(at: 0x40_0180, loadBias: 0, registerCount: 17)
+        }
       }
     }
   }

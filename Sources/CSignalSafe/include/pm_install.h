@@ -138,12 +138,15 @@ struct pm_image_places {
   uint64_t dynamic_section;
   uint64_t dynamic_size;
   uint64_t debug_address;
+  // The offset, in the dynamic linker's own part of struct link_map, of the address of an image's program headers; their
+  // number follows 16 bytes later. 0 if it was not found.
+  uint64_t headers_offset;
   // The address of the ELF header of the vDSO; 0 if there is no vDSO.
   uint64_t kernel_image;
 };
 
 // Fills a pm_image_places; an address stays 0 if there is no such image or section. Source: getauxval(3), AT_PHDR,
-// AT_PHNUM, AT_SYSINFO_EHDR; <link.h>, struct r_debug.
+// AT_PHNUM, AT_SYSINFO_EHDR; <link.h>, struct r_debug; glibc include/link.h, l_phdr and l_phnum.
 void pm_find_link_map(struct pm_image_places *_Nonnull places);
 
 // Returns the name and version of the C compiler that built this module.

@@ -13,7 +13,7 @@ struct GeneralProtectionOperand {
   /// The general registers whose values cannot be addresses: those of the operand, or all if the operand is not known.
   let suspects: [Cause.Register]
 
-  init(of context: CPUContext, _ code: CodeReader) {
+  init(of context: CPUContext, in snapshot: ProcessSnapshot, _ code: CodeReader) {
     // In a sanitized report, values of registers may have been replaced.
     let known = context.generalRegisters.filter {
       $0.value != IntermediateDumpFormat.replacedWord
@@ -21,7 +21,7 @@ struct GeneralProtectionOperand {
     let values = Dictionary(known, uniquingKeysWith: { first, _ in first })
     let operands = MemoryOperand.all(at: context, code) ?? []
     let addresses = operands.flatMap { $0.addresses { values[$0] } }
-    let wild = known.filter { !Address($0.value).isCanonical }
+    let wild = known.filter { !snapshot.isCanonical(Address($0.value)) }
     let used = wild.filter { register in
       operands.contains { $0.registers.contains(register.name) }
     }
@@ -30,7 +30,7 @@ struct GeneralProtectionOperand {
     }
     misaligned =
       Self.isVectorAccess(code.bytes(at: context.instructionPointer, upTo: 15) ?? [])
-        && addresses.allSatisfy(\.isCanonical)
+        && addresses.allSatisfy(snapshot.isCanonical)
       ? addresses.first { $0.value & 15 != 0 } : nil
   }
 

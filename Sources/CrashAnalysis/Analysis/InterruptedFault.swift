@@ -147,7 +147,7 @@ extension InterruptedFault {
         snapshot.mapping(containing: $0)?.protection.contains(.read) != true
       })
     else { return nil }
-    if snapshot.architecture == .x86_64, !address.isCanonical {
+    if snapshot.architecture == .x86_64, !snapshot.isCanonical(address) {
       (fault.code, fault.address) = (ExceptionSnapshot.kernelCode, nil)
     } else {
       fault.set(address: address, in: snapshot)

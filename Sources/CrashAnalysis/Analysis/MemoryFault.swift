@@ -81,7 +81,7 @@ struct MemoryFault {
     if let finding = endOfCode(address, fact) { return finding }
     if let finding = nullFinding(address, fact) { return finding }
     // With addresses of 57 bits, or with tags that the processor ignores, a page fault can have such an address.
-    if snapshot.architecture == .x86_64, !address.isCanonical, !isPageFault {
+    if snapshot.architecture == .x86_64, !address.isCanonicalOnAnyProcessor, !isPageFault {
       return Finding(
         cause: .impossibleAddress(access, address), certainty: .likely, evidence: fact)
     }
@@ -253,7 +253,7 @@ struct MemoryFault {
     if let address = site.stoppedReturn(instruction) {
       return Finding(cause: .overwrittenReturn(address), evidence: fact)
     }
-    let operand = GeneralProtectionOperand(of: context, code)
+    let operand = GeneralProtectionOperand(of: context, in: snapshot, code)
     if let address = operand.misaligned {
       return Finding(cause: .misalignedVector(address), certainty: .likely, evidence: fact)
     }

@@ -12,7 +12,7 @@ extension FaultSite {
     let opcode = code.first { $0 != 0xF3 && $0 != 0xF2 }
     guard opcode == 0xC3 || opcode == 0xC2,
       let address = snapshot.memory.word(at: context.stackPointer),
-      address != IntermediateDumpFormat.replacedWord, !Address(address).isCanonical
+      address != IntermediateDumpFormat.replacedWord, !snapshot.isCanonical(Address(address))
     else { return nil }
     return Address(address)
   }

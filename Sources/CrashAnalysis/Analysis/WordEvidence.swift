@@ -100,7 +100,7 @@ extension FaultSite {
       return nil
     }
     if exception.code == ExceptionSnapshot.kernelCode {
-      return object.isCanonical ? nil : (function, object)
+      return snapshot.isCanonical(object) ? nil : (function, object)
     }
     // The runtime may clear bits that are not part of the address before it uses the reference, so both addresses are
     // compared.

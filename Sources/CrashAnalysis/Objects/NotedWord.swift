@@ -90,9 +90,10 @@ extension ObjectReader {
         guard let module = snapshot.module(containing: address) else { return nil }
         return symbols?.constants(at: address, count: count, in: module)?[...]
       })
-    let stacks = snapshot.threads.compactMap { thread in
-      (thread.context?.stackPointer ?? thread.stackPointer).flatMap(snapshot.mapping)?.range
-    }
+    let stacks =
+      snapshot.threads.compactMap { thread in
+        (thread.context?.stackPointer ?? thread.stackPointer).flatMap(snapshot.mapping)?.range
+      } + snapshot.tasks.flatMap { $0.slabs(in: snapshot.memory) }
     self.init(
       reader, showsContents: snapshot.process.privacy ?? .full == .full, stacks: stacks)
   }

@@ -12,7 +12,7 @@ package struct ObjectReader {
   private let types: TypeReader
   /// True if the report may show the contents of strings and collections; false if it must leave out secrets.
   private let showsContents: Bool
-  /// The memory of the threads' stacks.
+  /// The memory of the threads' stacks, and of the slabs in which tasks allocate what their functions need.
   private let stacks: [AddressRange]
 
   package init(_ reader: ProcessReader, showsContents: Bool, stacks: [AddressRange] = []) {
@@ -32,7 +32,7 @@ package struct ObjectReader {
     else { return nil }
     let type = Address(metadata)
     let isNew = bits == ReferenceCount.ofNewObject
-    // The compiler gives an object on the stack an unowned reference of its own, so that its memory is never freed.
+    // The compiler gives an object on the stack or in a task's slab an unowned reference of its own, so that its memory is never freed.
     // Source: swift stdlib/public/SwiftShims/swift/shims/RefCount.h, initForNotFreeing.
     if count.unowned > 0, !count.hasSideTable, stacks.contains(where: { $0.contains(address) }) {
       count.unowned &-= 1
@@ -59,21 +59,9 @@ package struct ObjectReader {
       if showsContents, count.state != .deinitializing {
         ContentReader(reader: reader).addContents(of: address, to: &object)
       }
-      object.isCertain = !isNew || object.size != nil || isChunk(at: address, ofClass: type)
+      object.isCertain = !isNew || object.size != nil
       return object
     default: return nil
     }
-  }
-  /// True if the memory at an address is a chunk of glibc's allocator with the size that an object of a class needs.
-  ///
-  /// The smallest chunks prove nothing, because a structure of two words has such a chunk, too.
-  ///
-  /// Source: glibc malloc/malloc.c, malloc_chunk and request2size.
-  private func isChunk(at address: Address, ofClass metadata: Address) -> Bool {
-    guard let header = reader.word(address &- 8), let sizes = reader.word(metadata &+ 24) else {
-      return false
-    }
-    let chunk = ((sizes & 0xFFFF_FFFF) &+ 8 &+ 15) & ~15
-    return chunk > 32 && header & ~7 == chunk
   }
 }

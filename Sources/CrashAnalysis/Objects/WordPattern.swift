@@ -30,7 +30,7 @@ package enum WordPattern: Sendable, Equatable {
   case negative(Int64)
   /// An address with a tag in its highest byte, as in an enum with several cases that hold objects.
   case taggedAddress(Address, tag: UInt8)
-  /// A value that cannot be an address in a user process.
+  /// A value that cannot be an address in a user process, even with five levels of page tables.
   case impossibleAddress
 
   /// Recognizes the pattern of a word; nil for a word that may be a pointer or an ordinary number.
@@ -53,7 +53,7 @@ package enum WordPattern: Sendable, Equatable {
       self = string
     } else if let (address, tag) = Self.tagged(word) {
       self = .taggedAddress(address, tag: tag)
-    } else if architecture == .x86_64, !Address(word).isCanonical {
+    } else if architecture == .x86_64, !Address(word).isCanonicalOnAnyProcessor {
       self = .impossibleAddress
     } else {
       return nil

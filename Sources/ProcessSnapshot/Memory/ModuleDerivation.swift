@@ -33,8 +33,8 @@ struct ModuleDerivation {
     let path: String
     let buildID: [UInt8]
     let source: ModuleSnapshot.Source?
-    /// The loaded segments; empty if there are no program headers.
-    let segments: [ModuleSnapshot.Segment]
+    /// What the program headers describe; nil if there are none.
+    let headers: ProgramHeaders?
   }
 
   /// Returns the modules sorted by address, without overlaps.
@@ -72,8 +72,7 @@ struct ModuleDerivation {
     let room = Address.highest.wrappedDistance(above: address)
     return Candidate(
       address: address, size: min(max(size, 1), room), path: path,
-      buildID: map[.moduleBuildID] ?? [], source: map[.moduleSource],
-      segments: headers?.segments ?? [])
+      buildID: map[.moduleBuildID] ?? [], source: map[.moduleSource], headers: headers)
   }
 
   private func module(of candidate: Candidate) -> ModuleSnapshot {
@@ -83,7 +82,10 @@ struct ModuleDerivation {
     var module = ModuleSnapshot(
       address: candidate.address, size: candidate.size, path: path, isDeleted: isDeleted,
       buildID: candidate.buildID)
-    (module.source, module.segments) = (candidate.source, candidate.segments)
+    module.source = candidate.source
+    if let headers = candidate.headers {
+      (module.segments, module.unwindTable) = (headers.segments, headers.unwindTable)
+    }
     return module
   }
 
@@ -115,7 +117,14 @@ extension ModuleSnapshot {
     writer.write(.modulePath, isDeleted ? escaped + Self.deletedMark : escaped)
     if !buildID.isEmpty { writer.write(.moduleBuildID, buildID) }
     writer.write(.moduleSource, source)
-    let headers = segments.flatMap { ProgramHeaders.bytes(of: $0, loadedAt: address) }
+    var headers = segments.flatMap {
+      ProgramHeaders.bytes(
+        ProgramHeaders.load, $0.range, $0.isExecutable ? 5 : 4, loadedAt: address)
+    }
+    if let unwindTable {
+      headers += ProgramHeaders.bytes(
+        ProgramHeaders.exceptionFrameHeader, unwindTable, 4, loadedAt: address)
+    }
     if !headers.isEmpty { writer.write(.moduleProgramHeaders, headers) }
     writer.end()
   }
@@ -144,16 +153,21 @@ extension ModuleSnapshot {
 private struct ProgramHeaders {
   /// The maximum number of loaded segments that are read; images have about four.
   private static let maximumCount = 128
+  /// PT_LOAD and PT_GNU_EH_FRAME.
+  static let load: UInt32 = 1
+  static let exceptionFrameHeader: UInt32 = 0x6474_E550
 
   /// The number of bytes from the page of the lowest loaded address to the end of the highest loaded segment; nil if
   /// no segment is loaded.
   var loadedSize: UInt64?
   private(set) var segments: [ModuleSnapshot.Segment] = []
+  private(set) var unwindTable: AddressRange?
 
   init(_ bytes: ArraySlice<UInt8>, loadedAt start: Address, pageSize: UInt64) {
     var lowest = UInt64.max
     var highest: UInt64 = 0
     var loaded: [(first: UInt64, end: UInt64, isExecutable: Bool)] = []
+    var table: (address: UInt64, size: UInt64)?
     var offset = 0
     while let type = bytes.littleEndian(at: offset, width: 4),
       let flags = bytes.littleEndian(at: offset + 4, width: 4),
@@ -162,13 +176,19 @@ private struct ProgramHeaders {
     {
       offset += 56
       let end = address.addingReportingOverflow(size)
-      guard type == 1, !end.overflow, loaded.count < Self.maximumCount else { continue }
+      if type == UInt64(Self.exceptionFrameHeader) { table = (address, size) }
+      guard type == UInt64(Self.load), !end.overflow, loaded.count < Self.maximumCount else {
+        continue
+      }
       lowest = min(lowest, address & (0 &- pageSize))
       highest = max(highest, end.partialValue)
       loaded.append((address & (0 &- pageSize), end.partialValue, flags & 1 != 0))
     }
     guard highest > lowest else { return }
     loadedSize = highest &- lowest
+    unwindTable = table.map {
+      AddressRange(start: start &+ ($0.address &- lowest), byteCount: $0.size)
+    }
     segments = loaded.sorted { $0.first < $1.first }.map { segment in
       let end = Address(segment.end).alignedUp(to: pageSize) ?? .highest
       return ModuleSnapshot.Segment(
@@ -178,19 +198,18 @@ private struct ProgramHeaders {
     }
   }
 
-  /// Encodes a segment as a program header of an image whose lowest address is 0; reading it gives the same segment.
+  /// Encodes a program header of an image whose lowest address is 0; reading it gives the same range.
   static func bytes(
-    of segment: ModuleSnapshot.Segment, loadedAt start: Address
+    _ type: UInt32, _ range: AddressRange, _ rights: UInt32, loadedAt start: Address
   ) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.append(littleEndian: UInt32(1))
-    let rights: UInt32 = segment.isExecutable ? 5 : 4
+    bytes.append(littleEndian: type)
     bytes.append(littleEndian: rights)
     bytes.append(littleEndian: UInt64(0))
-    bytes.append(littleEndian: segment.range.start.wrappedDistance(above: start))
+    bytes.append(littleEndian: range.start.wrappedDistance(above: start))
     bytes.append(littleEndian: UInt64(0))
-    bytes.append(littleEndian: UInt64(0))
-    bytes.append(littleEndian: segment.range.byteCount)
+    bytes.append(littleEndian: range.byteCount)
+    bytes.append(littleEndian: range.byteCount)
     bytes.append(littleEndian: UInt64(0))
     return bytes
   }

@@ -30,6 +30,8 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var source: Source?
   /// The loaded segments by ascending address; empty if they are not known.
   public var segments: [Segment] = []
+  /// The range of the unwind table `.eh_frame_hdr`, from its program header; nil if it is not known.
+  package var unwindTable: AddressRange?
   /// The annotations of this module, as opposed to those of the process.
   public var annotations = ModuleAnnotations()
 

@@ -86,3 +86,22 @@ extension TaskSnapshot {
       .value(.taskLayoutVersion, \.layoutVersion),
     ])
 }
+
+extension TaskSnapshot {
+  /// The used parts of the task's slabs, of which at most 64 are visited.
+  ///
+  /// A slab begins with a header of 32 bytes, of which the upper half of the third word is how many bytes are used.
+  ///
+  /// Source: swift stdlib/public/runtime/StackAllocator.h.
+  package func slabs(in memory: MemorySnapshot) -> [AddressRange] {
+    var found: [AddressRange] = []
+    var slab = memory.word(at: address &+ TaskLayout.firstSlab).map { Address($0) }
+    while let place = slab, place != 0, found.count < 64,
+      let sizes = memory.word(at: place &+ 16)
+    {
+      found.append(AddressRange(start: place, byteCount: (sizes >> 32) &+ 32))
+      slab = memory.word(at: place &+ 8).map { Address($0) }
+    }
+    return found
+  }
+}

@@ -66,6 +66,27 @@ package struct ELFFile: ~Copyable {
     self.file = file
   }
 
+  /// Reads the program headers of a file that begins with the given ELF header; nil if the file begins otherwise, or cannot
+  /// be read.
+  package static func programHeaders(
+    of path: String, beginningWith header: ArraySlice<UInt8>
+  ) -> [UInt8]? {
+    guard let file = try? ModuleFile(path: path),
+      let own = file.bytes(at: 0, count: header.count), own.elementsEqual(header)
+    else { return nil }
+    return programHeaders(file, own)
+  }
+
+  private static func programHeaders(
+    _ file: borrowing ModuleFile, _ header: [UInt8]
+  ) -> [UInt8]? {
+    guard let offset = header.littleEndian(at: 32, as: UInt64.self),
+      header.littleEndian(at: 54, as: UInt16.self) == 56,
+      let count = header.littleEndian(at: 56, as: UInt16.self)
+    else { return nil }
+    return file.bytes(at: offset, count: Int(count) * 56)
+  }
+
   /// Finds the first section with this name that has contents in this file; nil if there is no such section.
   func section(named name: String) -> Section? {
     sections.first { $0.name == name && $0.type != Self.noBits && $0.size > 0 }
@@ -125,11 +146,7 @@ package struct ELFFile: ~Copyable {
   }
 
   private static func segments(_ file: borrowing ModuleFile, _ header: [UInt8]) -> [Segment]? {
-    guard let offset = header.littleEndian(at: 32, as: UInt64.self),
-      header.littleEndian(at: 54, as: UInt16.self) == 56,
-      let count = header.littleEndian(at: 56, as: UInt16.self),
-      let table = file.bytes(at: offset, count: Int(count) * 56)
-    else { return nil }
+    guard let table = programHeaders(file, header) else { return nil }
     return stride(from: 0, to: table.count, by: 56).compactMap { start in
       guard let type = table.littleEndian(at: start, as: UInt32.self),
         let flags = table.littleEndian(at: start + 4, as: UInt32.self),

@@ -181,31 +181,27 @@ extension CFITable {
     self.init(places, from: FileCFI(image: image, debugFrame: debugFrame), limit)
   }
 
-  /// Finds `.eh_frame_hdr` through the image's program headers in memory; nil unless everything that is needed was
-  /// captured.
+  /// Reads the tables of a module in the dump's memory; nil unless everything that is needed was captured.
   convenience init?(
-    capturedAt address: Address, in memory: MemorySnapshot, _ limit: WorkLimit = WorkLimit()
+    captured module: ModuleSnapshot, in memory: MemorySnapshot, _ limit: WorkLimit = WorkLimit()
   ) {
-    guard let headers = CapturedHeaders(at: address, in: memory) else { return nil }
+    guard let header = module.unwindTable(in: memory) else { return nil }
     self.init(
       // `.eh_frame` ends at its terminator, or where the captured memory ends.
-      Places(header: headers.tables, headerSegmentEnd: .highest),
+      Places(header: header, headerSegmentEnd: .highest),
       from: CapturedCFI(memory: memory), limit)
     guard !self.header.entries.isEmpty else { return nil }
   }
 }
 
-/// The headers of an image in the dump's memory.
-///
-/// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`).
-private struct CapturedHeaders {
-  /// The address ranges of the ELF header and of the program headers.
-  let ranges: [AddressRange]
-  /// The range of `.eh_frame_hdr`, from its program header.
-  let tables: AddressRange
-
-  init?(at address: Address, in memory: MemorySnapshot) {
-    guard let start = memory.bytes(at: address, count: 64),
+extension ModuleSnapshot {
+  /// The range of `.eh_frame_hdr`, from the dump, otherwise from the image's headers in memory: other programs' dumps
+  /// may have all memory, but no program headers.
+  ///
+  /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`).
+  fileprivate func unwindTable(in memory: MemorySnapshot) -> AddressRange? {
+    if let unwindTable { return unwindTable }
+    guard segments.isEmpty, let start = memory.bytes(at: address, count: 64),
       start.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2, 1]),
       let offset = start.littleEndian(at: 32, as: UInt64.self),
       let count = start.littleEndian(at: 56, as: UInt16.self),
@@ -222,31 +218,38 @@ private struct CapturedHeaders {
       if type == ELFFile.exceptionFrameHeader { header = (place, size) }
     }
     guard let first, let header else { return nil }
-    ranges = [
+    return AddressRange(start: address &+ header.address &- first, byteCount: header.size)
+  }
+}
+
+extension ModuleSnapshot {
+  /// The ELF header and the program headers in memory, if only they lead to the unwind table.
+  fileprivate func headerRanges(in memory: MemorySnapshot) -> [AddressRange] {
+    guard unwindTable == nil, let offset = memory.word(at: address &+ 32),
+      let counts = memory.word(at: address &+ 56)
+    else { return [] }
+    return [
       AddressRange(start: address, byteCount: 64),
-      AddressRange(start: address &+ offset, byteCount: UInt64(table.count)),
+      AddressRange(start: address &+ offset, byteCount: (counts & 0xFFFF) &* 56),
     ]
-    tables = AddressRange(start: address &+ header.address &- first, byteCount: header.size)
   }
 }
 
 extension ProcessSnapshot {
-  /// The captured unwind tables of modules, together with the headers that lead to them.
+  /// The captured unwind tables of modules, and the headers that lead to them.
   ///
   /// The handler captures such tables for modules that have no file (but not for the vDSO), or whose files were deleted
   /// or replaced. The tables are read-only contents of a file and not data of the process, and stack walks need them to
   /// find the same frames. Memory next to the tables, such as constants, is not part of the result.
   var capturedTables: [AddressRange] {
     modules.flatMap { module -> [AddressRange] in
-      guard let headers = CapturedHeaders(at: module.address, in: memory),
-        let mapping = mapping(containing: headers.tables.start),
-        !mapping.protection.contains(.write),
-        let table = CFITable(capturedAt: module.address, in: memory),
-        let entries = table.header.frames.map(table.entries), !entries.isEmpty
+      guard let table = module.unwindTable(in: memory),
+        let mapping = mapping(containing: table.start), !mapping.protection.contains(.write),
+        let tables = CFITable(captured: module, in: memory),
+        let entries = tables.header.frames.map(tables.entries), !entries.isEmpty
       else { return [] }
-      let header = AddressRange(
-        start: headers.tables.start, byteCount: table.header.byteCount)
-      return headers.ranges + [header, entries]
+      return module.headerRanges(in: memory)
+        + [AddressRange(start: table.start, byteCount: tables.header.byteCount), entries]
     }
   }
 }

@@ -133,7 +133,7 @@ final class UnwindProcess {
 
   private func capturedTable(of module: ModuleSnapshot) -> CFITable? {
     capturedTables.value(at: module.address) {
-      CFITable(capturedAt: module.address, in: snapshot.memory, limit)
+      CFITable(captured: module, in: snapshot.memory, limit)
     }
   }
 

@@ -22,7 +22,11 @@ import Testing
   }
 
   @Test(
-    arguments: [0, 0x1_0000, 0x7FFF_1234_5678, 0x5555_5555_4000, 0x6F6C_6C65_6820]
+    arguments: [
+      0, 0x1_0000, 0x7FFF_1234_5678, 0x5555_5555_4000, 0x6F6C_6C65_6820,
+      // An address of five levels of page tables.
+      0x00FF_7FFF_1234_5678,
+    ]
       as [UInt64])
   func aNumberOrAnAddressLikeAnyOtherHasNoName(word: UInt64) {
     #expect(WordPattern(word) == nil)

@@ -73,6 +73,15 @@ struct ImageTests {
       Stackwalker(snapshot: snapshot, symbols: SymbolSource()), gdb.frames)
     #expect(comparison.frameCount >= 10)
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
+    // A core file has only the first page of a file that was not changed, and nothing of `withoutHeaders`.
+    guard layout != .withoutHeaders else { return }
+    let core = try CoreComparison.snapshot(
+      ofCore: try CoreFile.path(in: try victim.directory("handled")))
+    let found = try #require(core.modules.first { $0.path == module.path })
+    #expect(found.address == image.address && found.size == image.size)
+    #expect(found.buildID == image.buildID)
+    let names = try self.frames(core).map { $0.symbol?.linkageName }
+    #expect(names == frames.map { $0.symbol?.linkageName })
   }
 
   /// A condition of crash-lab, the function that called the module, and the source from which the handler knows

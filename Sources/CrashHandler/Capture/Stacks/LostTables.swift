@@ -5,9 +5,8 @@ internal import CSignalSafe
 /// The tables are written for images that may have frames on the crashing thread's stack, but not for the vDSO.
 ///
 /// Some code, for example in many builds of libc, has no frame pointers. The callers of such code can be found reliably
-/// only with unwind tables. If the image's file is gone, these tables cannot be read after the crash. The ELF header is
-/// written too, because readers find the tables through it. Nothing else of the image is written (`UnwindTables`), because
-/// the tables are written even if the dump leaves out secrets.
+/// only with unwind tables. If the image's file is gone, these tables cannot be read after the crash. Nothing else of the image
+/// is written (`UnwindTables`), because the tables are written even if the dump leaves out secrets.
 ///
 /// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
 extension Capture {
@@ -47,18 +46,13 @@ extension Capture {
 
   /// Writes the unwind tables of an image, of `.eh_frame` at most the entries that fit into `limit` bytes.
   ///
-  /// - Returns: the size of the tables in bytes, without the ELF header and the program headers; 0 if no tables are
-  ///   written.
+  /// - Returns: the size of the tables in bytes; 0 if no tables are written.
   private func writeTables(of image: ModuleImage, _ memory: SafeMemory, limit: Int) -> Int {
-    // A reader finds the tables through the ELF header and the program headers. A tool may have moved the program
-    // headers, so what is between the two is not written.
-    guard let magic = memory.instruction(at: image.start, size: 4), magic == 0x464C_457F,
-      let tables = UnwindTables(of: image, in: memory), tables.header.count <= limit
-    else { return 0 }
+    guard let tables = UnwindTables(of: image, in: memory), tables.header.count <= limit else {
+      return 0
+    }
     let entries = tables.entries(limit: limit &- tables.header.count)
     guard entries.count > 0 else { return 0 }
-    plainRegions.write(image.start, count: 64)
-    plainRegions.write(image.headersAddress, count: image.programHeaders.count)
     plainRegions.write(tables.header.start, count: tables.header.count)
     plainRegions.write(entries.start, count: entries.count)
     return tables.header.count &+ entries.count

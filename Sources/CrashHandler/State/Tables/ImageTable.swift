@@ -56,21 +56,6 @@ struct ImageTable {
     }
     return -1
   }
-
-  /// Returns the index of the image in the dynamic linker's list that has this bias and dynamic section but was not
-  /// found in memory yet; -1 if there is none.
-  @_noLocks
-  func missing(bias: UInt64, dynamicSection: UInt64) -> Int {
-    for index in Indices(count) {
-      let image = self[index]
-      if image.isLinked, image.end == 0, image.bias == bias,
-        image.dynamicSection == dynamicSection
-      {
-        return index
-      }
-    }
-    return -1
-  }
 }
 
 /// One ELF image in the process.
@@ -98,6 +83,9 @@ struct Image {
       if case .linker = source { true } else { false }
     }
   }
+
+  /// The address at which the image's headers are read first.
+  var firstRead: UInt64 { @_noLocks get { headersSize > 0 ? headers : start } }
 
   @_noLocks
   init(_ source: ModuleSource) { self.source = source }

@@ -10,6 +10,9 @@ internal import IntermediateDump
 /// (in other linker namespaces, copied, or loaded without the linker) are found by ELF headers at the start of
 /// mappings.
 ///
+/// The dynamic linker's entry also has the address of the image's program headers: a tool can have moved them, and if no
+/// segment contains them, the dynamic linker keeps a copy.
+///
 /// The list is read entry by entry through the fault-tolerant reader, without the linker's lock, because the crashed
 /// thread may hold that lock. A listed image that is not at its listed address is skipped.
 ///
@@ -77,6 +80,12 @@ struct ImageFinder {
       if dynamicSection != known.dynamic_section, bias != known.kernel_image {
         var image = Image(.linker)
         (image.bias, image.start) = (bias, bias)
+        if known.headers_offset > 0, let place = memory.word(entry &+ known.headers_offset),
+          let number = memory.word(entry &+ known.headers_offset &+ 16)
+        {
+          image.headers = place
+          image.headersSize = UInt32(truncatingIfNeeded: number & 0xFFFF) &* 56
+        }
         (image.dynamicSection, image.name) = (dynamicSection, name)
         images.add(image)
       }
@@ -110,11 +119,7 @@ struct ImageFinder {
           at: mappings[index].start, memory: memory, scratch: scratch.address),
         image.isMapped(in: mappings)
       else { continue }
-      // An image whose ELF header is not at its first address may already be in the table, because it is in the dynamic
-      // linker's list.
-      current = images.missing(
-        bias: image.bias, dynamicSection: image.dynamicSection)
-      if current < 0 { current = images.add(Image(.headers)) }
+      current = images.add(Image(.headers))
       guard current >= 0 else { return nil }
       return found(image)
     }
@@ -184,8 +189,8 @@ struct ImageFinder {
     var count = 0
     while ahead < end, count < PageCache.batch {
       if isListed || mayBegin(ahead) {
-        let start = isListed ? images[ahead].start & ~4095 : mappings[ahead].start
-        addresses.setRange(count, start, count: PageCache.pageSize)
+        let start = isListed ? images[ahead].firstRead : mappings[ahead].start
+        addresses.setRange(count, start & ~4095, count: PageCache.pageSize)
         count &+= 1
       }
       ahead &+= 1
