@@ -1,10 +1,10 @@
 // Crashes and waits that the C++ runtime causes.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>
-#include <thread>
 
 #include "CCrashLab.h"
 
@@ -114,11 +114,15 @@ Rates::Rates() {
   meet();
   prices();
 }
+
+void *ask_prices(void *) { return &prices(); }
+void *ask_rates(void *) { return &rates(); }
 }  // namespace
 
 void crashlab_cross_statics(void) {
-  std::thread([] { prices(); }).detach();
-  std::thread([] { rates(); }).detach();
+  pthread_t thread;
+  pthread_create(&thread, nullptr, ask_prices, nullptr);
+  pthread_create(&thread, nullptr, ask_rates, nullptr);
   while (started < 2) usleep(1000);
   usleep(300000);
 }

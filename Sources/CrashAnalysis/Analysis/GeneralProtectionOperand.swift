@@ -10,7 +10,8 @@ internal import ProcessSnapshot
 struct GeneralProtectionOperand {
   /// The address that the instruction most likely requires to be a multiple of 16, and that is none.
   let misaligned: Address?
-  /// The general registers whose values cannot be addresses: those of the operand, or all if the operand is not known.
+  /// The general registers whose values cannot be addresses: those of the operand and those from which they may have
+  /// been masked, or all if the operand is not known.
   let suspects: [Cause.Register]
 
   init(of context: CPUContext, in snapshot: ProcessSnapshot, _ code: CodeReader) {
@@ -22,8 +23,11 @@ struct GeneralProtectionOperand {
     let operands = MemoryOperand.all(at: context, code) ?? []
     let addresses = operands.flatMap { $0.addresses { values[$0] } }
     let wild = known.filter { !snapshot.isCanonical(Address($0.value)) }
-    let used = wild.filter { register in
+    let operand = wild.filter { register in
       operands.contains { $0.registers.contains(register.name) }
+    }
+    let used = wild.filter { register in
+      operand.contains { $0.value & register.value == $0.value }
     }
     suspects = (used.isEmpty ? wild : used).map {
       Cause.Register(name: $0.name, value: $0.value)

@@ -116,6 +116,6 @@ extension CPUContext {
       snapshot.memory.bytes(at: instructionPointer, count: instruction.count)?
         .elementsEqual(instruction) ?? false
     else { return nil }
-    return number.flatMap { $0 < 1024 ? Int($0) : nil }
+    return number.flatMap { $0 < 1024 ? Int(truncatingIfNeeded: $0) : nil }
   }
 }

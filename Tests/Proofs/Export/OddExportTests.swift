@@ -8,7 +8,7 @@ import Testing
 @Suite struct OddExportTests {
   private static let hostile = "\"\\\u{0}\n\t\u{1B}[31m\u{202E}é😀\u{9B}'; DROP TABLE crashes; --"
 
-  /// A database with a crash, a dump of a process that continues, a hang that was killed, the end of that run,
+  /// A database with a crash, a dump of a process that continues, a hang that was killed, a run that was killed,
   /// and an unreadable dump.
   private static let shared = Task { () throws -> SharedDirectory in
     let victim = try await LiveVictim()
@@ -16,6 +16,9 @@ import Testing
     let child = try victim.start("hang", "heartbeat", "idle", "killed")
     _ = try await victim.waitForFile(endingIn: ".hang")
     child.kill()
+    let killed = try victim.start("end", "wait")
+    try killed.waitForLine("waiting")
+    killed.kill()
     _ = try await victim.run("abort")
     _ = try await victim.process()
     let directory = try SharedDirectory()

@@ -283,8 +283,10 @@ import Testing
   @Test func tasksThatSleepAndTasksThatComputeWaitForNothing() async throws {
     let (shown, text) = try await Self.shown(37, .capture, as: ShownTasks.self)
     #expect(shown.count(pause: "sleep") == 30, "\(text)")
+    // A task that changes during the search can be missed, so only the states of those that were found are exact.
     let runnable = shown.count("ready") + shown.count("running") + shown.count(pause: "yield")
-    #expect(runnable == 200 && shown.allTasks?.found == 230, "\(text)")
+    #expect(runnable > 0 && runnable <= 200, "\(text)")
+    #expect(shown.allTasks?.found == runnable + 30, "\(text)")
     #expect(text.hasPrefix("Nothing is known to wait."), "\(text)")
   }
 
