@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -98,11 +97,13 @@ Rates &rates() {
   return value;
 }
 
-std::atomic<int> started;
+int started;
+
+bool have_met() { return __atomic_load_n(&started, __ATOMIC_SEQ_CST) == 2; }
 
 void meet() {
-  started++;
-  while (started < 2) usleep(1000);
+  __atomic_fetch_add(&started, 1, __ATOMIC_SEQ_CST);
+  while (!have_met()) usleep(1000);
 }
 
 Prices::Prices() {
@@ -123,6 +124,6 @@ void crashlab_cross_statics(void) {
   pthread_t thread;
   pthread_create(&thread, nullptr, ask_prices, nullptr);
   pthread_create(&thread, nullptr, ask_rates, nullptr);
-  while (started < 2) usleep(1000);
+  while (!have_met()) usleep(1000);
   usleep(300000);
 }
