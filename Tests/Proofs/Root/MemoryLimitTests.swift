@@ -50,7 +50,7 @@ struct MemoryLimitTests {
 
   @Test func aDumpOfAProcessThatLivesOnIsRefusedBeforeItCouldKillIt() async throws {
     let directory = try TemporaryDirectory()
-    let child = try await run(in: directory.path, kibibytes: 256, "live")
+    let child = try await run(in: directory.path, kibibytes: 256 + Self.chargedAhead, "live")
     #expect(child.end.signal == nil && child.end.exitCode != 0, "\(child.end)")
     #expect(child.standardError.contains("no room for a dump"), "\(child.standardError)")
     #expect(try await run(in: directory.path, kibibytes: 8192, "live").end.exitCode == 0)
