@@ -161,7 +161,7 @@ struct DumpConversion: ~Copyable {
   ) throws(Failure) -> Bool? {
     guard let hang = run.hangReport else { return false }
     do throws(CrashReportDatabaseError) {
-      return try pending.hasDump(hang) ? nil : database.synchronize(hang)
+      return try pending.sizesOfDumps(hang).isEmpty ? database.synchronize(hang) : nil
     } catch {
       throw Failure(error)
     }

@@ -63,7 +63,8 @@ final class HangWatcher: Sendable {
       let counted = clock.advance(to: pm_boot_clock(), after: turn)
       let watches = state.withLock { $0.watches }
       for watch in watches {
-        watch.look(after: counted, others: watches.compactMap { $0 === watch ? nil : $0.dump })
+        watch.look(
+          after: counted, others: watches.compactMap { $0 === watch ? nil : $0.lastingDump })
       }
       let hang = watches.lazy.compactMap(\.dump).first?.reportID
       let now = pm_boot_clock()

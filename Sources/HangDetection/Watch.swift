@@ -90,11 +90,14 @@ final class Watch: Sendable {
   /// The dump of the hang in progress; nil if there is none.
   var dump: HangDump? { state.withLock { $0.dump } }
 
+  /// The same, but nil once the watch was stopped, because `exit` then removes the dump.
+  var lastingDump: HangDump? { state.withLock { $0.isStopped ? nil : $0.dump } }
+
   /// Checks once whether the watched part has answered, and then asks it again.
   ///
   /// - Parameters:
   ///   - time: the time since the last check, in nanoseconds, without the time that does not count (see `HangClock`).
-  ///   - others: the dumps of other parts that hang now.
+  ///   - others: the dumps of other parts that hang now and are still watched.
   func look(after time: UInt64, others: [HangDump]) {
     let asks = state.withLock { state in
       // A hang in progress is watched to its end even after the watch was stopped.

@@ -71,7 +71,8 @@ import Testing
 
   /// A trap at 0x1000 with the given bytes of code.
   private func trapped(
-    _ code: [UInt8], _ architecture: ProcessSnapshot.Architecture = .x86_64
+    _ code: [UInt8], _ architecture: ProcessSnapshot.Architecture = .x86_64,
+    in symbols: [String] = []
   ) throws -> Finding {
     var snapshot = ProcessSnapshot(architecture: architecture)
     var exception = ExceptionSnapshot(threadID: 1)
@@ -88,7 +89,20 @@ import Testing
     }
     snapshot.exception = exception
     snapshot.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x1000, bytes: code)])
-    return try #require(snapshot.finding())
+    return try finding(snapshot, symbols)
+  }
+
+  /// libdispatch traps by `ud2`, which other failed checks of its do too.
+  @Test(arguments: DispatchMisuse.allCases, ["", ".cold.1"])
+  func misuseOfDispatchIsToldByTheFunctionThatTrapped(
+    _ misuse: DispatchMisuse, _ part: String
+  ) throws {
+    let callers = ["Shop.serve() -> ()", misuse.rawValue]
+    let found = try trapped([0x0F, 0x0B], in: [misuse.rawValue + part] + callers)
+    #expect(found.cause == .dispatchMisuse(misuse) && found.certainty == .inferred)
+    for other in ["dispatch_group_leave_all", "_dispatch_lane_push"] {
+      #expect(try trapped([0x0F, 0x0B], in: [other] + callers).kind == "trap-instruction")
+    }
   }
 
   /// The instructions that `clang -fsanitize=undefined -fsanitize-trap=all` generates.

@@ -29,6 +29,8 @@ struct Hang: Subcommand {
     case kept
     /// The first of two loops answers again once both count as hung; then the second has a dump of its own.
     case firstRecovers = "first-recovers"
+    /// The monitor of the first of two loops is stopped once both count as hung; then the second has a dump of its own.
+    case firstStops = "first-stops"
     /// Stops the monitor once the hang is dumped, and hangs until it is killed.
     case stopped
     /// Stops the monitor once the hang is dumped, then ends by exit or _exit, or recovers.
@@ -85,7 +87,9 @@ struct Hang: Subcommand {
       let second = try HangMonitor.heartbeat(
         name: "second", options: HangMonitor.Options(threshold: .seconds(2)))
       second.heartbeat()
-      startLoop(try HangMonitor.heartbeat(name: "first", options: options))
+      let first = try HangMonitor.heartbeat(name: "first", options: options)
+      stop = { first.stop() }
+      startLoop(first)
     }
     startEnd(stop)
     waitForEver()
@@ -152,12 +156,13 @@ struct Hang: Subcommand {
         while hasDump { usleep(20_000) }
         say("dump is gone")
         exit(0)
-      case .firstRecovers:
+      case .firstRecovers, .firstStops:
         while !hasDump { usleep(5_000) }
-        let first = dump
+        let first = dumps
         sleep(3)
-        isSeen.store(true, ordering: .releasing)
-        while dump == nil || dump == first { usleep(20_000) }
+        if outcome == .firstStops { stop() } else { isSeen.store(true, ordering: .releasing) }
+        while dumps.subtracting(first).isEmpty { usleep(20_000) }
+        while outcome == .firstRecovers, !dumps.isDisjoint(with: first) { usleep(20_000) }
         say("another dump is there")
       case .stopped, .stoppedExits, .stoppedQuits, .stoppedRecovers:
         awaitDump()
@@ -184,21 +189,22 @@ struct Hang: Subcommand {
     isSeen.store(true, ordering: .releasing)
   }
 
-  private var hasDump: Bool { dump != nil }
+  private var hasDump: Bool { !dumps.isEmpty }
 
-  /// The name of the dump of a hang; nil if there is none.
-  private var dump: String? {
+  /// The names of the dumps of hangs.
+  private var dumps: Set<String> {
     guard let directory = unsafe opendir(database + "/pending-serialized-dumps") else {
-      return nil
+      return []
     }
+    var found: Set<String> = []
     defer { unsafe closedir(directory) }
     while let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if name.hasSuffix(".hang") { return name }
+      if name.hasSuffix(".hang") { found.insert(name) }
     }
-    return nil
+    return found
   }
 }
 

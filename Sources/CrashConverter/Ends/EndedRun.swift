@@ -110,7 +110,7 @@ extension PendingDirectory {
     for fileName in try directory.names() {
       guard let name = PendingDumpName(fileName: fileName), name.role == .runRecord,
         try runRecord(of: name)?.course?.heartbeat?.hangReport == report,
-        try directory.status(of: name.with(role: .locked).description)?.size == 0,
+        try sizesOfDumps(name.reportID).allSatisfy({ $0 == 0 }),
         let run = try endedRun(name), run.hangReport == report
       else { continue }
       return run.end

@@ -242,14 +242,17 @@ struct PendingDirectory: ~Copyable {
     (try directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
 
-  /// True if there is a dump with this ID that was not converted yet.
-  func hasDump(_ reportID: ReportID) throws(CrashReportDatabaseError) -> Bool {
-    try directory.names().contains {
-      guard let name = PendingDumpName(fileName: $0), name.reportID == reportID else {
-        return false
-      }
-      return name.role != .runRecord && name.role != .fifo
+  /// The sizes of the dumps with this ID that were not converted yet, also of those that another converter has claimed.
+  func sizesOfDumps(_ reportID: ReportID) throws(CrashReportDatabaseError) -> [Int64] {
+    var sizes: [Int64] = []
+    for fileName in try directory.names() {
+      guard let name = PendingDumpName(fileName: fileName), name.reportID == reportID,
+        name.role != .runRecord, name.role != .fifo,
+        let status = try directory.status(of: fileName)
+      else { continue }
+      sizes.append(status.size)
     }
+    return sizes
   }
 
   /// Removes a dump, then its owner's FIFO and run record, unless another file with the same report ID needs them.

@@ -44,7 +44,7 @@ package struct HangDump: Sendable {
 
   /// The ID of the report to which the dump will be converted.
   package let reportID: ReportID
-  /// The time of the dump by CLOCK_BOOTTIME, in nanoseconds.
+  /// The time at which the dump began, by CLOCK_BOOTTIME in nanoseconds.
   package let time: UInt64
   private let index: Int
   /// The mapping that shows other processes that this process is alive; removed when the dump is dropped or kept.
@@ -79,8 +79,8 @@ package struct HangDump: Sendable {
       throw CrashHandlerError(.dumpFailed, "\(HangDumps.capacity) hangs have dumps already")
     }
     do throws(CrashHandlerError) {
-      _ = try dump.take()
       time = pm_boot_clock()
+      _ = try dump.take()
       // From now on, the crash handler can find the dump and empty it. So the dump gets its final name only after this
       // call. Otherwise, if the program crashed before this call, both the hang and the crash would get a report.
       dumps.fill(index, dump.capture.session.files, dump.capture.session.names)

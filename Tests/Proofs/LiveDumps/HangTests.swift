@@ -142,6 +142,15 @@ import Testing
     #expect(try victim.onlyReport().snapshot.request?.name == "second")
   }
 
+  /// `exit` removes the dump of a watch that was stopped, so this dump no longer stands for the other hang.
+  @Test func theSecondHangHasADumpOnceTheFirstIsNoLongerWatched() async throws {
+    let victim = try await LiveVictim()
+    let child = try victim.start("hang", "two", "idle", "first-stops")
+    try child.waitForLine("another dump is there")
+    #expect(try victim.pendingFiles().count { $0.hasSuffix(".hang") } == 2)
+    child.kill()
+  }
+
   @Test(arguments: ["main", "heartbeat"], ["stopped-exits", "stopped-quits", "stopped-recovers"])
   func aHangWhoseWatchWasStoppedLeavesNothingOtherwise(
     _ target: String, _ end: String
