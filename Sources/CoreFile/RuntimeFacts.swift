@@ -55,7 +55,7 @@ struct RuntimeFacts {
   /// Source: glibc sysdeps/posix/libc_fatal.c, `__abort_msg`.
   private var abortMessage: String? {
     let pointer = address(of: "__abort_msg", in: ["libc.so", "libc-2"])
-    return text(behind: pointer, skipping: 4)
+    return text(after: pointer, skipping: 4)
   }
 
   /// The Swift runtime's message in the static variable `kFatalErrorMessage`.
@@ -69,10 +69,10 @@ struct RuntimeFacts {
       address(of: "_ZL18kFatalErrorMessage", in: ["libswiftCore.so"])
       ?? address(of: "swift_getFatalErrorMessageBuffer", in: ["libswiftCore.so"])
       .flatMap(addressReturned(by:))
-    return text(behind: pointer, skipping: 0)
+    return text(after: pointer, skipping: 0)
   }
 
-  private func text(behind pointer: Address?, skipping: UInt64) -> String? {
+  private func text(after pointer: Address?, skipping: UInt64) -> String? {
     guard let pointer, let message = snapshot.memory.word(at: pointer), message != 0 else {
       return nil
     }

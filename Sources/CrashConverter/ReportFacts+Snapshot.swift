@@ -46,7 +46,7 @@ extension ReportDetails {
   init(of snapshot: ProcessSnapshot, _ verdict: Verdict?) {
     self.init()
     let process = snapshot.process
-    for (key, _) in ListedFact.all {
+    for (key, _) in IndexNames.all {
       switch ProcessSnapshot.mapFields.shown[key]?(snapshot) {
       case .text(let text): self[text: key] = text
       case .unsigned(let number): self[number: key] = number

@@ -12,10 +12,10 @@ extension IntermediateDumpKey {
     /// The words for the values of a key whose numbers are codes; empty for any other key.
     package let words: [String]
     /// How a report shows the value; nil if separate code shows the value, or if reports do not show it.
-    package private(set) var fact: ReportFact?
+    package private(set) var fact: ReportNames?
     /// The number of the fact's field in the index of a database, and the names of the fact in exports; nil if the
     /// index does not contain the fact.
-    package private(set) var listed: ListedFact?
+    package private(set) var listed: IndexNames?
 
     /// Makes reports show the value unchanged.
     ///
@@ -24,11 +24,11 @@ extension IntermediateDumpKey {
     ///   - label: the label in the text and HTML formats of a report; nil if these formats show the value in another
     ///     way.
     func shown(
-      in places: ReportFact.Place..., as name: String, _ label: String? = nil,
-      unit: ReportFact.Unit = .plain
+      in places: ReportNames.Place..., as name: String, _ label: String? = nil,
+      unit: ReportNames.Unit = .plain
     ) -> Self {
       var row = self
-      row.fact = ReportFact(places: places, name: name, label: label, unit: unit)
+      row.fact = ReportNames(places: places, name: name, label: label, unit: unit)
       return row
     }
 
@@ -42,13 +42,13 @@ extension IntermediateDumpKey {
     ///   - meaning: the meaning of this column.
     ///   - attribute: the name of the attribute in OTLP.
     func listed(
-      _ field: UInt8, as column: String? = nil, _ kind: ListedFact.Column.Kind = .text,
+      _ field: UInt8, as column: String? = nil, _ kind: IndexNames.Column.Kind = .text,
       _ meaning: String = "", attribute: String? = nil
     ) -> Self {
       var row = self
-      row.listed = ListedFact(
+      row.listed = IndexNames(
         field: field,
-        column: column.map { ListedFact.Column(name: $0, kind: kind, meaning: meaning) },
+        column: column.map { IndexNames.Column(name: $0, kind: kind, meaning: meaning) },
         attribute: attribute)
       return row
     }

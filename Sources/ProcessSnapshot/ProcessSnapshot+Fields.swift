@@ -5,7 +5,7 @@ extension ProcessSnapshot {
   ///
   /// The parts that are needed to list many dumps come first.
   package static let mapFields = MapFields(
-    ProcessSnapshot(architecture: .x86_64), beforeThreads + behindThreads)
+    ProcessSnapshot(architecture: .x86_64), beforeThreads + afterThreads)
 
   /// The maps that are written before the exception, the threads and the modules.
   static let beforeThreads: [Field<ProcessSnapshot>] = [
@@ -20,7 +20,7 @@ extension ProcessSnapshot {
   ]
 
   /// The maps that are written after the exception, the threads and the modules.
-  static let behindThreads: [Field<ProcessSnapshot>] =
+  static let afterThreads: [Field<ProcessSnapshot>] =
     [
       .map(.linkMap, \.linkMap, LinkMap.mapFields),
       .map(.cxxException, \.cxxException, CxxException.mapFields),

@@ -26,7 +26,7 @@ extension ProcessSnapshot {
       writer.startArray(.modules)
       for module in modules { module.write(to: &writer) }
       writer.end()
-      for field in Self.behindThreads { field.write(self, &writer) }
+      for field in Self.afterThreads { field.write(self, &writer) }
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }

@@ -272,7 +272,7 @@ public struct Stackwalker {
       state.trust != .afterGap, let tailCalls, let callee = state.lookupAddress,
       let returnAddress = caller.registers.programCounter
     else { return [] }
-    return tailCalls.jumps(behind: returnAddress, to: callee).map { address in
+    return tailCalls.jumps(after: returnAddress, to: callee).map { address in
       var registers = caller.registers
       registers.programCounter = address
       return UnwindState(registers: registers, trust: .tailCall, isReturnAddress: true)

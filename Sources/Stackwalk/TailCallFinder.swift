@@ -37,13 +37,13 @@ final class TailCallFinder {
   ///   - callee: an address in the function of the callee's frame.
   /// - Returns: the addresses after the jumps, innermost first. Empty if the call leads directly to the callee's
   ///   function, or if the path is not known.
-  func jumps(behind returnAddress: Address, to callee: Address) -> [Address] {
+  func jumps(after returnAddress: Address, to callee: Address) -> [Address] {
     chains.value(at: Pair(returnAddress: returnAddress, callee: callee)) {
-      uncachedJumps(behind: returnAddress, to: callee)
+      uncachedJumps(after: returnAddress, to: callee)
     }
   }
 
-  private func uncachedJumps(behind returnAddress: Address, to callee: Address) -> [Address] {
+  private func uncachedJumps(after returnAddress: Address, to callee: Address) -> [Address] {
     let size = TailJump.callSize
     let call = returnAddress.clampedSubtracting(UInt64(size))
     guard let module = snapshot.module(containing: call), module.contains(callee),

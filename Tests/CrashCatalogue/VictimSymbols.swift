@@ -67,7 +67,8 @@ final class VictimSymbols: Sendable {
       let index = place ?? min(kept.count, full.count)
       return [
         "frames of a report of privacy \(privacy.rawValue): line \(index) is"
-          + " \(kept.dropFirst(index).first ?? "none"), not \(full.dropFirst(index).first ?? "none")"
+          + " \(kept.dropFirst(index).first ?? "none"), not \(full.dropFirst(index).first ?? "none"),"
+          + " after \(full[max(0, index - 4)..<index].joined(separator: ", "))"
       ]
     }
   }

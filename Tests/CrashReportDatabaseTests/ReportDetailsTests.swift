@@ -32,7 +32,7 @@ import Testing
     #expect(ReportDetails.Number.age.rawValue == 12 && ReportDetails.Number.tasks.rawValue == 13)
     #expect(ReportDetails.Text.buildID.rawValue == 39)
     #expect(
-      ListedFact.all.map { "\($0.fact.field) \($0.key)" } == [
+      IndexNames.all.map { "\($0.fact.field) \($0.key)" } == [
         "3 processID", "5 hangTime", "8 memoryUsed", "9 memoryLimit", "10 threadsFound",
         "11 descriptorCount", "34 requestErrorType", "35 hostName", "37 environment",
         "38 executablePath", "41 distribution", "42 kernelRelease", "43 clientID",

@@ -74,7 +74,7 @@ private final class BuiltTransport: UploadTransport {
     try uploads.database.delayUpload(id, until: 1, because: "earlier")
     transport.obstacle.withLock { $0 = "no library" }
     var standing = try standing()
-    for _ in 0..<2 { #expect(await standing.pass() == StandingUploads.patience) }
+    for _ in 0..<2 { #expect(await standing.pass() == StandingUploads.longestWaitSeconds) }
     let upload = try uploads.report(id).upload
     #expect(upload.note == "no library; a separate process can upload: postmortem watch")
     #expect(upload.attempts == 0 && upload.nextAttemptTime == Timestamp(seconds: 1))

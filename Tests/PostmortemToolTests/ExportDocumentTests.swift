@@ -39,7 +39,7 @@ import Testing
 
   /// A fact whose row has a column is exported.
   @Test func everyRowWithAColumnIsExported() {
-    let columns = ListedFact.all.compactMap { $0.fact.column?.name }
+    let columns = IndexNames.all.compactMap { $0.fact.column?.name }
     #expect(columns.count == 12)
     #expect(Set(columns).isSubset(of: ExportColumn.all.map(\.name)))
   }

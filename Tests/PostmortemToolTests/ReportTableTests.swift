@@ -76,7 +76,7 @@ import Testing
   @Test func anEndThatNothingExplainsSaysWhatItMostLikelyIs() {
     var facts = ReportFacts()
     facts.end = "unexplained"
-    #expect(CrashWords.text(of: facts) == "ended: likely SIGKILL")
+    #expect(CrashLine.text(of: facts) == "ended: likely SIGKILL")
   }
 
   @Test func colorChangesNoLetter() throws {

@@ -27,24 +27,24 @@ extension ProcessSnapshot {
   package var memoryExcerpts: [MemoryExcerpt] {
     guard let context = crashedContext else { return [] }
     var found: [MemoryExcerpt] = []
-    func add(_ about: String, _ target: Address?, before: UInt64, behind: UInt64) {
+    func add(_ about: String, _ target: Address?, before: UInt64, after: UInt64) {
       guard let target, let region = memory.region(containing: target),
         // Skip the address if another excerpt already shows it.
         !found.contains(where: { $0.range.contains(target) })
       else { return }
       let low = target.clampedSubtracting(before).alignedDown(to: 16)
-      let wanted = AddressRange(from: low, through: target.clampedAdding(behind &- 1))
+      let wanted = AddressRange(from: low, through: target.clampedAdding(after &- 1))
       guard let shown = wanted.flatMap(region.range.intersection),
         let bytes = memory.bytes(at: shown.start, count: Int(clamping: shown.byteCount))
       else { return }
       found.append(
         MemoryExcerpt(about: about, target: target, address: shown.start, bytes: Array(bytes)))
     }
-    if request == nil { add("fault", exception?.address, before: 64, behind: 128) }
-    add("instructions", context.instructionPointer, before: 32, behind: 64)
-    add("stack", context.stackPointer, before: 0, behind: 256)
+    if request == nil { add("fault", exception?.address, before: 64, after: 128) }
+    add("instructions", context.instructionPointer, before: 32, after: 64)
+    add("stack", context.stackPointer, before: 0, after: 256)
     for register in context.generalRegisters {
-      add(register.name, Address(register.value), before: 16, behind: 64)
+      add(register.name, Address(register.value), before: 16, after: 64)
     }
     return found
   }

@@ -165,7 +165,7 @@ package struct OwnCode: Sendable {
 
   /// True for a call that the report emphasizes: the program's own code, or code without a name in one of the
   /// program's modules.
-  package func standsOut(_ frame: StackFrame) -> Bool {
+  package func isEmphasized(_ frame: StackFrame) -> Bool {
     frame.function == nil ? isInOwnModule(frame) : contains(frame)
   }
 

@@ -159,7 +159,7 @@ extension CrashReport {
   package var ownPlaces: [SourceLocation] {
     let ownCode = verdict.ownCode
     var places: [SourceLocation] = []
-    for frame in threads.first(where: \.crashed)?.frames ?? [] where ownCode.standsOut(frame) {
+    for frame in threads.first(where: \.crashed)?.frames ?? [] where ownCode.isEmphasized(frame) {
       guard let place = frame.sourceLocation, place.line != nil, !places.contains(place) else {
         continue
       }

@@ -61,7 +61,7 @@ package struct Verdict: Sendable {
   /// The innermost calls of the program's own code, each with file and line if they are known.
   package var ownFrames: [String] {
     Array(
-      trace.frames.lazy.filter(ownCode.standsOut).map(ownCode.line).prefix(Self.frameCount.own))
+      trace.frames.lazy.filter(ownCode.isEmphasized).map(ownCode.line).prefix(Self.frameCount.own))
   }
 
   /// The innermost calls of the crashing or hung thread, in the same form as `ownFrames`.

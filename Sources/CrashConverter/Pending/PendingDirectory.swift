@@ -143,7 +143,7 @@ struct PendingDirectory: ~Copyable {
   // MARK: - Claims
 
   /// Claims a dump for this process, if the dump may be converted now.
-  func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
+  func claim(_ file: File) throws(CrashReportDatabaseError) -> ClaimResult {
     var attempt: UInt32 = 1
     var preceding = DumpClaim.Attempt.none
     let status = try file.status.get()
@@ -233,7 +233,7 @@ struct PendingDirectory: ~Copyable {
     return try directory.status(of: name.with(role: .runRecord).description) == nil
   }
 
-  private func left(_ reason: String, still: Int64?) -> Taking {
+  private func left(_ reason: String, still: Int64?) -> ClaimResult {
     .left(reason, until: still.map { now.addingReportingOverflow($0).partialValue })
   }
 
@@ -310,7 +310,7 @@ struct PendingDirectory: ~Copyable {
 }
 
 /// The outcome of an attempt to take a dump.
-enum Taking: Sendable {
+enum ClaimResult: Sendable {
   case taken(DumpClaim)
   /// The dump no longer exists, or there was nothing to convert.
   case gone

@@ -54,7 +54,7 @@ extension Capture {
       shared.dumpingThreads.remove(threadID)
       dump.closeRequestedDump(beside: self)
     }
-    shared.threads.removeAll()
+    shared.foundThreads.removeAll()
     shared.postponed.sendAgain(threadID, of: shared.process.id)
     shared.endTurn()
   }

@@ -18,7 +18,7 @@ struct EarlierThreads {
   /// A thread that has not answered in time gets no alternate stack.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
   /// How many times, at intervals of 0.2 ms, threads in which libc blocks all signals are checked again.
-  private static let patience = 1000
+  private static let checksOfBlockedThreads = 1000
 
   private let capture: Capture
   private let offers: StackOffers
@@ -60,14 +60,14 @@ struct EarlierThreads {
 
   /// Lists the threads repeatedly, until there is neither a new thread nor one in which libc blocks all signals.
   ///
-  /// The search also ends after `patience` lists in a row without a new thread, or when the time is over.
+  /// The search also ends after `checksOfBlockedThreads` lists in a row without a new thread, or when the time is over.
   private mutating func find() {
     setDeadline(milliseconds: Self.lookTime)
     // A pthread_create call that began before new threads got alternate stacks may still be creating a thread without
     // one. The kernel may list that thread only when the call is done, so this loop waits for such calls.
     while pm_plain_creations() != 0, !isOver { pause() }
     var rounds = 0
-    while rounds < Self.patience, !isOver {
+    while rounds < Self.checksOfBlockedThreads, !isOver {
       let (new, closed) = lookAtAll()
       if new == 0, closed == 0 { return }
       rounds = new == 0 ? rounds + 1 : 0

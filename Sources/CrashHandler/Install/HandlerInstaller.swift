@@ -196,7 +196,7 @@ enum HandlerInstaller {
         dump: files.paired(files.heldDump), directory: files.paired(files.heldDirectory),
         fifo: files.paired(files.heldFIFO),
         proc: HeldFile(proc)),
-      threads: shared.pointee.threads, limits: options.limits,
+      threads: shared.pointee.foundThreads, limits: options.limits,
       asksFile: options.forgoing.areFilesMade)
     // This session has its own names, recovery points and writer. It shares the stack, tables and buffers with
     // `capture`, so only one thread at a time may use this session or `capture`.
@@ -239,7 +239,7 @@ enum HandlerInstaller {
         capturingThread: word(1), turn: word(2), ending: word(6), ticksLeft: word(9),
         copyMark: mark, wipesMark: wipesMark,
         stops: Shared.Stops(parking: word(3), stopped: word(4), target: word(5)),
-        threads: memory.threads(capacity: threadCapacity, countWord: word(0)),
+        foundThreads: memory.threads(capacity: threadCapacity, countWord: word(0)),
         waiting: memory.threadEntries(capacity: threadCapacity),
         dumpingThreads: memory.threadEntries(capacity: 64),
         postponed: PostponedSignal(
@@ -251,7 +251,7 @@ enum HandlerInstaller {
           count: word(7), answers: word(8)),
         process: Shared.ProcessFacts(
           id: Int32(bitPattern: run.processID),
-          run: RunFacts(
+          run: RunIdentity(
             startTime: run.startTime, stackStart: run.stackStart,
             processNamespace: run.processNamespace ?? 0, timeNamespace: run.timeNamespace ?? 0,
             launchTime: run.launchTime ?? 0, bootID: memory.bytes(Array(run.bootID.utf8)),

@@ -44,7 +44,7 @@ extension HandlerMemory {
     unsafe hold(entries, 24 << 10)
     return unsafe MappingTable(
       text: text, textCapacity: textCapacity, entries: entries, capacity: capacity,
-      counts: try piece(2 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 2),
+      counts: try piece(3 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 3),
       images: ImageTable(base: try pages(ImageTable.byteCount)))
   }
 

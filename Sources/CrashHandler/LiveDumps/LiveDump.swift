@@ -10,7 +10,7 @@ internal import PendingDumps
 @safe
 struct LiveDump: ~Copyable {
   /// The maximum time, in nanoseconds, that a dump that stops threads waits for other such dumps or for a crash.
-  private static let patience: UInt64 = 60_000_000_000
+  private static let longestWaitNanoseconds: UInt64 = 60_000_000_000
 
   private let memory: HandlerMemory
   let capture: Capture
@@ -72,9 +72,9 @@ struct LiveDump: ~Copyable {
     // Otherwise, the dump has its own table.
     let threads =
       unsafe try request.stopsThreads
-      ? handlers.shared.threads
+      ? handlers.shared.foundThreads
       : memory.threads(
-        capacity: handlers.shared.threads.capacity,
+        capacity: handlers.shared.foundThreads.capacity,
         countWord: FutexWord(memory.pages(4).bindMemory(to: UInt32.self, capacity: 1)))
     return unsafe try memory.session(
       beside: handlers,
@@ -172,7 +172,7 @@ struct LiveDump: ~Copyable {
 
   /// Waits until neither a crash nor another dump stops threads, then makes the calling thread the capturing thread.
   private func becomeCapturing() throws(CrashHandlerError) {
-    let deadline = pm_monotonic_clock() + Self.patience
+    let deadline = pm_monotonic_clock() + Self.longestWaitNanoseconds
     while true {
       let turn = capture.shared.turn.value
       // A thread that waits to capture its crash comes first, so this dump waits as long as there is such a thread.
@@ -187,11 +187,11 @@ struct LiveDump: ~Copyable {
       capture.shared.turn.wait(while: turn, milliseconds: 100)
       Capture.ofHandler?.replaceLostThread()
     }
-    capture.shared.threads.removeAll()
+    capture.shared.foundThreads.removeAll()
   }
 
   private func leave() {
-    capture.shared.threads.removeAll()
+    capture.shared.foundThreads.removeAll()
     capture.shared.endTurn()
   }
 

@@ -46,7 +46,7 @@ extension Capture {
     disarmTimer()
     shared.stops.isPending = true
     releaseThreads()
-    shared.threads.removeAll()
+    shared.foundThreads.removeAll()
     shared.leaveTurn()
   }
 

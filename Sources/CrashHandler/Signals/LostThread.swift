@@ -28,7 +28,7 @@ extension Capture {
     if isEnding { _ = pm_exit_group(128 &+ session.exception.signal.number) }
     shared.dumpingThreads.remove(thread)
     releaseThreads()
-    shared.threads.removeAll()
+    shared.foundThreads.removeAll()
     shared.endTurn()
   }
 

@@ -22,7 +22,7 @@ extension Capture {
       shared.stops.parking.wakeAll()
     }
     shared.wakeWaiting()
-    let status = ThreadStatus(proc, scratch: session.scratch)
+    let status = ThreadFiles(proc, scratch: session.scratch)
     var rounds = 0
     var index = 0
     let count = session.threads.count

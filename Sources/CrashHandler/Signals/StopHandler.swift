@@ -31,7 +31,7 @@ func pm_handle_stop(
   let threadID = pm_gettid()
   // A thread that is not in the table of threads yet must continue to run, because its name and state are read before
   // it is stopped.
-  guard let record = capture.shared.threads.find(threadID) else { return }
+  guard let record = capture.shared.foundThreads.find(threadID) else { return }
   // `isOwnProcess`, which is false in a vfork child, needs a system call. The call is avoided if this process sent
   // the signal.
   guard

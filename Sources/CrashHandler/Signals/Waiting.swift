@@ -10,7 +10,7 @@ extension Capture {
   /// wait until the process has ended.
   ///
   /// - Returns: false if the other thread is still capturing, but got no watchdog tick for as long as
-  ///   `Installed.patience`.
+  ///   `Installed.longestWaitMilliseconds`.
   @_noLocks
   func waitToCapture(_ call: HandlerCall) -> Bool {
     let (signal, threadID) = (call.signal, call.threadID)

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// The maximum time for which a thread waits while another thread captures.
 ///
-/// The wait is over when the capturing thread has got no watchdog tick for as long as `Installed.patience`.
+/// The wait is over when the capturing thread has got no watchdog tick for as long as `Installed.longestWaitMilliseconds`.
 ///
 /// As long as ticks arrive, the watchdog limits the capture. If the process gets little CPU time, that limit can be
 /// ten times `CaptureLimits.time` or more in clock time (`WatchdogTime`).
@@ -68,10 +68,10 @@ struct WaitingBound {
   /// forbids take no time.
   var isLate: Bool {
     @inline(never) @_noLocks get {
-      let patience = capture.installed.patience
-      guard count >= patience / WaitingBound.milliseconds else { return false }
+      let limit = capture.installed.longestWaitMilliseconds
+      guard count >= limit / WaitingBound.milliseconds else { return false }
       return start == 0
-        || pm_monotonic_clock() &- start > UInt64(truncatingIfNeeded: patience) &* 1_000_000
+        || pm_monotonic_clock() &- start > UInt64(truncatingIfNeeded: limit) &* 1_000_000
     }
   }
 }

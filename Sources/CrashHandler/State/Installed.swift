@@ -14,7 +14,7 @@ struct Installed: ~Copyable {
   ///
   /// The maximum is three times the time limit of a dump, but at least 10 seconds. The wait starts again with each
   /// watchdog tick of the capture (`WaitingBound`).
-  var patience: Int {
+  var longestWaitMilliseconds: Int {
     @_noLocks get {
       let (limits, overflow) = timeLimit.multipliedReportingOverflow(by: 3)
       return overflow ? .max : limits > 10_000 ? limits : 10_000

@@ -30,7 +30,7 @@ struct Session: ~Copyable {
   /// The top of the stack on which the dump is taken.
   let stackTop: UnsafeMutableRawPointer
   let recoveryPoints: RecoveryPoints
-  /// `Shared.threads`, or a separate table for a `LiveDump` that stops no threads.
+  /// `Shared.foundThreads`, or a separate table for a `LiveDump` that stops no threads.
   let threads: ThreadTable
   let mappings: MappingTable
   let scratch: Scratch

@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// State that all threads and dumps of the process share, and that remains from one crash to the next.
 ///
-/// Any thread may change the `FutexWord` properties, and its own entries in `threads`, `waiting`, `dumpingThreads`,
+/// Any thread may change the `FutexWord` properties, and its own entries in `foundThreads`, `waiting`, `dumpingThreads`,
 /// `hangDumps`, `stackOffers` and `knownFaults`. A thread whose previous handler returns, or calls `exit`, may change
 /// `survived`; if the handler returns, also `previousActions`. Only the capturing thread, or a thread that stops other
 /// threads, changes the other fields; in a forked child, `becomeOwnProcess` also changes them.
@@ -31,7 +31,7 @@ struct Shared: ~Copyable {
   let wipesMark: Bool
   var stops: Stops
   /// The threads that a dump has found; in the stop handler, a thread looks itself up in this table.
-  let threads: ThreadTable
+  let foundThreads: ThreadTable
   /// The threads that crashed while another thread was capturing, each with the context of its crash.
   ///
   /// The capturing thread sends these threads no stop signal, because they already wait, and a small alternate stack
@@ -222,7 +222,7 @@ struct Shared: ~Copyable {
     var id: Int32
     /// True in a forked child, whose report ID and process ID differ from those encoded at launch.
     var isForkedChild = false
-    var run: RunFacts
+    var run: RunIdentity
   }
 
   /// Facts about Swift's backtracer, if it is a previous handler.
@@ -274,7 +274,7 @@ struct Shared: ~Copyable {
 ///
 /// `startHandler` reads these facts. A forked child has different facts, and reads them when it creates its run record.
 @safe
-struct RunFacts {
+struct RunIdentity {
   var startTime: UInt64
   var stackStart: UInt64
   var processNamespace: UInt64

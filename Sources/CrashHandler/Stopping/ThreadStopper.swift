@@ -7,7 +7,7 @@ internal import IntermediateDump
 @safe
 struct ThreadStopper {
   let capture: Capture
-  let status: ThreadStatus
+  let status: ThreadFiles
   private let room: ThreadRoom
   /// The descriptor of `/proc/self/task`; -1 except during a search for threads.
   private let tasks: Int32
@@ -16,7 +16,7 @@ struct ThreadStopper {
   init(_ capture: Capture, tasks: Int32 = -1) {
     self.capture = capture
     self.tasks = tasks
-    status = ThreadStatus(capture.proc, tasks: tasks, scratch: capture.session.scratch)
+    status = ThreadFiles(capture.proc, tasks: tasks, scratch: capture.session.scratch)
     room = ThreadRoom(frameSize: capture.installed.signals.frameSize)
   }
 

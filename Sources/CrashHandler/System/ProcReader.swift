@@ -125,11 +125,21 @@ struct ProcReader {
 }
 
 extension MappingTable {
-  /// Reads the list of mappings and finds its lines.
+  /// Reads the list of mappings line by line, so that its text may be longer than the buffer.
+  ///
+  /// The kernel returns whole lines, at most a page of them at a time. The list ends with an empty read, or with four
+  /// failures in a row.
   @_noLocks
-  func read(with proc: ProcReader) {
-    findLines(
-      unsafe proc.read(
-        named: "thread-self/maps", into: text, capacity: textCapacity, isList: true))
+  func read(with proc: ProcReader, near stackPointer: UInt64) {
+    let descriptor = proc.open(named: "thread-self/maps")
+    guard descriptor >= 0 else { return }
+    var failures = 0
+    while failures < 4 {
+      let count = unsafe pm_read(descriptor, room.address, room.size)
+      if count == 0 { break }
+      failures = count < 0 ? failures &+ 1 : 0
+      add(count, near: stackPointer)
+    }
+    proc.close(descriptor)
   }
 }

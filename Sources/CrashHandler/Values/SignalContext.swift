@@ -47,12 +47,6 @@ struct SignalContext {
       unsafe Bytes(pm_context_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
     }
   }
-  /// The address of the floating-point and vector state, according to the context.
-  var floatingPoint: UInt64 {
-    @_noLocks get {
-      UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(address)))
-    }
-  }
   /// The memory of the floating-point and vector state in the signal frame.
   ///
   /// The result is nil for an x86_64 context that the program has copied elsewhere.
@@ -89,7 +83,10 @@ struct SignalContext {
 
   // MARK: - The alternate stack
 
-  private var signalStack: pm_signal_stack { unsafe pm_context_signal_stack(address).pointee }
+  /// The thread's alternate stack when the signal arrived.
+  var signalStack: pm_signal_stack {
+    @_noLocks get { unsafe pm_context_signal_stack(address).pointee }
+  }
 
   /// The size of the thread's alternate stack; 0 if the thread has none.
   var signalStackSize: UInt64 { @_noLocks get { signalStack.size } }

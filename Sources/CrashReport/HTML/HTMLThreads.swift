@@ -43,7 +43,7 @@ struct HTMLThreads {
   /// - Parameter isBlamed: true if the next call of the program's own code is to be marked as the place of the
   ///   failure. This function sets `isBlamed` to false after it has marked that call.
   private func kind(of frame: StackFrame, isBlamed: inout Bool) -> String {
-    guard ownCode.standsOut(frame) else { return "system" }
+    guard ownCode.isEmphasized(frame) else { return "system" }
     defer { isBlamed = false }
     return isBlamed ? "own blame" : "own"
   }

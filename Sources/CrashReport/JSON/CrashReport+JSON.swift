@@ -64,7 +64,7 @@ extension CrashReport {
         "error": thrown.record.error?.description,
         "frames": thrown.frames.map {
           FrameJSON(
-            frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0))
+            frame: $0, modules: snapshot.modules, isOwn: ownCode.isEmphasized($0))
         },
       ]
     }
@@ -94,7 +94,7 @@ extension CrashReport {
             },
             "frames": group.frames.map {
               FrameJSON(
-                frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0))
+                frame: $0, modules: snapshot.modules, isOwn: ownCode.isEmphasized($0))
             },
           ]
         },
@@ -323,7 +323,7 @@ private struct ThreadJSON: JSONConvertible {
   private func frames(_ frames: [StackFrame]) -> [FrameJSON] {
     frames.map { frame in
       FrameJSON(
-        frame: frame, modules: snapshot.modules, isOwn: ownCode.standsOut(frame))
+        frame: frame, modules: snapshot.modules, isOwn: ownCode.isEmphasized(frame))
     }
   }
 

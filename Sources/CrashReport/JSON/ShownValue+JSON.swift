@@ -22,7 +22,7 @@ extension ShownValue: JSONValue {
 extension JSONObject {
   /// Creates an object from the facts of `value` that the report shows at `place`, and from the members of `others`.
   init<Value>(
-    _ place: ReportFact.Place, _ fields: MapFields<Value>, of value: Value,
+    _ place: ReportNames.Place, _ fields: MapFields<Value>, of value: Value,
     _ others: JSONObject = [:]
   ) {
     let facts = fields.facts(of: value, in: place)

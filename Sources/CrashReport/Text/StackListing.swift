@@ -197,7 +197,7 @@ extension CrashReport {
     let groups = ThreadGroup.groups(of: threads.filter { !$0.crashed })
     let (own, others) = groups.reduce(into: ([ThreadGroup](), [ThreadGroup]())) { parts, group in
       let frames = group.threads.first.map { $0.frames + ($0.task?.frames ?? []) } ?? []
-      if frames.contains(where: ownCode.standsOut) {
+      if frames.contains(where: ownCode.isEmphasized) {
         parts.0.append(group)
       } else {
         parts.1.append(group)

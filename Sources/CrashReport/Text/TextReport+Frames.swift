@@ -8,7 +8,7 @@ extension TextReport {
     let prefix = "  #" + (index.map { String($0) } ?? "?").padded(to: 3) + " "
     let name = frame.shortName.escapedForTerminal()
     let address = isFull ? frame.address.padded + " " : ""
-    let style = ownCode.standsOut(frame) ? Style.strong : .plain
+    let style = ownCode.isEmphasized(frame) ? Style.strong : .plain
     let start = prefix + styled(address, .faint) + styled(name, style)
     let parts = parts(of: frame)
     let line = parts.line.map { " " + $0.escapedForTerminal() } ?? ""

@@ -33,7 +33,7 @@ package struct ReportDetails: Sendable, Equatable {
 
   /// Facts that are texts; the raw value is the key of the fact's field.
   ///
-  /// `ListedFact` defines the keys of facts that a dump contains directly.
+  /// `IndexNames` defines the keys of facts that a dump contains directly.
   package struct Text: RawRepresentable, Sendable, Hashable {
     package let rawValue: UInt8
 
@@ -55,7 +55,7 @@ package struct ReportDetails: Sendable, Equatable {
 
     private static let derived = [codeName, endSignal, containerID, buildID, architecture]
     /// All facts, in the order of their keys.
-    package static let all = (derived + ListedFact.all.map { Text($0.fact.field) })
+    package static let all = (derived + IndexNames.all.map { Text($0.fact.field) })
       .filter { keys.contains($0.rawValue) }.sorted { $0.rawValue < $1.rawValue }
     private static let known = Set(all.map(\.rawValue))
     fileprivate static let keys: Range<UInt8> = 32..<64
@@ -96,7 +96,7 @@ package struct ReportDetails: Sendable, Equatable {
       kind, code, uptime, residentMemory, peakMemory, age, tasks, inFlight, oldestInFlight,
     ]
     /// All facts, in the order of their keys.
-    package static let all = (derived + ListedFact.all.map { Number($0.fact.field) })
+    package static let all = (derived + IndexNames.all.map { Number($0.fact.field) })
       .filter { keys.contains($0.rawValue) }.sorted { $0.rawValue < $1.rawValue }
     private static let known = Set(all.map(\.rawValue))
     fileprivate static let keys: Range<UInt8> = 0..<31
@@ -144,9 +144,9 @@ package struct ReportDetails: Sendable, Equatable {
 
   /// The text under a key of a dump; nil if the record has none, or if the index does not store the key as a text.
   package subscript(text key: IntermediateDumpKey) -> String? {
-    get { ListedFact.of(key).flatMap { Text(rawValue: $0.field) }.flatMap { self[$0] } }
+    get { IndexNames.of(key).flatMap { Text(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
-      if let fact = ListedFact.of(key).flatMap({ Text(rawValue: $0.field) }) {
+      if let fact = IndexNames.of(key).flatMap({ Text(rawValue: $0.field) }) {
         self[fact] = newValue
       }
     }
@@ -154,9 +154,9 @@ package struct ReportDetails: Sendable, Equatable {
 
   /// The number under a key of a dump; nil if the record has none, or if the index does not store the key as a number.
   package subscript(number key: IntermediateDumpKey) -> UInt64? {
-    get { ListedFact.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
+    get { IndexNames.of(key).flatMap { Number(rawValue: $0.field) }.flatMap { self[$0] } }
     set {
-      if let fact = ListedFact.of(key).flatMap({ Number(rawValue: $0.field) }) {
+      if let fact = IndexNames.of(key).flatMap({ Number(rawValue: $0.field) }) {
         self[fact] = newValue
       }
     }

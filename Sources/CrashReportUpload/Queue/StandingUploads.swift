@@ -23,7 +23,7 @@ package struct StandingUploads: Sendable {
   /// The maximum number of seconds between two checks whether a report is due.
   ///
   /// Checks are also needed without a file-system event, for example if no watcher could be created.
-  static let patience: Int64 = 60
+  static let longestWaitSeconds: Int64 = 60
   /// The number of seconds between two checks while another process uploads.
   private static let turn: Int64 = 5
 
@@ -44,10 +44,10 @@ package struct StandingUploads: Sendable {
   /// - Returns: the seconds until the next check.
   package mutating func pass() async -> Int64 {
     do throws(CrashReportDatabaseError) {
-      return min(try await sendDueReports(), Self.patience)
+      return min(try await sendDueReports(), Self.longestWaitSeconds)
     } catch {
       engine.emit(.failed(reason: error.description))
-      return Self.patience
+      return Self.longestWaitSeconds
     }
   }
 
@@ -58,7 +58,7 @@ package struct StandingUploads: Sendable {
     try engine.target.sampling.settleCountedReports(in: engine.database)
     if let obstacle = try findObstacle() {
       try hold(because: obstacle)
-      return Self.patience
+      return Self.longestWaitSeconds
     }
     (obstacle, UploadObstacle.current) = (nil, nil)
     try refuseNewReports()
@@ -181,7 +181,7 @@ package struct StandingUploads: Sendable {
   private mutating func next() throws(CrashReportDatabaseError) -> Next {
     let now = engine.clock.now()
     let pending = try pending()
-    guard !pending.isEmpty else { return .wait(Self.patience) }
+    guard !pending.isEmpty else { return .wait(Self.longestWaitSeconds) }
     let due = pending.map { (report: $0, time: dueTime(of: $0, now)) }
     let first = due.filter { $0.time <= now }.map(\.report).min { left, right in
       let (a, b) = (left.upload, right.upload)

@@ -119,7 +119,7 @@ struct SentryFrames {
       "colno": place?.column.flatMap { $0 > 0 ? SentryValue($0) : nil },
       "module": module.map { .text(texts.cut($0.name, texts.fileName)) },
       "package": module.map { .text(texts.cut($0.path, texts.fileName)) },
-      "in_app": .bool(ownCode.standsOut(frame)),
+      "in_app": .bool(ownCode.isEmphasized(frame)),
       "instruction_addr": .text(frame.address.description),
       "symbol_addr": frame.symbol?.offset.flatMap { offset in
         frame.address.subtracting(offset).map { .text($0.description) }

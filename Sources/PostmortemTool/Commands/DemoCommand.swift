@@ -75,7 +75,7 @@ enum DemoCommand: Subcommand {
         "the victim exited with status \(end.exitStatus ?? 0), not because of a signal")
     }
     guard signal != SIGALRM else {
-      throw ToolError("the victim did not crash within \(DemoVictim.patience) seconds")
+      throw ToolError("the victim did not crash within \(DemoVictim.timeLimitSeconds) seconds")
     }
     return "signal \(signal) (\(unsafe String(cString: strsignal(signal))))"
   }
@@ -85,7 +85,7 @@ enum DemoCommand: Subcommand {
 enum DemoVictim {
   static let name = "demo-victim"
   /// An alarm ends the process after this many seconds.
-  static let patience: UInt32 = 30
+  static let timeLimitSeconds: UInt32 = 30
   /// The number of idle threads, in addition to the main thread, a Dispatch worker, and threads that Dispatch
   /// creates.
   private static let idleThreadCount = 6
@@ -94,7 +94,7 @@ enum DemoVictim {
     guard words.count == 1 else {
       throw ToolError.usage("only postmortem demo uses this", help: DemoCommand.help)
     }
-    alarm(patience)
+    alarm(timeLimitSeconds)
     // The crash is intended, so it needs no core file.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)

@@ -117,14 +117,14 @@ enum RunCommand: Subcommand {
 /// Uploads pending reports after the program's end; errors are printed, but do not change the exit status.
 private struct UploadAfterRun {
   /// The time limit in seconds for the whole upload; the upload delays the end of a container by up to this time.
-  private static let patience = 30
+  private static let timeLimitSeconds = 30
 
   private let target: UploadTarget
   private let printsJSON: Bool
 
   /// Creates an upload; nil if the arguments do not name a server.
   init?(_ arguments: Arguments) throws {
-    let target = try UploadTarget(arguments, urlOption: "--upload", timeout: Self.patience)
+    let target = try UploadTarget(arguments, urlOption: "--upload", timeout: Self.timeLimitSeconds)
     guard let target else { return nil }
     self.target = target
     printsJSON = arguments.has("--json")
@@ -145,7 +145,8 @@ private struct UploadAfterRun {
     }
     let (target, printsJSON) = (target, printsJSON)
     do throws(UploadError) {
-      _ = try AwaitedTask.run(seconds: Self.patience) { () async throws(UploadError) -> Int in
+      _ = try AwaitedTask.run(seconds: Self.timeLimitSeconds) {
+        () async throws(UploadError) -> Int in
         try await uploadReports(nil, database: path, to: target) { event in
           UploadCommand.printEnd(of: event, json: printsJSON ? { Terminal.printProgress($0) } : nil)
         }

@@ -50,7 +50,7 @@ enum WatchCommand: Subcommand {
   ///
   /// If a dump is still left unconverted after this time, for example because its owner is still writing it, the
   /// command prints a line that says so.
-  private static let patience = 60
+  private static let longestWaitSeconds = 60
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, of: self)
@@ -83,7 +83,9 @@ enum WatchCommand: Subcommand {
         let entry = ProcessedEntry(dump)
         // The owner of this dump may still be writing it, or another converter may be converting it; both have usually
         // finished by the next check.
-        if let since = leftSince[dump.reportID], since.duration(to: .now) < .seconds(patience) {
+        if let since = leftSince[dump.reportID],
+          since.duration(to: .now) < .seconds(longestWaitSeconds)
+        {
           continue
         }
         if entry.outcome == "failed" || entry.isLeft,
@@ -96,7 +98,8 @@ enum WatchCommand: Subcommand {
         if !entry.isFailure, !entry.isLeft { count -= 1 }
         if count == 0 { return }
       }
-      guard waiting.wait(seconds: cores.isWaiting ? WatchedCores.quietTime : patience) else {
+      guard waiting.wait(seconds: cores.isWaiting ? WatchedCores.quietTime : longestWaitSeconds)
+      else {
         return
       }
     }

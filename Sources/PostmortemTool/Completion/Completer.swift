@@ -139,7 +139,7 @@ enum Completer {
     let ids = ReportTable.shortIDs(of: reports.map(\.stored.id.description))
     return zip(ids, reports).map { id, report in
       let words = [
-        ListRow(report).programText, CrashWords.text(of: report.facts).shortened(to: 50),
+        ListRow(report).programText, CrashLine.text(of: report.facts).shortened(to: 50),
       ]
       return (id, table.age(of: report.time) + ", " + words.joined(separator: ", "))
     }

@@ -46,7 +46,7 @@ struct ExportColumn {
 
   /// The column for a fact of a dump, from the fact's row in the schema.
   private static func of(_ key: IntermediateDumpKey) -> ExportColumn {
-    guard let fact = ListedFact.of(key), let column = fact.column else {
+    guard let fact = IndexNames.of(key), let column = fact.column else {
       preconditionFailure("\(key) has no column")
     }
     let (kind, unit): (Kind, String) =

@@ -24,7 +24,7 @@ enum ExportValue: Equatable {
 
 extension ReportDetails {
   /// The value that an export contains for a fact of a dump.
-  func value(of fact: ListedFact) -> ExportValue {
+  func value(of fact: IndexNames) -> ExportValue {
     guard let field = Number(rawValue: fact.field) else {
       return ExportValue(Text(rawValue: fact.field).flatMap { self[$0] })
     }

@@ -42,7 +42,7 @@ enum OTLPLine {
   private static func attribute(
     _ key: IntermediateDumpKey, of details: ReportDetails
   ) -> Attribute {
-    guard let fact = ListedFact.of(key), let name = fact.attribute else {
+    guard let fact = IndexNames.of(key), let name = fact.attribute else {
       preconditionFailure("\(key) has no attribute")
     }
     return (name, details.value(of: fact))

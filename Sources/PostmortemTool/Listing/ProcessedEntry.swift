@@ -26,8 +26,8 @@ extension ReportTable {
         let isEnd = dump.outcome.kind == .ended
         return [
           String(dump.reportID.description.prefix(8)), facts.program?.escapedForMessage ?? "-",
-          isEnd ? dump.outcome.reason.escapedForMessage : CrashWords.text(of: facts),
-          CrashWords.location(of: facts),
+          isEnd ? dump.outcome.reason.escapedForMessage : CrashLine.text(of: facts),
+          CrashLine.location(of: facts),
         ]
       },
       [

@@ -21,7 +21,7 @@ final class ReportReader {
   private var child: Child?
 
   /// The limit on CPU time for one report, in seconds.
-  private static let patience = 120
+  private static let timeLimitSeconds = 120
 
   /// - Parameter symbolDirectories: the directories that `--symbols` names.
   init(symbolDirectories: [String]) {
@@ -111,7 +111,9 @@ final class ReportReader {
       guard let signal = end.signal else {
         return "it exited with status \(end.exitStatus ?? 0)"
       }
-      if signal == SIGPROF { return "it took more than \(ReportReader.patience) s of CPU time" }
+      if signal == SIGPROF {
+        return "it took more than \(ReportReader.timeLimitSeconds) s of CPU time"
+      }
       return "signal \(signal), \(unsafe String(cString: strsignal(signal)))"
     }
   }
@@ -130,7 +132,7 @@ final class ReportReader {
       let symbols = SymbolSource(directories: arguments.values(of: "--symbols"))
       while let path = nextPath() {
         var limit = itimerval()
-        limit.it_value.tv_sec = ReportReader.patience
+        limit.it_value.tv_sec = ReportReader.timeLimitSeconds
         unsafe setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &limit, nil)
         try StandardOutput.print(JSON.line(of: answer(for: path, symbols)))
       }

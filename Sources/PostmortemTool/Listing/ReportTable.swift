@@ -39,8 +39,8 @@ struct ReportTable {
     let ids = Self.shortIDs(of: rows.map(\.id.description))
     let cells = zip(rows, ids).map { row, id in
       [
-        id, age(of: row), row.programText, CrashWords.text(of: row),
-        CrashWords.location(of: row.facts),
+        id, age(of: row), row.programText, CrashLine.text(of: row),
+        CrashLine.location(of: row.facts),
       ]
     }
     return text(
@@ -193,7 +193,7 @@ struct ReportTable {
 }
 
 /// Describes a crash on one line.
-enum CrashWords {
+enum CrashLine {
   /// The crash of a row; a dump that is not a report yet is marked.
   static func text(of row: ListRow) -> String {
     switch row.state {

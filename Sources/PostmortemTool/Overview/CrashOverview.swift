@@ -74,7 +74,7 @@ struct CrashOverview {
     add(to: &signatures[key, default: Group()])
     if signatures[key]?.lastReport == report.id {
       signatures[key]?.lastPath = report.path
-      signatures[key]?.crash = CrashWords.text(of: report.facts)
+      signatures[key]?.crash = CrashLine.text(of: report.facts)
       signatures[key]?.place = report.facts.place
     }
   }

@@ -9,18 +9,18 @@ internal import IntermediateDump
 enum OverviewChart {
   /// The kinds of reports with their classes in the style sheet, in the order in which a bar stacks them from the
   /// bottom up.
-  static let kinds: [(kind: ReportDetails.Kind, style: String, words: Words)] = [
-    (.crash, "crash", Words(one: "crash", many: "crashes")),
-    (.hang, "hang", Words(one: "hang", many: "hangs")),
-    (.end, "end", Words(one: "run without a dump", many: "runs without a dump")),
+  static let kinds: [(kind: ReportDetails.Kind, style: String, noun: Noun)] = [
+    (.crash, "crash", Noun(one: "crash", many: "crashes")),
+    (.hang, "hang", Noun(one: "hang", many: "hangs")),
+    (.end, "end", Noun(one: "run without a dump", many: "runs without a dump")),
     (
       .dump, "dump",
-      Words(one: "dump of a process that continued", many: "dumps of processes that continued")
+      Noun(one: "dump of a process that continued", many: "dumps of processes that continued")
     ),
   ]
 
   /// The word for the counted reports, in singular and plural.
-  struct Words {
+  struct Noun {
     let one: String
     let many: String
 

@@ -34,8 +34,8 @@ import Testing
     #expect(!resident.run(address, count: 8).isHere)
     unsafe text.copyMemory(from: "four words of text", byteCount: 19)
     // There is no list of mappings yet, as before the threads are stopped.
-    let counts = UnsafeMutablePointer<Int>.allocate(capacity: 2)
-    unsafe counts.initialize(repeating: 0, count: 2)
+    let counts = UnsafeMutablePointer<Int>.allocate(capacity: 3)
+    unsafe counts.initialize(repeating: 0, count: 3)
     defer { unsafe counts.deallocate() }
     let table = unsafe MappingTable(
       text: room, textCapacity: 0, entries: room, capacity: 0, counts: counts,

@@ -5,21 +5,16 @@ import Testing
 @testable import CrashHandler
 
 @Suite struct MappingTableTests {
-  /// Parses a text into a table, and passes it to `body`.
+  /// Adds the lines of a text to a table, 64 at a time, and passes the table to `body`.
   private func withTable(
-    _ text: String, textCapacity: Int = 1 << 20, capacity: Int = 4096,
+    _ text: String, textCapacity: Int = 2 << 20, capacity: Int = 4096, near: UInt64 = 0,
     _ body: (MappingTable) throws -> Void
   ) throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try Data(text.utf8).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
-    let descriptor = unsafe open(file.path, O_RDONLY)
-    defer { close(descriptor) }
     let memory = UnsafeMutableRawPointer.allocate(byteCount: textCapacity, alignment: 16)
     let entries = UnsafeMutableRawPointer.allocate(
       byteCount: capacity * MappingTable.stride, alignment: 16)
-    let counts = UnsafeMutablePointer<Int>.allocate(capacity: 2)
-    unsafe counts.initialize(repeating: 0, count: 2)
+    let counts = UnsafeMutablePointer<Int>.allocate(capacity: 3)
+    unsafe counts.initialize(repeating: 0, count: 3)
     let images = UnsafeMutableRawPointer.allocate(byteCount: ImageTable.byteCount, alignment: 16)
     unsafe ImageTable(base: images).removeAll()
     defer {
@@ -31,7 +26,14 @@ import Testing
     let table = unsafe MappingTable(
       text: memory, textCapacity: textCapacity, entries: entries, capacity: capacity,
       counts: counts, images: ImageTable(base: images))
-    table.findLines(unsafe read(descriptor, memory, textCapacity))
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    for start in stride(from: 0, to: lines.count, by: 64) {
+      let end = min(start + 64, lines.count)
+      let part = lines[start..<end].joined(separator: "\n") + (end < lines.count ? "\n" : "")
+      let count = min(part.utf8.count, table.room.size)
+      unsafe table.room.address.copyMemory(from: Array(part.utf8), byteCount: count)
+      table.add(count, near: near)
+    }
     try body(table)
   }
 
@@ -57,7 +59,7 @@ import Testing
       let before = paths(table)
       #expect(before == ["/usr/bin/a program (deleted)", "", "", "/usr/lib/libc.so.6"])
       let room = table.room
-      #expect(room.size == (1 << 20) - text.utf8.count)
+      #expect(room.size == (2 << 20) - text.utf8.count)
       unsafe room.address.initializeMemory(as: UInt8.self, repeating: 0x78, count: room.size)
       #expect(paths(table) == before)
     }
@@ -112,12 +114,47 @@ import Testing
     }
   }
 
-  @Test func leavesOutWhatDoesNotFit() throws {
-    try withTable(text, capacity: 2) { #expect($0.count == 2) }
-    // The second line is truncated within its first address, so it is no range.
-    try withTable(text, textCapacity: 90) { table in
-      #expect(table.textCount == 90)
-      #expect(table.count == 1)
+  @Test func leavesOutAndCountsWhatDoesNotFit() throws {
+    try withTable(text, capacity: MappingTable.spare + 2) { table in
+      #expect(table.count == 2)
+      #expect(table.total == 4)
+    }
+    // Without room for a mebibyte of text, only mappings near the stack pointer are added.
+    try withTable(text, textCapacity: 1 << 20) { table in
+      #expect(table.count == 0)
+      #expect(table.total == 4)
+      #expect(table.textCount == 0)
+    }
+  }
+
+  @Test(arguments: [(0x1000_0000, 256), (0x1000_0000 + 9_000 * 0x2000, 256), (0x7fff_0000, 0)])
+  func keepsRoomForTheMappingsAroundTheStackPointer(stackPointer: UInt64, near: Int) throws {
+    // Mappings of one page with gaps of one page: 256 are within 1 MiB of a stack pointer in the middle.
+    let lines = (0..<10_000).map { index in
+      let start = 0x1000_0000 + index * 0x2000
+      return
+        "\(String(start, radix: 16))-\(String(start + 0x1000, radix: 16)) rw-p 00000000 00:00 0 /\(index)"
+    }
+    let first = 64
+    try withTable(
+      lines.joined(separator: "\n") + "\n", capacity: MappingTable.spare + first,
+      near: stackPointer
+    ) { table in
+      #expect(table.total == 10_000)
+      let isLow = stackPointer < 0x1000_0000 + 0x2000 * 512
+      #expect(table.count == first + (near == 0 ? 0 : isLow ? 128 - first : 256))
+      #expect(table.textCount < 100 * 1000)
+      let mapping = table.mapping(around: stackPointer)
+      #expect((mapping != nil) == (near > 0))
+      if let mapping {
+        let path = table.path(of: mapping)
+        let text = unsafe String(
+          decoding: UnsafeRawBufferPointer(start: path.address, count: path.count), as: UTF8.self)
+        #expect(text == "/\((stackPointer - 0x1000_0000) / 0x2000)")
+        #expect(
+          table.line(of: mapping).count == lines[Int((stackPointer - 0x1000_0000) / 0x2000)].utf8
+            .count + 1)
+      }
     }
   }
 

@@ -84,7 +84,7 @@ import Testing
   private static let path = BuiltProducts.packageRoot + "/Docs/Reference/ReportSchema.json"
 
   /// Adds a fact to the definition of a place: to the required ones, and as the first property.
-  private static func add(_ fact: ReportFact, of place: String, type: String) throws {
+  private static func add(_ fact: ReportNames, of place: String, type: String) throws {
     var text = try String(contentsOfFile: path, encoding: .utf8)
     for (mark, line) in [
       ("\"required\": [\n", "        \"\(fact.name)\",\n"),
@@ -127,8 +127,8 @@ import Testing
     let fields = try String(
       contentsOfFile: BuiltProducts.packageRoot + "/Docs/Reference/ReportFields.md", encoding: .utf8
     )
-    for place in ReportFact.Place.allCases {
-      let facts = ReportFact.all(in: place)
+    for place in ReportNames.Place.allCases {
+      let facts = ReportNames.all(in: place)
       #expect(!facts.isEmpty)
       for (key, fact) in facts {
         #expect(fields.contains("\(fact.name)`"), "\(fact.name) is not in ReportFields.md")
@@ -159,7 +159,7 @@ import Testing
     for key in IntermediateDumpKey.allCases where key.definition.fact != nil {
       #expect(shown.contains(key), "\(key)")
     }
-    for (key, _) in ListedFact.all {
+    for (key, _) in IndexNames.all {
       #expect(ProcessSnapshot.mapFields.shown[key] != nil, "\(key)")
     }
   }

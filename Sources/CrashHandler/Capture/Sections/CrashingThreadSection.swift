@@ -44,9 +44,13 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   }
   ThreadWriter(capture).writeOwnStatus(exception.threadID)
   if let context = exception.signal.context {
+    let limit = capture.installed.limits.crashingThreadStack
+    // The bounds of the stack that is written last are those of the thread's stack in the dump.
+    if let interrupted = capture.interruptedStackPointer(context) {
+      capture.stacks.write(from: interrupted, threadPointer: pm_thread_pointer(), limit: limit)
+    }
     capture.stacks.write(
-      from: capture.lowestStackAddress(context), threadPointer: pm_thread_pointer(),
-      limit: capture.installed.limits.crashingThreadStack,
+      from: capture.lowestStackAddress(context), threadPointer: pm_thread_pointer(), limit: limit,
       written: capture.session.progress.writtenStack)
   }
   capture.writer.end()
@@ -64,6 +68,28 @@ extension Capture {
       if isForLog { threads.writeGeneralRegisters(context) } else { threads.writeContext(context) }
     }
     writer.unsigned(.threadPointer, pm_thread_pointer())
+  }
+
+  /// Returns the stack pointer of the code that a handler of the program interrupted, if the thread crashed in that
+  /// handler on its alternate stack; nil otherwise.
+  ///
+  /// Each signal frame contains the bounds of the alternate stack (`uc_stack`), by which the handler's frame is found
+  /// there.
+  fileprivate func interruptedStackPointer(_ context: SignalContext) -> UInt64? {
+    guard context.isOnSignalStack else { return nil }
+    let (stack, scratch) = (context.signalStack, session.scratch)
+    let rest = Int(truncatingIfNeeded: stack.base &+ stack.size &- context.stackPointer)
+    let count = unsafe memory.copy(
+      context.stackPointer, to: scratch.address, count: rest < scratch.size ? rest : scratch.size)
+    // A frame has at least 512 bytes from its context on.
+    for index in Indices(count / 8 &- 64) {
+      let place = scratch.dropFirst(index &* 8)
+      guard place.word(16) == stack.base, place.word(32) == stack.size,
+        let frame = unsafe SignalContext(place.address)
+      else { continue }
+      if frame.stackPointer &- stack.base >= stack.size { return frame.stackPointer }
+    }
+    return nil
   }
 
   /// Writes the hung thread, which is not the thread that takes the dump.

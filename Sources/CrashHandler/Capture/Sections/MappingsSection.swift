@@ -9,7 +9,8 @@ func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   // The table may contain mappings that were read earlier, and its buffer may since have been used for other lists. So
   // the table is emptied first.
   capture.session.mappings.removeAll()
-  capture.session.mappings.read(with: capture.proc)
+  capture.session.mappings.read(
+    with: capture.proc, near: capture.session.exception.signal.context?.stackPointer ?? 0)
   capture.session.counts.set(.mappings, isShown: capture.session.mappings.count > 0)
 }
 

@@ -10,7 +10,7 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.writer.startMap(.process)
   capture.writeText(.limitsText, "self/limits", capacity: 8192)
-  let mappingCount = capture.session.mappings.count
+  let mappingCount = capture.session.mappings.total
   if mappingCount > 0 {
     capture.writer.unsigned(.mappingCount, UInt64(truncatingIfNeeded: mappingCount), width: 4)
   }

@@ -27,7 +27,10 @@ struct StackWriter {
   ) {
     let wanted = StackWriter.start(stackPointer)
     guard mappings.count > 0 else {
-      writeWithoutMappings(from: wanted, limit: limit, written: written)
+      // Without /proc, the end of the stack is not known.
+      capture.writer.startArray(.stack)
+      writeMemory(from: wanted, to: wanted &+ UInt64(truncatingIfNeeded: limit), except: written)
+      capture.writer.end()
       return
     }
     guard let place = place(from: wanted, threadPointer) else { return }
@@ -125,21 +128,6 @@ struct StackWriter {
   @_noLocks
   static func start(_ stackPointer: UInt64) -> UInt64 {
     stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
-  }
-
-  /// Writes all readable bytes up to the limit, because without /proc the end of the stack is not known.
-  private func writeWithoutMappings(from address: UInt64, limit: Int, written: WrittenStack) {
-    capture.writer.startArray(.stack)
-    var done = Int(truncatingIfNeeded: written.end(around: address) &- address)
-    while done < limit {
-      let rest = limit &- done
-      let piece = rest < MemoryWriter.regionSize ? rest : MemoryWriter.regionSize
-      let start = address &+ UInt64(truncatingIfNeeded: done)
-      let allowed = regions.memory.allowed(start, count: piece)
-      guard allowed > 0, regions.writeReadable(start, count: allowed) == piece else { break }
-      done &+= piece
-    }
-    capture.writer.end()
   }
 
   /// Writes a range, except the bytes that were already written.

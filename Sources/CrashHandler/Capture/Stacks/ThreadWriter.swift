@@ -8,20 +8,18 @@ internal import IntermediateDump
 struct ThreadWriter {
   private let capture: Capture
   private let stacks: StackWriter
-  private let memory: SafeMemory
-  private let status: ThreadStatus
+  private let status: ThreadFiles
   private let stage: MemoryStage
   /// Replaces secrets in registers; if nil, registers are written unchanged, and names are written too.
   private let sanitizer: WordSanitizer?
 
   @_noLocks
   init(_ capture: Capture) {
-    let (memory, scratch) = (capture.memory, capture.session.scratch)
+    let scratch = capture.session.scratch
     self.capture = capture
-    self.memory = memory
     stacks = capture.stacks
-    status = ThreadStatus(capture.proc, scratch: scratch)
-    stage = MemoryStage(memory, in: scratch.firstHalf)
+    status = ThreadFiles(capture.proc, scratch: scratch)
+    stage = MemoryStage(capture.memory, in: scratch.firstHalf)
     sanitizer = capture.sanitizer
   }
 
@@ -212,23 +210,8 @@ struct ThreadWriter {
   @_noLocks
   func writeContext(_ context: SignalContext, isExtended: Bool = true) {
     writeGeneralRegisters(context)
-    guard !isSanitized else { return }
-    if let state = context.floatingPointInFrame {
-      let kept = isExtended ? state : state.prefix(ThreadWriter.contextStateSize)
-      if kept.count > 0 { capture.writer.property(.floatingPointState, kept) }
-      return
-    }
-    let area = context.floatingPoint
-    let capacity = 16384
-    guard area != 0,
-      let place = unsafe capture.writer.beginProperty(.floatingPointState, capacity: capacity)
-    else { return }
-    guard unsafe memory.copy(area, to: place, count: 512) == 512 else { return }
-    let whole = Int(truncatingIfNeeded: unsafe pm_floating_point_size(place))
-    let context = ThreadWriter.contextStateSize
-    let size = isExtended || whole < context ? whole : context
-    guard size > 0, size <= capacity else { return }
-    let copied = unsafe memory.copy(area, to: place, count: size)
-    if copied >= 512 { capture.writer.finishProperty(count: copied) }
+    guard !isSanitized, let state = context.floatingPointInFrame else { return }
+    let kept = isExtended ? state : state.prefix(ThreadWriter.contextStateSize)
+    if kept.count > 0 { capture.writer.property(.floatingPointState, kept) }
   }
 }

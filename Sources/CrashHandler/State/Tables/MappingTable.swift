@@ -34,27 +34,35 @@ struct Mapping {
 
 /// The contents of `/proc/thread-self/maps` while a dump is taken.
 ///
-/// The buffer keeps the whole text. For each mapping, an entry holds the addresses, the flags, and the position of the
-/// path in the text.
+/// The buffer keeps the text. For each mapping, an entry holds the addresses, the flags, and the position of the
+/// path in the text. Once the table is almost full, it takes only mappings near the stack pointer of the crash.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe
 struct MappingTable {
   /// The number of bytes of one mapping.
   static var stride: Int { @_noLocks get { 24 } }
+  /// The number of entries that are kept for mappings near the stack pointer: all that can begin or end within `reach`.
+  static var spare: Int { @_noLocks get { 514 } }
+  /// The distance from the stack pointer, in bytes, up to which a mapping is near: the size of the kernel's stack guard gap.
+  ///
+  /// As many bytes of the buffer are kept for the lines of these mappings.
+  private static var reach: UInt64 { 1 << 20 }
 
   /// The buffer for the text, and the buffer's size in bytes.
   let text: UnsafeMutableRawPointer
   let textCapacity: Int
   let entries: UnsafeMutableRawPointer
   let capacity: Int
-  /// Two words: the number of bytes of the text, and the number of mappings.
+  /// Three words: the number of bytes of the text, the number of mappings, and the number of all lines of the file.
   let counts: UnsafeMutablePointer<Int>
   /// The images that `ImageFinder` has found in the mappings.
   let images: ImageTable
 
   var textCount: Int { @_noLocks get { unsafe counts[0] } }
   var count: Int { @_noLocks get { unsafe counts[1] } }
+  /// The number of the process's mappings; higher than `count` if the table has no room for some of them.
+  var total: Int { @_noLocks get { unsafe counts[2] } }
 
   @_noLocks
   subscript(index: Int) -> Mapping {
@@ -92,18 +100,21 @@ struct MappingTable {
   /// The text of the maps file, as the kernel returned it.
   var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
 
-  /// Finds the mappings in the lines of the text; mappings for which the table has no room are left out.
+  /// Adds the mappings in lines that were read into `room`, and keeps the text if one of them was added.
   ///
-  /// - Parameter filled: the number of bytes of text in the buffer.
+  /// - Parameters:
+  ///   - filled: the number of bytes of text in `room`, which are whole lines.
+  ///   - stackPointer: the stack pointer of the crash; mappings near it are added as long as the table has any room.
   @_noLocks
-  func findLines(_ filled: Int) {
-    unsafe counts[0] = filled
-    unsafe counts[1] = 0
-    var scanner = wholeText.text(count: filled)
-    while !scanner.isAtEnd {
-      addLine(&scanner)
-      scanner.skipLine()
+  func add(_ filled: Int, near stackPointer: UInt64) {
+    let (start, before) = (textCount, count)
+    var lines = room.text(count: filled)
+    unsafe counts[0] = start &+ filled
+    while !lines.isAtEnd {
+      addLine(&lines, after: start, near: stackPointer)
+      lines.skipLine()
     }
+    if count == before { unsafe counts[0] = start }
   }
 
   /// Removes all mappings and the images.
@@ -111,13 +122,15 @@ struct MappingTable {
   func removeAll() {
     unsafe counts[0] = 0
     unsafe counts[1] = 0
+    unsafe counts[2] = 0
     images.removeAll()
   }
 
   /// Adds the mapping that one line describes, in the form `start-end rwxp offset device inode   path`.
-  private func addLine(_ scanner: inout TextScanner) {
+  private func addLine(
+    _ scanner: inout TextScanner, after textStart: Int, near stackPointer: UInt64
+  ) {
     let index = count
-    guard index < capacity else { return }
     let start = scanner.hexadecimal()
     scanner.skip(0x2D)  // "-"
     let end = scanner.hexadecimal()
@@ -134,8 +147,13 @@ struct MappingTable {
     let position = scanner.position
     let length = scanner.lengthOfLine
     guard end > start else { return }
+    unsafe counts[2] &+= 1
+    let isNear =
+      end > stackPointer &- MappingTable.reach && start < stackPointer &+ MappingTable.reach
+    let isRoomy = index < capacity &- MappingTable.spare && room.size >= 1 << 20
+    guard isRoomy || isNear && index < capacity else { return }
     unsafe entry(index).pointee = Mapping(
-      start: start, end: end, pathOffset: UInt32(truncatingIfNeeded: position),
+      start: start, end: end, pathOffset: UInt32(truncatingIfNeeded: textStart &+ position),
       pathLength: UInt16(truncatingIfNeeded: length), flags: flags)
     unsafe counts[1] = index &+ 1
   }

@@ -15,7 +15,7 @@ extension Capture {
   @_noLocks
   func writeRunRecord(to descriptor: Int32, isMapped: Bool) -> Bool {
     let half = session.scratch.size / 2
-    let run = runFacts()
+    let run = runIdentity()
     var writer = unsafe IntermediateDumpWriter(
       buffer: session.scratch.address + half, capacity: half, descriptor: descriptor,
       byteLimit: UInt64.max)
@@ -47,17 +47,17 @@ extension Capture {
   }
 
   /// The facts that identify this process; a forked child cannot use those of its parent.
-  private func runFacts() -> RunFacts {
+  private func runIdentity() -> RunIdentity {
     let known = shared.process.run
     guard shared.process.isForkedChild && !known.isOfThisProcess else { return known }
-    let own = readRunFacts(over: known)
+    let own = readRunIdentity(over: known)
     // The facts are stored only in a crash, when only one thread takes a dump. Several threads may take dumps without a
     // crash at once, so each of them reads the facts again.
     if session.request.isCrash { shared.process.run = own }
     return own
   }
 
-  private func readRunFacts(over parent: RunFacts) -> RunFacts {
+  private func readRunIdentity(over parent: RunIdentity) -> RunIdentity {
     var run = parent
     run.startTime = 0
     run.stackStart = 0

@@ -54,7 +54,7 @@ struct AbsentPages {
       if device != 0, device != known, isServed(device, in: mounts) { return true }
       known = device
     }
-    return mappings.count == 0 || mappings.count >= mappings.capacity
+    return mappings.count == 0 || mappings.count < mappings.total
   }
 
   /// Reads the list of mounts into the unused memory after the mappings; the result is empty if it cannot be read.

@@ -5,7 +5,7 @@ package import IntermediateDump
 /// If `mapFields` binds the fact's key, reports (JSON, text and page) contain the fact as soon as its row in
 /// `IntermediateDumpKey+Definitions.swift` has these names. `Docs/Reference/ReportFields.md` then needs a line, and
 /// `UPDATE_DOCUMENTS=1 swift test --filter SchemaTests` writes the fact into the JSON schema.
-package struct ReportFact: Sendable {
+package struct ReportNames: Sendable {
   /// A part of a report; the raw value is the name of its definition in `Docs/Reference/ReportSchema.json`.
   package enum Place: String, CaseIterable, Sendable {
     case process, system, resources, thread, exception, capture, survival, request, end, client,
@@ -27,11 +27,11 @@ package struct ReportFact: Sendable {
   package let unit: Unit
 
   /// The keys that a part of a report shows, with their facts, in the order of the keys.
-  package static func all(in place: Place) -> [(key: IntermediateDumpKey, fact: ReportFact)] {
+  package static func all(in place: Place) -> [(key: IntermediateDumpKey, fact: ReportNames)] {
     byPlace[place] ?? []
   }
 
-  private static let byPlace: [Place: [(key: IntermediateDumpKey, fact: ReportFact)]] =
+  private static let byPlace: [Place: [(key: IntermediateDumpKey, fact: ReportNames)]] =
     IntermediateDumpKey.allCases.reduce(into: [:]) { facts, key in
       guard let fact = key.definition.fact else { return }
       for place in fact.places { facts[place, default: []].append((key, fact)) }

@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_syscall(5).
 @safe
-struct ThreadStatus {
+struct ThreadFiles {
   private let proc: ProcReader
   private let tasks: ProcReader
   private let scratch: Scratch

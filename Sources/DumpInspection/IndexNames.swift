@@ -4,7 +4,7 @@ package import IntermediateDump
 ///
 /// To make the index store a fact, add these names to the fact's row in `IntermediateDumpKey+Definitions.swift`. To
 /// make exports contain the fact, also add it to `ExportColumn.all` and `OTLPLine`.
-package struct ListedFact: Sendable {
+package struct IndexNames: Sendable {
   /// A column of `postmortem export`.
   package struct Column: Sendable {
     package enum Kind: Sendable {
@@ -33,12 +33,12 @@ package struct ListedFact: Sendable {
   package let attribute: String?
 
   /// All facts that dumps contain and an index stores, with their keys, in the order of their fields.
-  package static let all: [(key: IntermediateDumpKey, fact: ListedFact)] =
+  package static let all: [(key: IntermediateDumpKey, fact: IndexNames)] =
     IntermediateDumpKey.allCases.compactMap { key in key.definition.listed.map { (key, $0) } }
     .sorted { $0.fact.field < $1.fact.field }
 
   /// The listed fact of a key; nil if an index does not store it.
-  package static func of(_ key: IntermediateDumpKey) -> ListedFact? { byKey[key] }
+  package static func of(_ key: IntermediateDumpKey) -> IndexNames? { byKey[key] }
 
   private static let byKey = Dictionary(uniqueKeysWithValues: all.map { ($0.key, $0.fact) })
 }

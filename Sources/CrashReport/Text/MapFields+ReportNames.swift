@@ -10,9 +10,9 @@ extension MapFields {
   /// Returns the facts that the report shows in one of its parts (`place`), each with its value; nil for an unknown
   /// value.
   func facts(
-    of value: Value, in place: ReportFact.Place
-  ) -> [(fact: ReportFact, value: ShownValue?)] {
-    ReportFact.all(in: place).compactMap { key, fact in
+    of value: Value, in place: ReportNames.Place
+  ) -> [(fact: ReportNames, value: ShownValue?)] {
+    ReportNames.all(in: place).compactMap { key, fact in
       guard let shown = shown[key] else { return nil }
       let value = shown(value)
       if case .signed(let nanoseconds)? = value, key.kind == .time {
@@ -23,7 +23,7 @@ extension MapFields {
   }
 
   /// The known facts that have a label, as fields with this label.
-  func labeledFacts(of value: Value, in place: ReportFact.Place) -> [ReportField] {
+  func labeledFacts(of value: Value, in place: ReportNames.Place) -> [ReportField] {
     facts(of: value, in: place).compactMap { fact, value in
       guard let label = fact.label, let value else { return nil }
       return ReportField(name: label, value: value.text(fact.unit))
@@ -32,7 +32,7 @@ extension MapFields {
 }
 
 extension ShownValue {
-  fileprivate func text(_ unit: ReportFact.Unit) -> String {
+  fileprivate func text(_ unit: ReportNames.Unit) -> String {
     switch (self, unit) {
     case (.unsigned(let number), .nanoseconds): Quantity.duration(Int64(clamping: number))
     case (.unsigned(let number), .plain): "\(number)"
