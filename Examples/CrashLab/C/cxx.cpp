@@ -127,3 +127,36 @@ void crashlab_cross_statics(void) {
   while (!have_met()) usleep(1000);
   usleep(300000);
 }
+
+// 50 of the truth table: like std::thread, a worker must be joined before it is destroyed.
+namespace {
+struct Worker {
+  bool isJoinable = false;
+  ~Worker() {
+    if (isJoinable) std::terminate();
+  }
+};
+
+struct BadLine {
+  int line;
+};
+
+__attribute__((noinline)) void parse_lines(int count) {
+  if (count > 2) throw BadLine{count};
+}
+
+__attribute__((noinline)) void import_in_background(int count) {
+  try {
+    parse_lines(count);
+  } catch (const BadLine &) {
+    Worker worker;
+    worker.isJoinable = count > 0;
+    __asm__ volatile("");
+  }
+}
+}  // namespace
+
+extern "C" void crash_import_in_background(void) {
+  import_in_background(3);
+  __asm__ volatile("");
+}

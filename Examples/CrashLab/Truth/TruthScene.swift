@@ -49,7 +49,10 @@ struct TruthScene: Subcommand {
 
   init(_ arguments: Arguments) throws(UsageError) {
     let words = try arguments.words("NUMBER", "MANNER")
-    guard let play = Self.scenes[words[0]] else { throw UsageError("unknown program \(words[0])") }
+    guard
+      let play = Self.scenes[words[0]] ?? ObjectScenes.all[words[0]] ?? FaultScenes.all[words[0]]
+        ?? HiddenScenes.all[words[0]]
+    else { throw UsageError("unknown program \(words[0])") }
     self.play = play
     manner = try Arguments.choice(words[1])
     database = try arguments.database

@@ -168,6 +168,8 @@ package enum Evidence: Sendable, Equatable {
   case noDeinitializer(Address?)
   /// The program called a method that the object's class does not have.
   case noMethod(Address)
+  /// A method runs on an object to none of whose classes it belongs.
+  case foreignSelf(Address)
   /// A Swift function read or wrote memory at null plus `offset` bytes; `register` contains the null.
   case nullBase(register: String, offset: UInt64)
   /// A handler of the program received the signal first and raised it again; its name, if it is known.

@@ -22,22 +22,22 @@ struct InterruptedFault {
   /// - Parameters:
   ///   - trace: the stack of the thread that raised the signal.
   ///   - symbols: opens the files of the modules, to read code that is not in the dump.
-  /// - Returns: nil unless the thread raised the signal of an earlier fault, which the dump shows.
+  /// - Returns: nil unless the thread raised or sent the signal of an earlier fault, which the dump shows.
   init?(of snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource? = nil) {
-    guard let exception = snapshot.exception, exception.wasSent,
-      snapshot.isOwnProcess(exception.sender)
-    else { return nil }
+    guard let exception = snapshot.exception else { return nil }
+    let code = CodeReader(snapshot: snapshot, symbols: symbols)
+    let isSent = exception.wasSent && snapshot.isOwnProcess(exception.sender)
+    guard isSent || Self.isRepeated(exception, code) else { return nil }
     var interrupted = snapshot
-    if let fault = Self.fault(
-      of: exception, in: snapshot, CodeReader(snapshot: snapshot, symbols: symbols))
-    {
+    if isSent, let fault = Self.fault(of: exception, in: snapshot, code) {
       interrupted.exception = fault
       (self.snapshot, self.trace, handler, isRecorded) = (interrupted, trace, nil, false)
       return
     }
     for (index, frame) in trace.frames.enumerated() where frame.trust == .signalFrame {
       guard index > 0, let pointer = trace.frames[index - 1].stackPointer,
-        let (fault, isRecorded) = Self.fault(at: pointer, in: snapshot, exception)
+        let (fault, isRecorded) = Self.fault(at: pointer, in: snapshot, exception),
+        isSent || isRecorded && (fault.code, fault.address) == (exception.code, exception.address)
       else { continue }
       interrupted.exception = fault
       interrupted.setStack(around: trace.frames[index].stackPointer)
@@ -56,6 +56,23 @@ struct InterruptedFault {
       return
     }
     return nil
+  }
+}
+
+// MARK: - A signal that was sent with the siginfo of a fault
+
+extension InterruptedFault {
+  /// True for a signal with the siginfo of a fault that arrived at the end of a system call, which raises no such signal:
+  /// a handler has sent it with rt_tgsigqueueinfo(2).
+  private static func isRepeated(_ exception: ExceptionSnapshot, _ code: CodeReader) -> Bool {
+    guard exception.code.map({ $0 > 0 }) ?? false, exception.signal != SIGSYS,
+      exception.signal != SIGTRAP, let context = exception.context
+    else { return false }
+    let place = context.instructionPointer
+    return switch context {
+    case .x86_64: code.bytes(at: place &- 2, count: 2) == [0x0F, 0x05]
+    case .arm64: code.bytes(at: place &- 4, count: 4) == [0x01, 0, 0, 0xD4]
+    }
   }
 }
 

@@ -54,6 +54,12 @@ struct MemoryFault {
     // The kernel reports unmapped memory and missing permissions only for a page fault. Without one, the program may
     // have sent itself a signal with these codes.
     if isWithoutPageFault { finding.certainty = .likely }
+    if access == .execute, let object = site.objectWithoutMethod {
+      if case .overwrittenReturn = finding.cause {} else {
+        finding.certainty = .likely
+        finding.evidence.append(.noMethod(object))
+      }
+    }
     if let allocator = allocatorFunction { finding.evidence.append(.allocator(allocator)) }
     finding.evidence += site.wordEvidence(of: finding.cause)
     return finding
@@ -116,14 +122,7 @@ struct MemoryFault {
         cause: access == .execute ? .nullCall(address) : .nullDereference(access, address),
         certainty: isCertain ? .certain : .likely, evidence: fact)
     }
-    if access == .execute {
-      var finding = null(address == 0)
-      if let object = site.objectWithoutMethod {
-        finding.certainty = .likely
-        finding.evidence.append(.noMethod(object))
-      }
-      return finding
-    }
+    if access == .execute { return null(address == 0) }
     // A small number is most likely the offset of a property; a larger one may be anything.
     let isNear = address < Self.longestOffset || snapshot.mappings.isEmpty
     switch NullBase(at: address, exception, code) {

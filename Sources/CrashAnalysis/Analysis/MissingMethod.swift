@@ -1,5 +1,6 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
+internal import Stackwalk
 
 extension FaultSite {
   /// The object whose class has no method at the place in its metadata from which the program read the address that it
@@ -11,19 +12,75 @@ extension FaultSite {
     guard case .x86_64(let context)? = exception.context,
       let returnAddress = snapshot.memory.word(at: Address(context.rsp)),
       let call = code.indirectCall(before: Address(returnAddress)),
-      let operand = MemoryOperand.all(x86: call).first, operand.index == nil
-    else { return nil }
-    let registers = CPUContext.x86_64(context).generalRegisters
-    guard let metadata = registers.first(where: { $0.name == operand.base })?.value,
+      let (metadata, displacement) = slot(of: call, before: Address(returnAddress), context),
       let head = metadataHead(Address(metadata)),
       let sizes = head.littleEndian(at: ClassMetadata.sizesOffset, width: 8),
       let descriptor = head.littleEndian(at: ClassMetadata.descriptorOffset, width: 8),
       head.littleEndian(at: 0, width: 8) == 0,
       ClassMetadata.isPlausible(sizes: sizes, descriptor: descriptor),
-      operand.displacement >= (sizes & 0xFFFF_FFFF) &- sizes >> 32
+      displacement >= (sizes & 0xFFFF_FFFF) &- sizes >> 32,
+      displacement < 1 << 16
     else { return nil }
-    return registers.first { snapshot.memory.word(at: Address($0.value)) == metadata }
+    // The word from which the address was read may not be in the dump.
+    let target = snapshot.memory.word(at: Address(metadata &+ displacement))
+    guard target == nil || target == context.rip else { return nil }
+    return CPUContext.x86_64(context).generalRegisters
+      .first { snapshot.memory.word(at: Address($0.value)) == metadata }
       .map { Address($0.value) }
+  }
+
+  /// The metadata, and the offset in it, from which an indirect call has read the address that it called.
+  ///
+  /// Without optimization, an instruction before the call reads the address into a register. The object's address is in
+  /// the register of `self`.
+  ///
+  /// Source: Swift docs/ABI/RegisterUsage.md.
+  private func slot(
+    of call: [UInt8], before returnAddress: Address, _ context: X86_64Context
+  ) -> (metadata: UInt64, displacement: UInt64)? {
+    if let operand = MemoryOperand.all(x86: call).first {
+      let registers = CPUContext.x86_64(context).generalRegisters
+      guard operand.index == nil,
+        let metadata = registers.first(where: { $0.name == operand.base })?.value
+      else { return nil }
+      return (metadata, operand.displacement)
+    }
+    // In C code, r13 may still contain an object of its caller.
+    let caller = trace.frames.dropFirst().first { !$0.isInlined }?.linkageName
+    let prefix: UInt8 = call.first == 0x41 ? 8 : 0
+    guard let mode = call.last, mode >= 0xC0, caller?.hasPrefix("$s") ?? false,
+      let metadata = snapshot.memory.word(at: Address(context.r13)),
+      let before = code.bytes(
+        at: returnAddress &- UInt64(call.count) &- Self.loadDistance,
+        count: Int(clamping: Self.loadDistance))
+    else { return nil }
+    let displacement = Self.loads(into: mode & 7 | prefix, in: before)
+    return displacement.map { (metadata, $0) }
+  }
+
+  /// The maximum number of bytes between a call and the instruction that reads the called address.
+  private static let loadDistance: UInt64 = 32
+
+  /// The constant in the last instruction that loads a register from memory at another register plus a constant; nil if
+  /// there is none.
+  ///
+  /// Source: Intel SDM volume 2, MOV.
+  private static func loads(into register: UInt8, in code: [UInt8]) -> UInt64? {
+    code.indices.reversed().lazy.compactMap { index -> UInt64? in
+      guard index + 3 < code.count, code[index] & 0xF8 == 0x48, code[index + 1] == 0x8B else {
+        return nil
+      }
+      let mode = code[index + 2]
+      let target = mode >> 3 & 7 | (code[index] & 4) << 1
+      // The register contained the metadata, and then the address.
+      let base = mode & 7 | (code[index] & 1) << 3
+      guard target == register, base == register, mode & 7 != 4 else { return nil }
+      return switch mode >> 6 {
+      case 1: UInt64(code[index + 3] & 0x7F)
+      case 2: code.littleEndian(at: index + 3, as: UInt32.self).map { UInt64($0) }
+      default: nil
+      }
+    }.first
   }
 
   private func metadataHead(_ address: Address) -> [UInt8]? {

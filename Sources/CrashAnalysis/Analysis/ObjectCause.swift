@@ -5,7 +5,7 @@ internal import Stackwalk
 package enum ObjectCause: Sendable, Equatable {
   /// The object that an unowned reference outlived.
   case outlived(TypeName)
-  /// The object whose class lacks the called method.
+  /// The object whose class lacks the called method, or the method that runs.
   case withoutMethod(TypeName)
   /// The object to which a register points, and whose deinitializer is running.
   case beingDeinitialized(register: String, TypeName)
@@ -70,7 +70,10 @@ package enum ObjectCause: Sendable, Equatable {
 
 extension Evidence {
   fileprivate var objectWithoutMethod: Address? {
-    if case .noMethod(let address) = self { address } else { nil }
+    switch self {
+    case .noMethod(let address), .foreignSelf(let address): address
+    default: nil
+    }
   }
 }
 

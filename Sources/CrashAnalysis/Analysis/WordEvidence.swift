@@ -21,6 +21,9 @@ extension FaultSite {
     } else if let missing = missingDeinitializer {
       evidence.append(missing)
     }
+    if evidence.allSatisfy(\.isOfNoObject), !cause.isReturn, let object = foreignSelf {
+      evidence.append(.foreignSelf(object))
+    }
     switch cause {
     case .nullDereference(_, let address):
       // If Swift code uses a null reference without a check, it accesses the property at null plus an offset, so the
@@ -150,5 +153,15 @@ extension FaultSite {
 extension Cause {
   fileprivate var isReturn: Bool {
     if case .overwrittenReturn = self { true } else { false }
+  }
+}
+
+extension Evidence {
+  /// True if the evidence is about a word that is no object, so that the object that contained the word may explain it.
+  fileprivate var isOfNoObject: Bool {
+    switch self {
+    case .countedNoObject, .countedNoValue: true
+    default: false
+    }
   }
 }

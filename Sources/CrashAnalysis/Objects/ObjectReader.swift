@@ -22,6 +22,8 @@ package struct ObjectReader {
     types = TypeReader(reader: reader)
   }
 
+  func name(ofClass metadata: Address) -> TypeName? { types.name(ofMetadata: metadata) }
+
   /// The object that begins at an address; nil if the memory there does not look like an object.
   package func object(at address: Address) -> SwiftObject? {
     guard address.value & 7 == 0, address.value >= 0x1_0000, address.value < 1 << 48,

@@ -7,7 +7,7 @@ internal import Stackwalk
 /// A signature usually consists of the signal and the names of the innermost calls of the program's own code. A
 /// signature contains no addresses, because they change with every run. A signature contains no line numbers, or
 /// numbers of closures and awaits, because they can change with every build; it contains offsets only if no call has a
-/// name. A signature does not depend on the thread or on inlining. `Docs/Reference/Signatures.md` describes the rules and their limits.
+/// name, and a line only if the message names another place than those on the stack. A signature does not depend on the thread or on inlining. `Docs/Reference/Signatures.md` describes the rules and their limits.
 package struct Signature: Sendable {
   private static let frameCount = 3
   /// The maximum number of offsets in a signature; the innermost ones can be in a runtime that was linked statically.
@@ -75,7 +75,9 @@ package struct Signature: Sendable {
       if found.value > .weak { (names, value) = found }
     }
     let cause = snapshot.request?.errorType ?? (value == .name ? nil : finding?.kind)
-    return ([kind] + (cause.map { [$0] } ?? []) + names).joined(separator: " | ")
+    let origin = finding?.swiftMessage.flatMap { NamedOrigin.text(in: $0, trace.frames) }
+    return ([kind] + (cause.map { [$0] } ?? []) + names + (origin.map { [$0] } ?? []))
+      .joined(separator: " | ")
   }
 
   /// Converts a demangled function name to the form that signatures use.
@@ -199,5 +201,14 @@ package struct Signature: Sendable {
       if depth - recursion.first >= recursion.period { break }
     }
     return names.isEmpty ? nil : Array(names.sorted().prefix(Self.recursionCount))
+  }
+}
+
+extension Finding {
+  /// The message of the Swift runtime that is evidence for the cause; nil if there is none.
+  fileprivate var swiftMessage: SwiftMessage? {
+    evidence.lazy.compactMap { evidence in
+      if case .swiftMessage(let text) = evidence { SwiftMessage(text) } else { nil }
+    }.first
   }
 }

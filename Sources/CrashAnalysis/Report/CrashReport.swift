@@ -105,7 +105,8 @@ package struct CrashReport: Sendable {
     }
     if isAboutWaits {
       standstill = Standstill(
-        of: snapshot, shownDeadlockCause, waits, verdict.hang, threads, allTasks)
+        of: snapshot, shownDeadlockCause, waits, verdict.hang, threads, allTasks,
+        verdict.ownCode)
     }
   }
 }

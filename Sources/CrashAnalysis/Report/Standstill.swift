@@ -13,6 +13,8 @@ package struct Standstill: Sendable, Equatable {
     case pool
     /// Tasks wait for an actor that most likely is occupied by a thread.
     case actor
+    /// Threads run in functions that take a lock, and may wait there in a loop.
+    case spin
     /// Threads wait for an object that does not show its owner.
     case wait
     /// Tasks wait, and no thread explains it.
@@ -43,7 +45,7 @@ extension Standstill {
   ///   - tasks: the tasks in memory; nil if they are not known.
   init(
     of snapshot: ProcessSnapshot, _ deadlock: Cause?, _ waits: Waits, _ hang: HangSubject?,
-    _ threads: [ReportThread], _ tasks: TaskOverview?
+    _ threads: [ReportThread], _ tasks: TaskOverview?, _ ownCode: OwnCode
   ) {
     switch deadlock {
     case .deadlock(let deadlock):
@@ -84,6 +86,12 @@ extension Standstill {
       return
     }
     let occupant = pool.flatMap { $0.awaitsActor > 0 ? $0.occupant : nil }
+    let spinning = threads.filter { SpinWait.isLikely($0, ownCode) }
+    if let thread = hung == nil && occupant == nil ? spinning.first : spinning.first(where: { $0.id == hung }) {
+      self.init(.spin)
+      (threadID, waiting, isCertain) = (thread.id, UInt64(spinning.count), false)
+      return
+    }
     if let hung, hung != occupant {
       self.init(last == nil ? .thread : .wait)
       threadID = hung

@@ -78,8 +78,14 @@ package struct Wait: Sendable, Equatable {
   package var absentOwner: AbsentOwner?
   /// True if the wait ends by itself after some time.
   package var hasLimit = false
+  /// True for a mutex for which the kernel did not let the thread wait, because its owner waits for the thread or has
+  /// ended.
+  package var isRefused = false
   /// The number of readers that hold the lock; their thread IDs are not known.
   package var readers = 0
+  /// For a lock that readers hold, the other threads that have its address in a register or on the stack; nil if not all
+  /// stacks are in the dump.
+  package var references: [UInt32]?
   /// True if the owner was read from the object's memory, if the waiting function confirms the kind of object, and if
   /// the memory marks that a thread waits.
   ///

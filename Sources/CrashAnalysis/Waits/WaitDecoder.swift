@@ -39,9 +39,16 @@ struct WaitDecoder {
     // Only frames that precede the first frame of the program's own code are examined, because that frame and its
     // callers do not belong to the wait.
     let inner = frames.prefix(Self.frameCount).prefix { !ownCode.contains($0) }
-    var wait = wait(
-      of: thread.id, words, call, Self.subject(of: inner.compactMap(\.linkageName)),
-      isNameless: inner.prefix(4).allSatisfy { $0.function == nil })
+    let subject = Self.subject(of: inner.compactMap(\.linkageName))
+    var wait: Wait
+    if subject == .mutex, RefusedMutex.isRefused(call, of: thread) {
+      wait = Wait(threadID: thread.id, .mutex, at: 0)
+      wait.isRefused = true
+    } else {
+      wait = self.wait(
+        of: thread.id, words, call, subject,
+        isNameless: inner.prefix(4).allSatisfy { $0.function == nil })
+    }
     wait.hasLimit = call.hasLimit
     wait.place = place(in: frames)
     return wait
@@ -61,14 +68,7 @@ struct WaitDecoder {
 
   private static let onceFunction = "_ZN5swift14threading_impl9once_slow"
 
-  /// The innermost call of the program's own code that is not a method of a lock; this call shows the reader which lock
-  /// the thread waits for.
-  ///
-  /// If all calls of the program's own code are methods of locks, the innermost one is used.
-  func place(in frames: [StackFrame]) -> String? {
-    let rest = frames.drop { !ownCode.contains($0) || LockMethod.contains($0) }
-    return ownCode.place(in: Array(rest)) ?? ownCode.place(in: frames)
-  }
+  func place(in frames: [StackFrame]) -> String? { ownCode.waitingPlace(in: frames) }
 
   private func wait(
     of id: UInt32, _ words: LockWords, _ call: FutexCall, _ subject: Wait.Subject,

@@ -10,14 +10,28 @@ extension Waits {
   ) {
     let decoder = WaitDecoder(snapshot, ownCode)
     let globals = LazyGlobals(threads)
-    let known = threads.compactMap { thread, frames -> Wait? in
+    let holding = OwnHolding(memory: snapshot.memory, ownCode: ownCode)
+    let references = LockReferences(snapshot: snapshot)
+    var known = threads.compactMap { thread, frames -> Wait? in
       var wait = decoder.wait(of: thread, frames)
+      if let found = wait, holding.isLikely(found, frames) {
+        wait?.owner = thread.id
+      } else if let found = wait, found.readers > 0 {
+        wait?.references = references.threads(for: found)
+      }
       if wait?.subject == .once {
         let owner = globals.owner(for: frames)
         wait?.owner = owner ?? globals.likelyOwner(for: frames)
         wait?.isCertain = owner != nil
       }
       return wait
+    }
+    if known.contains(where: \.isRefused) {
+      let waits = Waits(known)
+      let mutexes = RefusedMutex(snapshot: snapshot, ids: decoder.ids)
+      for index in known.indices where known[index].isRefused {
+        mutexes.find(&known[index], among: waits)
+      }
     }
     self.init(known)
     let refused = RecursiveMutex(snapshot, threads).refused(among: known).map { wait, frames in

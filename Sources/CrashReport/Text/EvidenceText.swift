@@ -110,6 +110,8 @@ extension Evidence {
     case .noMethod(let address):
       return
         "the call read its target from past the end of the metadata of the object at \(address)"
+    case .foreignSelf(let address):
+      return "the method at the fault belongs to no class of the object at \(address) in r13"
     case .nullBase(let register, let offset):
       return "\(register) is null, and the instruction adds \(offset)"
     case .handledFirst(let handler):

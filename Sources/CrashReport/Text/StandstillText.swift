@@ -12,9 +12,20 @@ extension CrashReport {
     switch standstill.kind {
     case .deadlock: return []
     case .lock, .wait:
-      let last = standstill.kind == .lock ? subject.flatMap { waits.wait(of: $0.id) } : nil
+      let isOfRefused = standstill.group?.wait.isRefused ?? false
+      let last =
+        standstill.kind == .lock || isOfRefused ? subject.flatMap { waits.wait(of: $0.id) } : nil
       let possible = last?.knownOwner == nil ? last?.possibleDeadlock : nil
-      return standstill.group.map { [sentence(on: $0)] + [possible].compactMap(\.self) } ?? []
+      let readers = (last?.references ?? []).prefix(Self.busyCount).compactMap(reader)
+      return standstill.group.map { [sentence(on: $0)] + [possible].compactMap(\.self) + readers } ?? []
+    case .spin:
+      let place = subject.flatMap { verdict.ownCode.waitingPlace(in: $0.frames) }
+      let count = Quantity.counted(standstill.waiting, "thread")
+      return [
+        "\(count) \(standstill.waiting == 1 ? "runs" : "run") in a function that takes a lock"
+          + (place.map { ", in \($0)" } ?? "")
+          + ", and may wait there until another thread gives the lock back."
+      ] + busySentences
     case .pool:
       let count = UInt64(standstill.blocked.count)
       return [
@@ -49,6 +60,11 @@ extension CrashReport {
       return "Thread \(thread.id) \(activity) in \(place)."
     }
     return Array(sentences.prefix(Self.busyCount))
+  }
+
+  /// A sentence about what a thread does that may be a reader of a lock.
+  private func reader(_ id: UInt32) -> String? {
+    threads.first { $0.id == id }.map(sentence)
   }
 
   private func ready(_ count: UInt64) -> String {

@@ -17,7 +17,10 @@ extension CrashReport {
       return [deadlock.sentence] + deadlock.waits.map { sentence(on: $0) }
     }
     let waits = shownWaits
-    let possible = waits.count > 1 ? waits.last?.possibleDeadlock : nil
+    let last = waits.last
+    let possible =
+      waits.count > 1 || last?.isRefused ?? false || last?.readers ?? 0 > 0
+      ? last?.possibleDeadlock : nil
     let chain =
       waits.map { sentence(on: $0, tellsOwner: true) } + [possible].compactMap(\.self)
       + (shownTaskDeadlock?.sentences ?? [])
@@ -169,6 +172,11 @@ extension Wait {
   /// A sentence about the condition under which other threads, which wait for this thread, are in a deadlock with it;
   /// nil if this thread waits for an object that shows its owner, or that no thread has to release.
   var possibleDeadlock: String? {
+    if isRefused {
+      return "The kernel did not let thread \(threadID) wait for the mutex: the mutex's owner waits for this thread,"
+        + " is this thread, or has ended. Most likely this is a deadlock."
+    }
+    if readers > 0 { return possibleReader }
     let task: String? =
       switch subject {
       case .condition: "signal the condition"
@@ -182,6 +190,18 @@ extension Wait {
       }
     return task.map {
       "If a thread that waits for thread \(threadID) has to \($0), this is a deadlock."
+    }
+  }
+
+  /// A sentence about the threads that may be the readers of a lock; nil if the readers do not block the thread.
+  private var possibleReader: String? {
+    switch references {
+    case let others? where !others.isEmpty && others.count <= 4:
+      let list = others.map(String.init).joined(separator: ", ")
+      return others.count == 1
+        ? "Thread \(list) has the lock's address in its registers or on its stack, and may be the reader."
+        : "Threads \(list) have the lock's address in their registers or on their stacks, and may be readers."
+    default: return "If thread \(threadID) itself is a reader of the lock, it waits for itself."
     }
   }
 
@@ -208,7 +228,8 @@ extension Wait {
   /// A phrase for the object that a thread waits for, such as "the mutex at 0x7f01".
   var noun: String {
     switch subject {
-    case .mutex: "the mutex at \(address)"
+    case .mutex:
+      address == 0 ? "a mutex with priority inheritance" : "the mutex at \(address)"
     case .swiftMutex: "the Mutex at \(address)"
     case .readLock: "the read lock at \(address)"
     case .writeLock: "the write lock at \(address)"

@@ -97,6 +97,11 @@ extension Evidence {
         "It was to be a method of the object at \(address), but the object's class has no such method: the object"
           + " is of another class than the code expects."
       ]
+    case .foreignSelf(let address):
+      return [
+        "The method most likely ran on the object at \(address), which is of another class than the method's: it was"
+          + " taken for another object, or the memory of a freed object was used again."
+      ]
     case .nullBase(let register, _):
       return [
         "\(register) is null: an optional, or a case of an enum, that holds nothing was most likely used"

@@ -62,6 +62,29 @@ int crashlab_stop_disk(void);
 int crashlab_fork_into_namespace(void);
 void crash_pure_virtual(void);
 
+// Programs of the truth table, see truth.c and cxx.cpp.
+void crashlab_set_callback(void (*_Nonnull function)(void *_Nullable), void *_Nullable context);
+void crashlab_run_callback(void);
+void crash_cache_entry(uintptr_t type);
+void crash_copy_name(bool is_short);
+void crash_write_register(void);
+long crashlab_far_index(void);
+void crash_read_table(long index);
+void crash_read_table_at(uintptr_t address);
+void crash_import_in_background(void);
+// Installs a handler of SIGSEGV that passes the signal on in one of several ways.
+void crashlab_handle_first(const char *_Nonnull way, bool alternate);
+void crash_serve_request(void);
+void crash_reload_in_handler(void);
+// Calls the body on a new thread, and waits for its end.
+void crashlab_on_loop(void (*_Nonnull body)(void));
+// Mutexes with priority inheritance: two threads take them in opposite order, or one thread takes one twice.
+void crashlab_take_inheriting(int index);
+void crashlab_cross_inheriting(void);
+void crashlab_take_inheriting_twice(void);
+// Forks a child that is stopped by a signal, and ends when its parent does; returns its process ID.
+int crashlab_fork_stopped(void);
+
 void crash_huge_frame(void);
 void crash_alloca(void);
 void crash_full_stack_signal(void);
