@@ -34,9 +34,9 @@ extension HandlerMemory {
       base: try pages(ThreadEntries.byteCount(capacity: capacity)), capacity: capacity)
   }
 
-  /// Reserves a table of 65,536 mappings, 8 MiB for their text, and a table of images.
+  /// Reserves a table of 69,632 mappings, 8 MiB for their text, and a table of images.
   mutating func mappings() throws(CrashHandlerError) -> MappingTable {
-    let (textCapacity, capacity) = (8 << 20, 65536)
+    let (textCapacity, capacity) = (8 << 20, 65536 + MappingTable.spare)
     let text = unsafe try pages(textCapacity)
     let entries = unsafe try pages(capacity * MappingTable.stride)
     // `hold` makes the kernel allocate the first part of each in advance, which is enough for a thousand mappings.

@@ -35,15 +35,17 @@ struct Mapping {
 /// The contents of `/proc/thread-self/maps` while a dump is taken.
 ///
 /// The buffer keeps the text. For each mapping, an entry holds the addresses, the flags, and the position of the
-/// path in the text. Once the table is almost full, it takes only mappings near the stack pointer of the crash.
+/// path in the text. Once the table is almost full, it takes only mappings with a path, and those near the stack pointer of the crash.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe
 struct MappingTable {
   /// The number of bytes of one mapping.
   static var stride: Int { @_noLocks get { 24 } }
-  /// The number of entries that are kept for mappings near the stack pointer: all that can begin or end within `reach`.
-  static var spare: Int { @_noLocks get { 514 } }
+  /// The number of entries that are kept for mappings with a path, and for mappings near the stack pointer.
+  static var spare: Int { @_noLocks get { 4096 } }
+  /// The number of these entries that are kept for mappings near the stack pointer: all that can begin or end within `reach`.
+  static var nearSpare: Int { @_noLocks get { 514 } }
   /// The distance from the stack pointer, in bytes, up to which a mapping is near: the size of the kernel's stack guard gap.
   ///
   /// As many bytes of the buffer are kept for the lines of these mappings.
@@ -150,7 +152,8 @@ struct MappingTable {
     unsafe counts[2] &+= 1
     let isNear =
       end > stackPointer &- MappingTable.reach && start < stackPointer &+ MappingTable.reach
-    let isRoomy = index < capacity &- MappingTable.spare && room.size >= 1 << 20
+    let kept = length > 0 ? MappingTable.nearSpare : MappingTable.spare
+    let isRoomy = index < capacity &- kept && room.size >= 1 << 20
     guard isRoomy || isNear && index < capacity else { return }
     unsafe entry(index).pointee = Mapping(
       start: start, end: end, pathOffset: UInt32(truncatingIfNeeded: textStart &+ position),
