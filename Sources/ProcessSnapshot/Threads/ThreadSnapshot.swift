@@ -84,16 +84,16 @@ extension ThreadSnapshot {
     stackPointer = stackPointer ?? context?.stackPointer
     instructionPointer = instructionPointer ?? context?.instructionPointer
     // The handler writes a stack in chunks. Adjacent chunks are read as one piece again. The handler writes the top
-    // of the crashing thread's stack before it knows the bounds of the stack, so pieces are cut at these bounds.
-    let pieces =
-      map.elements(.stack).compactMap { memory.region($0) }
-      + (stackPointer.map { StackWords(in: map, from: $0).regions } ?? [])
-    stack =
-      MemorySnapshot(
-        joining: pieces.compactMap { piece in
-          stackRange.map { piece.part(within: $0) } ?? piece
-        }
-      ).regions
+    // of the crashing thread's stack before it knows the bounds of the stack, so this piece is cut at these bounds, and
+    // left out if it is elsewhere. Any other piece elsewhere is of the stack that a handler has interrupted.
+    let pieces = MemorySnapshot(
+      joining: map.elements(.stack).compactMap { memory.region($0) }
+        + (stackPointer.map { StackWords(in: map, from: $0).regions } ?? []))
+    stack = pieces.regions.compactMap { piece in
+      guard let stackRange else { return piece }
+      let isTop = stackPointer.map(piece.range.contains) ?? true
+      return piece.part(within: stackRange) ?? (isTop ? nil : piece)
+    }
   }
 
   /// Writes a map from which the same thread can be read.

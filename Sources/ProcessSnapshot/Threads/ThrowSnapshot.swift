@@ -37,7 +37,7 @@ extension ProcessSnapshot {
     let boxes = Set(newest.compactMap(\.error?.value))
     var held = Set(
       (exception?.context ?? thread.context)?.generalRegisters.map(\.value) ?? [])
-    if !boxes.isEmpty, let stack = thread.stack.first {
+    for stack in boxes.isEmpty ? [] : thread.stack {
       var place = stack.address
       for _ in 0..<min(Self.wordLimit, stack.count / 8) {
         if let word = memory.word(at: place), boxes.contains(word) { held.insert(word) }

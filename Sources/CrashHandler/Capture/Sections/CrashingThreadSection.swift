@@ -45,13 +45,13 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   ThreadWriter(capture).writeOwnStatus(exception.threadID)
   if let context = exception.signal.context {
     let limit = capture.installed.limits.crashingThreadStack
-    // The bounds of the stack that is written last are those of the thread's stack in the dump.
-    if let interrupted = capture.interruptedStackPointer(context) {
-      capture.stacks.write(from: interrupted, threadPointer: pm_thread_pointer(), limit: limit)
-    }
     capture.stacks.write(
       from: capture.lowestStackAddress(context), threadPointer: pm_thread_pointer(), limit: limit,
       written: capture.session.progress.writtenStack)
+    // The bounds of the stack that is written first are those of the thread's stack in the dump.
+    if let interrupted = capture.interruptedStackPointer(context) {
+      capture.stacks.write(from: interrupted, threadPointer: pm_thread_pointer(), limit: limit)
+    }
   }
   capture.writer.end()
   if let context = exception.signal.context { capture.writeMemory(around: context) }
