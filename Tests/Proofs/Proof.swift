@@ -384,7 +384,7 @@ extension Proof {
         "Sources/PendingDumps", "Sources/CrashReportDatabase", "Sources/CrashConverter",
         "Sources/CrashHandler/Install", "Sources/CrashHandler/Signals", "Sources/PostmortemTool",
         "Examples/Deployment", "Examples/Server",
-      ]),
+      ], full: .environment(name: "POSTMORTEM_ROOT", value: "all")),
     Proof(
       name: "ends", summary: "what is said of runs that ended without a dump is true",
       suites: ["EndTests", "MixedEndTests"],

@@ -1,6 +1,10 @@
+import CrashAnalysis
 import CrashTestSupport
+import Foundation
 import Glibc
+import IntermediateDump
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 /// Crashes and dumps of a process whose memory cgroup is almost full.
@@ -66,5 +70,41 @@ struct MemoryLimitTests {
     #expect(!snapshot.capture.isComplete)
     let damage = try #require(snapshot.capture.damage)
     #expect(damage.contains("killed the process because memory ran out"), "\(damage)")
+  }
+
+  /// More mappings than the table of a dump holds: of those without a path, the ones around the stack pointer are known.
+  ///
+  /// Only with `--full`, because `vm.max_map_count` is the same for all processes, and other proofs compare it.
+  @Test(
+    .enabled("only with --full") { unsafe getenv("POSTMORTEM_ROOT") != nil }, .serialized,
+    arguments: [
+      ("null-write", "main", "null-dereference"), ("stack-overflow", "main", "stack-overflow"),
+      ("stack-overflow", "pthread", "stack-overflow"),
+    ])
+  func moreMappingsThanTheTableHolds(kind: String, place: String, cause: String) async throws {
+    let limit = "/proc/sys/vm/max_map_count"
+    let before = try KernelFile.text(limit)
+    try write("400000", to: limit)
+    defer { try? write(before, to: limit) }
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/database"
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    let child = try await ChildProcess.run(
+      victim, [kind, "--on", place, "--condition", "many-mappings", "--database", database],
+      in: directory.path, environment: ["CRASHLAB_MAPPINGS": "250000"])
+    #expect(child.end.signal == SIGSEGV, "\(child)")
+    let reports = try ReportDirectory(database)
+    #expect(reports.hasOneCompleteReport, "\(reports.processed)")
+    let snapshot = try #require(reports.snapshots.first)
+    #expect(snapshot.process.mappingCount.map { $0 > 250_000 && $0 < 251_000 } ?? false)
+    let verdict = Verdict(of: snapshot)
+    #expect(verdict.cause?.kind == cause)
+    #expect(verdict.cause?.certainty == .certain)
+    #expect(verdict.trace.frames.count > 5)
+    #expect(snapshot.modules.contains { $0.path.hasSuffix("/libc.so.6") })
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
   }
 }

@@ -41,8 +41,8 @@ static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
 // Adjacent pages with different permissions are separate mappings.
 void condition_many_mappings(void) {
-  enum { count = 60000 };
-  uintptr_t size = page_size();
+  const char *wanted = getenv("CRASHLAB_MAPPINGS");
+  uintptr_t count = wanted == NULL ? 60000 : strtoul(wanted, NULL, 10), size = page_size();
   char *pages = mmap(NULL, count * size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) exit(70);
   for (uintptr_t page = 0; page < count; page += 2)
