@@ -186,7 +186,9 @@ extension IntermediateDumpKey {
     case .stack: .array("""
       The captured stack: `memoryRegion` maps with ascending addresses. In the first map of \
       `crashingThread`, this is the memory at the stack pointer and at the frame pointer; bytes outside \
-      `stackRegionStart` to `stackRegionEnd` do not belong to the stack.
+      `stackRegionStart` to `stackRegionEnd` do not belong to the stack. If the thread crashed in a \
+      signal handler on its alternate stack, a second array has the stack that the handler interrupted, \
+      after this stack's own `stackRegionStart` and `stackRegionEnd`; the first ones are the thread's.
       """)
     case .stackRegionStart: .address("Start of the mapping that contains the stack pointer.")
     case .stackRegionEnd: .address("End of the mapping that contains the stack pointer, exclusive.")
@@ -244,7 +246,8 @@ extension IntermediateDumpKey {
     case .regionSize: .unsigned(8, "Number of bytes that were requested.")
     case .mappings: .array("""
       The text of `/proc/self/maps`, cut into pieces at arbitrary bytes: `mappingsChunk` maps, which \
-      a reader joins.
+      a reader joins. With more than 65,536 mappings, or more than 7 MiB of text, lines are left out: of \
+      mappings without a path that are more than 1 MiB from the stack pointer first.
       """)
     case .mappingsChunk: .map("One piece.")
     case .mappingsText: .text("Its text.")

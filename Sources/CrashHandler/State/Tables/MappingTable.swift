@@ -129,9 +129,7 @@ struct MappingTable {
   }
 
   /// Adds the mapping that one line describes, in the form `start-end rwxp offset device inode   path`.
-  private func addLine(
-    _ scanner: inout TextScanner, after textStart: Int, near stackPointer: UInt64
-  ) {
+  private func addLine(_ scanner: inout TextScanner, after textStart: Int, near pointer: UInt64) {
     let index = count
     let start = scanner.hexadecimal()
     scanner.skip(0x2D)  // "-"
@@ -150,8 +148,7 @@ struct MappingTable {
     let length = scanner.lengthOfLine
     guard end > start else { return }
     unsafe counts[2] &+= 1
-    let isNear =
-      end > stackPointer &- MappingTable.reach && start < stackPointer &+ MappingTable.reach
+    let isNear = end > pointer &- MappingTable.reach && start < pointer &+ MappingTable.reach
     let kept = length > 0 ? MappingTable.nearSpare : MappingTable.spare
     let isRoomy = index < capacity &- kept && room.size >= 1 << 20
     guard isRoomy || isNear && index < capacity else { return }
