@@ -46,8 +46,9 @@ private enum MethodClass {
   ///
   /// Source: Swift docs/ABI/Mangling.rst. Only names without substitutions are read.
   static func name(ofMethod mangled: String) -> String? {
-    guard mangled.hasPrefix("$s"), mangled.hasSuffix("F") && !mangled.hasSuffix("YaF")
-      || mangled.hasSuffix("vg") || mangled.hasSuffix("vs")
+    guard mangled.hasPrefix("$s"),
+      mangled.hasSuffix("F") && !mangled.hasSuffix("YaF")
+        || mangled.hasSuffix("vg") || mangled.hasSuffix("vs")
     else { return nil }
     var rest = mangled.utf8.dropFirst(2)
     guard let module = identifier(&rest) else { return nil }

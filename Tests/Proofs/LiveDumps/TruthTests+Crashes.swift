@@ -145,7 +145,8 @@ extension TruthTests {
     switch crash.scene {
     case "44":
       #expect(
-        objects.allSatisfy { $0.type != "CrashLab.Invoice" || $0.certainty != "certain" }, "\(text)")
+        objects.allSatisfy { $0.type != "CrashLab.Invoice" || $0.certainty != "certain" }, "\(text)"
+      )
     case "45":
       #expect(!text.contains("unowned") && objects.allSatisfy { $0.unowned ?? 0 == 0 }, "\(text)")
     case "48":
@@ -173,7 +174,8 @@ extension TruthTests {
     let run = try await ChildProcess.run(
       "/usr/bin/gdb",
       [
-        "-batch", "-nx", "-ex", "set startup-with-shell off", "-ex", "handle SIGUSR1 nostop noprint",
+        "-batch", "-nx", "-ex", "set startup-with-shell off", "-ex",
+        "handle SIGUSR1 nostop noprint",
         "-ex", "run", "-ex", "generate-core-file \(core)", "--args", victim.executable, "truth",
         "52", "waits", "--database", victim.database,
       ], in: victim.directory.path)
