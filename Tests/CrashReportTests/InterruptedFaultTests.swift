@@ -141,7 +141,8 @@ import Testing
     var context = X86_64Context()
     context.rip = 0x50_0002
     snapshot.exception?.context = .x86_64(context)
-    (snapshot.exception?.code, snapshot.exception?.address) = (1, address)
+    snapshot.exception?.code = 1
+    snapshot.exception?.address = address
     snapshot.memory = MemorySnapshot(
       joining: snapshot.memory.regions + [MemoryRegion(address: 0x50_0000, bytes: call)])
     let found = InterruptedFault(of: snapshot, trace: trace())

@@ -44,12 +44,12 @@ private enum MethodClass {
   /// The name of the class, such as "App.Ledger"; nil for a function that is not known to be an instance method of a
   /// class.
   ///
-  /// Source: Swift docs/ABI/Mangling.rst. Only names without substitutions are read.
+  /// Source: Swift docs/ABI/Mangling.rst. Only names without substitutions are read. Accessors are left out, because the
+  /// optimizer merges equal ones of several classes.
   static func name(ofMethod mangled: String) -> String? {
-    guard mangled.hasPrefix("$s"),
-      mangled.hasSuffix("F") && !mangled.hasSuffix("YaF")
-        || mangled.hasSuffix("vg") || mangled.hasSuffix("vs")
-    else { return nil }
+    guard mangled.hasPrefix("$s"), mangled.hasSuffix("F"), !mangled.hasSuffix("YaF") else {
+      return nil
+    }
     var rest = mangled.utf8.dropFirst(2)
     guard let module = identifier(&rest) else { return nil }
     var (names, isClass) = ([module], false)

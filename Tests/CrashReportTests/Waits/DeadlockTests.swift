@@ -526,8 +526,11 @@ private struct SeededGenerator: RandomNumberGenerator {
     return word ^ word >> 31
   }
 
-  // MARK: - Owners that the memory of a lock does not show
+}
 
+// MARK: - Owners that the memory of a lock does not show
+
+extension DeadlockTests {
   /// The kernel refuses a wait for a mutex with priority inheritance that completes a cycle.
   @Test func aRefusedMutexIsFoundFromTheStack() throws {
     for (owners, count) in [([8, 7], 2), ([8], 1)] as [([UInt32], Int)] {
