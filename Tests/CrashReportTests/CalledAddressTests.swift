@@ -131,4 +131,31 @@ import Testing
     #expect(found.text.contains("is of another class than the code expects") == isTold)
     #expect(try call(0x60_3000).certainty == .certain)
   }
+
+  /// Code before the fault that may have changed the register of `self`.
+  @Test(
+    arguments: [
+      // mov rax, [r13]; mov [rbp - 8], r13; push r13; cmp qword ptr [r13 + 0x10], 0; mov rdi, r13
+      ([0x49, 0x8B, 0x45, 0], false), ([0x4C, 0x89, 0x6D, 0xF8], false),
+      ([0x41, 0x55, 0x90], false),
+      ([0x49, 0x83, 0x7D, 0x10, 0], false), ([0x4C, 0x89, 0xEF], false),
+      // mov r13, rax; mov r13, [rbp - 8]; pop r13; xor r13d, r13d; mov r13d, 1; add r13, 8
+      ([0x49, 0x89, 0xC5], true), ([0x4C, 0x8B, 0x6D, 0xF8], true), ([0x41, 0x5D, 0xC3], true),
+      ([0x45, 0x31, 0xED], true), ([0x41, 0xBD, 1, 0, 0, 0], true), ([0x49, 0x83, 0xC5, 8], true),
+    ] as [([UInt8], Bool)])
+  func aWriteToTheRegisterOfSelfIsSeen(_ code: [UInt8], _ changes: Bool) {
+    #expect(RegisterWrites.changeSelf(code) == changes)
+    #expect(RegisterWrites.changeSelf([0x90, 0x90] + code) == changes)
+  }
+
+  @Test(
+    arguments: [
+      ([0xEB, 0xFC], true), ([0x75, 0xF0], true), ([0x90, 0xE9, 0xF0, 0xFF, 0xFF, 0xFF], true),
+      ([0x0F, 0x84, 0xF0, 0xFF, 0xFF, 0xFF], true), ([0xEB, 0x10], false), ([0xEB, 0xFE], false),
+      // Farther back than the beginning of the method, and an operand.
+      ([0xEB, 0x80], false), ([0x48, 0x8D, 0x7D, 0xD0], false),
+    ] as [([UInt8], Bool)])
+  func aJumpBackIsSeen(_ code: [UInt8], _ jumps: Bool) {
+    #expect(RegisterWrites.jumpsBack(code, by: 32) == jumps)
+  }
 }

@@ -129,6 +129,27 @@ import Testing
     #expect(!isFound(own, trace()))
   }
 
+  /// A handler can send the siginfo of its fault to itself, with rt_tgsigqueueinfo(2).
+  @Test(arguments: [
+    (0x28 as Address?, [0x0F, 0x05] as [UInt8], true), (0x30, [0x0F, 0x05], false),
+    (0x28, [0x90, 0x90], false),
+  ])
+  func aFaultThatItsHandlerSendsAgainIsThatOfTheSignalFrame(
+    _ address: Address?, _ call: [UInt8], _ isSame: Bool
+  ) {
+    var snapshot = snapshot()
+    var context = X86_64Context()
+    context.rip = 0x50_0002
+    snapshot.exception?.context = .x86_64(context)
+    snapshot.exception?.code = 1
+    snapshot.exception?.address = address
+    snapshot.memory = MemorySnapshot(
+      joining: snapshot.memory.regions + [MemoryRegion(address: 0x50_0000, bytes: call)])
+    let found = InterruptedFault(of: snapshot, trace: trace())
+    #expect((found != nil) == isSame)
+    #expect(!isSame || found?.snapshot.exception?.context?.instructionPointer == 0x40_0010)
+  }
+
   /// The kernel writes no siginfo for a handler without SA_SIGINFO.
   @Test(arguments: [
     (14 as UInt64, 0x28 as UInt64, 1 as Int32?), (14, 0x40_0010, 2), (13, 0, 0x80), (3, 0, nil),

@@ -212,4 +212,41 @@ import Testing
     let text = Signature.text(of: snapshot, trace: StackTrace(frames), nil, ownCode: ownCode)
     #expect(text == "SIGILL | async_Main")
   }
+
+  /// A promise that is never kept names the place where it was made.
+  @Test(arguments: [
+    ("App/Server.swift:31: Fatal error: leaked", "Server.swift:31" as String?),
+    ("App/Promise.swift:90: Fatal error: leaked", "Promise.swift:90"),
+    (
+      "App/Promise.swift:7: Fatal error: created at (file: \"App/Server.swift\", line: 31)",
+      "Server.swift:31"
+    ),
+    ("Fatal error: created at Server.swift:31", "Server.swift:31"),
+    // The place is on the stack, that of the standard library, or no place.
+    ("App/Promise.swift:7: Fatal error: leaked", nil),
+    ("App/Promise.swift:8: Fatal error: leaked", nil),
+    ("App/Other.swift:5: Fatal error: leaked", nil),
+    ("Swift/ContiguousArrayBuffer.swift:692: Fatal error: Index out of range", nil),
+    ("Fatal error: no .swift, no line 31, Server.swift has no line", nil),
+  ])
+  func thePlaceThatAMessageNamesIsInTheSignature(_ message: String, _ place: String?) {
+    let frames = [
+      StackFrame(
+        "App.Promise.deinit", line: SourceLocation(file: "/src/App/Promise.swift", line: 7)),
+      StackFrame("App.run() -> ()", line: SourceLocation(file: "/src/App/Other.swift")),
+    ]
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.exception = ExceptionSnapshot(threadID: 1)
+    snapshot.exception?.signal = 4
+    snapshot.modules = [ModuleSnapshot(address: 0, size: 0x10_0000, path: "/opt/app")]
+    func text(_ frames: [StackFrame]) -> String? {
+      Signature.text(
+        of: snapshot, trace: StackTrace(frames),
+        Finding(cause: .swiftFailure(.fatalError, .trap), evidence: [.swiftMessage(message)]))
+    }
+    let names = "SIGILL | App.Promise.deinit | App.run()"
+    #expect(text(frames) == names + (place.map { " | \($0)" } ?? ""))
+    // Without any line, no place is known not to be on the stack.
+    #expect(text([StackFrame("App.Promise.deinit"), StackFrame("App.run() -> ()")]) == names)
+  }
 }

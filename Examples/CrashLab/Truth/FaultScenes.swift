@@ -80,7 +80,8 @@ private final class Promise {
   init(file: StaticString = #fileID, line: UInt = #line) { (self.file, self.line) = (file, line) }
 
   deinit {
-    fatalError("leaking promise created at (file: \"\(file)\", line: \(line))", file: file, line: line)
+    fatalError(
+      "leaking promise created at (file: \"\(file)\", line: \(line))", file: file, line: line)
   }
 }
 

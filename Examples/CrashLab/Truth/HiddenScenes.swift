@@ -80,7 +80,8 @@ private final class RouteTable: Sendable {
 
 @safe
 private final class HostTable: Sendable {
-  nonisolated(unsafe) private let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
+  nonisolated(unsafe) private let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(
+    capacity: 1)
 
   init() { unsafe pthread_rwlock_init(lock, nil) }
 

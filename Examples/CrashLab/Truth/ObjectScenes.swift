@@ -76,7 +76,8 @@ enum ObjectScenes {
 
   /// What `unsafeDowncast` does in a program without checks.
   @inline(never)
-  private static func mistake<Other: AnyObject>(_ object: AnyObject, for type: Other.Type) -> Other {
+  private static func mistake<Other: AnyObject>(_ object: AnyObject, for type: Other.Type) -> Other
+  {
     unsafe Unmanaged<Other>.fromOpaque(Unmanaged.passUnretained(object).toOpaque())
       .takeUnretainedValue()
   }

@@ -55,7 +55,8 @@ struct MemoryFault {
     // have sent itself a signal with these codes.
     if isWithoutPageFault { finding.certainty = .likely }
     if access == .execute, let object = site.objectWithoutMethod {
-      if case .overwrittenReturn = finding.cause {} else {
+      if case .overwrittenReturn = finding.cause {
+      } else {
         finding.certainty = .likely
         finding.evidence.append(.noMethod(object))
       }

@@ -87,3 +87,41 @@ extension FaultSite {
     snapshot.memory.bytes(at: address, count: ClassMetadata.size).map { Array($0) }
   }
 }
+
+// MARK: - A method that runs on an object of another class
+
+// The object was used as if it were of that class, or the memory of an object of that class was freed and used again.
+
+extension FaultSite {
+  /// The object to which the register of `self` points, if the method at the fault belongs to none of the object's
+  /// classes; nil if it belongs to one, or if the register may contain something else by now.
+  ///
+  /// Source: Swift docs/ABI/RegisterUsage.md, r13.
+  var foreignSelf: Address? {
+    guard case .x86_64(let context)? = exception.context,
+      let frame = trace.frames.first(where: { frame in
+        !frame.isInlined && frame.linkageName.map(ReferenceCounting.isFunction) != true
+      }), let name = frame.linkageName, let method = MethodClass.name(ofMethod: name),
+      let offset = frame.symbol?.offset, keepsSelf(frame.lookupAddress, after: offset)
+    else { return nil }
+    let object = Address(context.r13)
+    let objects = ObjectReader(of: snapshot, symbols: code.symbols)
+    guard let classes = objects.classes(of: object), !classes.contains(method) else { return nil }
+    return object
+  }
+
+  /// The maximum number of bytes of a method that are searched.
+  private static let methodSize: UInt64 = 2048
+
+  /// True if no instruction of a method from its beginning to an address can have changed r13.
+  ///
+  /// Code that follows the address must not jump back, because it may have changed the register.
+  private func keepsSelf(_ address: Address, after offset: UInt64) -> Bool {
+    guard offset <= Self.methodSize,
+      let start = code.bytes(at: address &- offset, count: Int(clamping: offset)),
+      !RegisterWrites.changeSelf(start)
+    else { return false }
+    let rest = code.bytes(at: address, upTo: Int(clamping: Self.methodSize)) ?? []
+    return !RegisterWrites.jumpsBack(rest, by: offset)
+  }
+}

@@ -1,54 +1,17 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
-internal import Stackwalk
-
-// The object on which a method of another class runs: it was used as if it were of that class, or the memory of an
-// object of that class was freed and used again.
-
-extension FaultSite {
-  /// The object to which the register of `self` points, if the method at the fault belongs to none of the object's
-  /// classes; nil if it belongs to one, or if the register may contain something else by now.
-  ///
-  /// Source: Swift docs/ABI/RegisterUsage.md, r13.
-  var foreignSelf: Address? {
-    guard case .x86_64(let context)? = exception.context,
-      let frame = trace.frames.first(where: { frame in
-        !frame.isInlined && frame.linkageName.map(ReferenceCounting.isFunction) != true
-      }), let name = frame.linkageName, let method = MethodClass.name(ofMethod: name),
-      let offset = frame.symbol?.offset, keepsSelf(frame.lookupAddress, after: offset)
-    else { return nil }
-    let object = Address(context.r13)
-    let objects = ObjectReader(of: snapshot, symbols: code.symbols)
-    guard let classes = objects.classes(of: object), !classes.contains(method) else { return nil }
-    return object
-  }
-
-  /// The maximum number of bytes of a method that are searched.
-  private static let methodSize: UInt64 = 2048
-
-  /// True if no instruction of a method from its beginning to an address can have changed r13.
-  ///
-  /// Code that follows the address must not jump back, because it may have changed the register.
-  private func keepsSelf(_ address: Address, after offset: UInt64) -> Bool {
-    guard offset <= Self.methodSize,
-      let start = code.bytes(at: address &- offset, count: Int(clamping: offset)),
-      !RegisterWrites.changeSelf(start)
-    else { return false }
-    let rest = code.bytes(at: address, upTo: Int(clamping: Self.methodSize)) ?? []
-    return !RegisterWrites.jumpsBack(rest, by: offset)
-  }
-}
 
 /// The class to which a method belongs.
-private enum MethodClass {
+enum MethodClass {
   /// The name of the class, such as "App.Ledger"; nil for a function that is not known to be an instance method of a
   /// class.
   ///
-  /// Source: Swift docs/ABI/Mangling.rst. Only names without substitutions are read.
+  /// Source: Swift docs/ABI/Mangling.rst. Only names without substitutions are read. Accessors are left out, because the
+  /// optimizer merges equal ones of several classes.
   static func name(ofMethod mangled: String) -> String? {
-    guard mangled.hasPrefix("$s"), mangled.hasSuffix("F") && !mangled.hasSuffix("YaF")
-      || mangled.hasSuffix("vg") || mangled.hasSuffix("vs")
-    else { return nil }
+    guard mangled.hasPrefix("$s"), mangled.hasSuffix("F"), !mangled.hasSuffix("YaF") else {
+      return nil
+    }
     var rest = mangled.utf8.dropFirst(2)
     guard let module = identifier(&rest) else { return nil }
     var (names, isClass) = ([module], false)
@@ -83,7 +46,7 @@ extension ObjectReader {
 
   /// The names of an object's class and of its superclasses, without generic arguments; nil if one cannot be read, or if
   /// there is no object of a class at the address.
-  fileprivate func classes(of address: Address) -> [String]? {
+  func classes(of address: Address) -> [String]? {
     guard let object = object(at: address), object.kind == .object,
       var metadata = reader.word(address)
     else { return nil }

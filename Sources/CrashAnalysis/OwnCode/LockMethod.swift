@@ -34,5 +34,7 @@ enum LockMethod {
   private static let takingNames: Set = [
     "lock", "acquire", "take", "enter", "spin", "withLock", "withLockVoid", "withLockUnchecked",
   ]
-  private static let cFunctions = ["spin_lock", "spinlock", "spin_lock_acquire", "spinlock_acquire"]
+  private static let cFunctions = [
+    "spin_lock", "spinlock", "spin_lock_acquire", "spinlock_acquire",
+  ]
 }

@@ -5,17 +5,18 @@ internal import Stackwalk
 /// Code that finds a mistake late, such as the end of a promise that was never kept, passes the file and the line where
 /// the mistake was made to `fatalError`, or writes them into the message. The stack is the same for all such mistakes.
 enum NamedOrigin {
-  /// The maximum number of lines between a call and the place that it names as its own.
-  private static let callLines: UInt = 8
+  /// The maximum number of lines between a call and the place that it names as its own, because a call can have several
+  /// lines.
+  private static let callLines: UInt = 2
 
   /// The place as text, such as "Server.swift:31"; nil if there is none, or if no source file of the stack is known.
   static func text(in message: SwiftMessage, _ frames: [StackFrame]) -> String? {
-    let known = frames.compactMap(\.sourceLocation).filter { $0.line != nil }
-    guard !known.isEmpty else { return nil }
+    let known = frames.compactMap(\.sourceLocation)
+    guard known.contains(where: { $0.line != nil }) else { return nil }
     return places(in: message).first { place in
       !known.contains { location in
         location.file.split(separator: "/").last.map(String.init) == place.file
-          && ((location.line ?? 0) &- place.line).magnitude <= callLines
+          && location.line.map { ($0 &- place.line).magnitude <= callLines } ?? true
       }
     }.map { "\($0.file):\($0.line)" }
   }

@@ -87,7 +87,9 @@ extension Standstill {
     }
     let occupant = pool.flatMap { $0.awaitsActor > 0 ? $0.occupant : nil }
     let spinning = threads.filter { SpinWait.isLikely($0, ownCode) }
-    if let thread = hung == nil && occupant == nil ? spinning.first : spinning.first(where: { $0.id == hung }) {
+    if let thread = hung == nil && occupant == nil
+      ? spinning.first : spinning.first(where: { $0.id == hung })
+    {
       self.init(.spin)
       (threadID, waiting, isCertain) = (thread.id, UInt64(spinning.count), false)
       return

@@ -4,9 +4,9 @@ internal import Stackwalk
 
 /// Finds the owners of mutexes with priority inheritance for which the kernel did not let a thread wait.
 ///
-/// FUTEX_LOCK_PI fails with EDEADLK if the owner waits for the calling thread, directly or through other such mutexes, or
-/// is the calling thread, and with ESRCH if the owner has ended. glibc then lets the thread wait forever for a word of
-/// its own stack.
+/// FUTEX_LOCK_PI fails with EDEADLK if the owner is the calling thread, or waits for it, directly or through other such
+/// mutexes. It fails with ESRCH if the owner has ended. glibc then lets the thread wait forever for a word of its own
+/// stack.
 ///
 /// Source: glibc nptl/pthread_mutex_lock.c, "Delay the thread indefinitely"; futex(2).
 struct RefusedMutex {
@@ -24,25 +24,30 @@ struct RefusedMutex {
 
   /// The number of bytes of the stack above the stack pointer that are searched.
   private static let searchedSize: UInt64 = 1024
+  private static let kindOffset: UInt64 = 16
   /// The bit in a mutex's kind for priority inheritance.
   ///
   /// Source: glibc nptl/pthreadP.h, PTHREAD_MUTEX_PRIO_INHERIT_NP.
   private static let inherits: UInt32 = 0x20
 
-  /// Sets the mutex and its owner, if a register or the stack of the thread leads to one whose owner waits for the thread.
+  /// Sets the mutex and its owner, if a register or the stack of the thread leads to a mutex whose owner waits for the
+  /// thread.
   func find(_ wait: inout Wait, among waits: Waits) {
     let id = wait.threadID
     guard let thread = snapshot.threads.first(where: { $0.id == id }) else { return }
-    let found = Set(words(of: thread)).compactMap { word -> (place: Address, owner: UInt32)? in
+    // The waiting function keeps the address of the mutex or of its kind.
+    let places = Set(words(of: thread).flatMap { [$0, $0 &- Self.kindOffset] })
+    let found = places.compactMap { word -> (place: Address, owner: UInt32)? in
       let words = LockWords(memory: snapshot.memory, word: Address(word))
-      guard word & 7 == 0, let kind = words.value(16), kind & Self.inherits != 0,
+      guard word & 7 == 0, let kind = words.value(Int64(Self.kindOffset)),
+        kind & Self.inherits != 0,
         let owner = words.mutex?.id, owner == words.value(8), let listed = ids.thread(owner),
         listed == id || waits.chain(from: listed).last == id
       else { return nil }
       return (Address(word), listed)
     }
-    // The thread holds other mutexes, whose addresses may be on its stack too. The refused one is that of another thread,
-    // if there is one.
+    // The thread may hold other mutexes, whose addresses are on its stack too. If a mutex of another thread is there, it
+    // is the refused one.
     let others = found.filter { $0.owner != id }
     let candidates = others.isEmpty ? found : others
     guard let first = candidates.first, candidates.count == 1 else { return }

@@ -17,7 +17,8 @@ extension CrashReport {
         standstill.kind == .lock || isOfRefused ? subject.flatMap { waits.wait(of: $0.id) } : nil
       let possible = last?.knownOwner == nil ? last?.possibleDeadlock : nil
       let readers = (last?.references ?? []).prefix(Self.busyCount).compactMap(reader)
-      return standstill.group.map { [sentence(on: $0)] + [possible].compactMap(\.self) + readers } ?? []
+      return standstill.group.map { [sentence(on: $0)] + [possible].compactMap(\.self) + readers }
+        ?? []
     case .spin:
       let place = subject.flatMap { verdict.ownCode.waitingPlace(in: $0.frames) }
       let count = Quantity.counted(standstill.waiting, "thread")

@@ -173,7 +173,8 @@ extension Wait {
   /// nil if this thread waits for an object that shows its owner, or that no thread has to release.
   var possibleDeadlock: String? {
     if isRefused {
-      return "The kernel did not let thread \(threadID) wait for the mutex: the mutex's owner waits for this thread,"
+      return
+        "The kernel did not let thread \(threadID) wait for the mutex: the mutex's owner waits for this thread,"
         + " is this thread, or has ended. Most likely this is a deadlock."
     }
     if readers > 0 { return possibleReader }

@@ -525,4 +525,57 @@ private struct SeededGenerator: RandomNumberGenerator {
     word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
     return word ^ word >> 31
   }
+
+}
+
+// MARK: - Owners that the memory of a lock does not show
+
+extension DeadlockTests {
+  /// The kernel refuses a wait for a mutex with priority inheritance that completes a cycle.
+  @Test func aRefusedMutexIsFoundFromTheStack() throws {
+    for (owners, count) in [([8, 7], 2), ([8], 1)] as [([UInt32], Int)] {
+      var process = WaitingProcess()
+      process.wait(8, at: 0x9010, "__futex_abstimed_wait64", "__pthread_mutex_lock_full")
+      process.setStackPointer(0x9000, of: 8)
+      if owners.count == 2 {
+        process.wait(7, at: 0x5000, "__pthread_mutex_lock_full", operation: 134)
+      }
+      process.putMutex(at: 0x5000, owner: 8, lock: 8 | 1 << 31, kind: 0x20)
+      if owners.count == 2 { process.putMutex(at: 0x6000, owner: 7, lock: 7, kind: 0x20) }
+      // The stack contains the address of the mutex's kind.
+      process.put([owners.count == 2 ? 0x6010 : 0x5010, 0, 0, 0, 0, 0], at: 0x9000)
+      let deadlock = try #require(process.waits.deadlocks.first)
+      #expect(deadlock.waits.count == count && deadlock.isCertain, "\(deadlock)")
+    }
+  }
+
+  @Test func aRefusedMutexWithoutItsMemoryIsSaidToBeRefused() {
+    var process = WaitingProcess()
+    process.wait(8, at: 0x9010, "__futex_abstimed_wait64", "__pthread_mutex_lock_full")
+    process.setStackPointer(0x9000, of: 8)
+    let report = process.report(kind: .tool)
+    #expect(report.waits.deadlocks.isEmpty)
+    #expect(report.waitSentences.joined().contains("The kernel did not let thread 8 wait"))
+    // A mutex far from the stack pointer is an ordinary one.
+    process.setStackPointer(0x1000, of: 8)
+    #expect(!process.report(kind: .tool).waitSentences.joined().contains("kernel"))
+  }
+
+  /// The frame of a method that reads contains the address of the lock for which the method's body waits to write.
+  @Test(arguments: [
+    ("Shop.RWLock.read(_:) -> ()", 0x5000 as UInt32, true),
+    ("Shop.RWLock.read(_:) -> ()", 0x6000, false), ("Shop.Table.read(_:) -> ()", 0x5000, false),
+    ("Shop.RWLock.write(_:) -> ()", 0x5000, false),
+  ])
+  func aReaderThatWaitsToWriteWaitsForItself(_ method: String, _ word: UInt32, _ isSelf: Bool) {
+    var process = WaitingProcess()
+    process.wait(7, at: 0x5008, "__pthread_rwlock_wrlock")
+    process.call(method, with: word)
+    // One reader holds the lock.
+    process.put([10, 0, 2, 1, 0, 0, 0, 0], at: 0x5000)
+    let waits = process.waits
+    #expect(waits.all.first?.readers == 1)
+    #expect(waits.deadlocks.count == (isSelf ? 1 : 0))
+    #expect(waits.deadlocks.allSatisfy { !$0.isCertain })
+  }
 }

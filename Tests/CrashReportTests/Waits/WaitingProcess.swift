@@ -110,6 +110,23 @@ struct WaitingProcess {
     if let wait { snapshot.fileLocks.append(wait) }
   }
 
+  mutating func setStackPointer(_ address: UInt64, of id: UInt32) {
+    for index in snapshot.threads.indices where snapshot.threads[index].id == id {
+      snapshot.threads[index].stackPointer = Address(address)
+    }
+  }
+
+  /// Adds an outer call to the last thread, whose frame contains a word.
+  mutating func call(_ function: String, with word: UInt32) {
+    var (call, caller) = (
+      StackFrame(function, line: SourceLocation(file: "/src/Shop/Lock.swift", line: 1)),
+      StackFrame("Shop.start() -> ()", line: SourceLocation(file: "/src/Shop/Shop.swift", line: 1))
+    )
+    (call.stackPointer, caller.stackPointer) = (0x8000, 0x8010)
+    frames[frames.count - 1] += [call, caller]
+    put([0, 0, word, 0], at: 0x8000)
+  }
+
   /// Sets the ID of the process, and so of its main thread.
   mutating func setProcessID(_ id: UInt32) { snapshot.process.processID = id }
 

@@ -78,6 +78,8 @@ extension TruthTests {
         signature: ["reload_settings"]),
     ] + reraised
 
+  private static let builds: [BuildConfiguration] = [.asTested]
+
   /// 51: the fault's own cause, address and place, although a handler of the program got it first.
   private static let reraised = ["raise", "pending", "kill", "queue", "call"].flatMap { way in
     ["own", "alternate"].map { stack in
@@ -121,7 +123,7 @@ extension TruthTests {
     var crashed: Thread? { threads.first(where: \.crashed) }
   }
 
-  @Test(arguments: crashes, BuildConfiguration.dynamic)
+  @Test(arguments: crashes, builds)
   func theCrashIsTheTruth(_ crash: Crash, _ build: BuildConfiguration) async throws {
     let (shown, text) = try await Self.crash(crash.scene, build)
     #expect(shown.cause?.kind == crash.kind, "\(text)")
@@ -145,7 +147,8 @@ extension TruthTests {
     switch crash.scene {
     case "44":
       #expect(
-        objects.allSatisfy { $0.type != "CrashLab.Invoice" || $0.certainty != "certain" }, "\(text)")
+        objects.allSatisfy { $0.type != "CrashLab.Invoice" || $0.certainty != "certain" }, "\(text)"
+      )
     case "45":
       #expect(!text.contains("unowned") && objects.allSatisfy { $0.unowned ?? 0 == 0 }, "\(text)")
     case "48":
@@ -173,7 +176,8 @@ extension TruthTests {
     let run = try await ChildProcess.run(
       "/usr/bin/gdb",
       [
-        "-batch", "-nx", "-ex", "set startup-with-shell off", "-ex", "handle SIGUSR1 nostop noprint",
+        "-batch", "-nx", "-ex", "set startup-with-shell off", "-ex",
+        "handle SIGUSR1 nostop noprint",
         "-ex", "run", "-ex", "generate-core-file \(core)", "--args", victim.executable, "truth",
         "52", "waits", "--database", victim.database,
       ], in: victim.directory.path)
@@ -196,7 +200,7 @@ extension TruthTests {
   }
 
   /// 55: the promises end in the same function, and the message contains where each was made.
-  @Test(arguments: BuildConfiguration.dynamic)
+  @Test(arguments: builds)
   func leakedPromisesOfTwoOriginsAreTwoGroups(_ build: BuildConfiguration) async throws {
     var signatures: Set<String> = []
     for scene in ["55-fetch", "55-store", "55-fetch"] {
