@@ -55,6 +55,20 @@ struct LibraryClosure {
     return name.hasPrefix("ld-linux") || names.contains { name.hasPrefix($0 + ".so.") }
   }
 
+  /// True if libraries that the program loads later cannot change the definitions to which names are bound, once these
+  /// libraries have been loaded with RTLD_NOW.
+  ///
+  /// A library that is loaded already may bind a name only when the name is first used. Libraries that are loaded later
+  /// come last in the dynamic linker's order, so they change nothing for a library whose own names are global.
+  var keepsBindings: Bool {
+    members.allSatisfy { member in
+      guard let loaded = member.loaded else { return true }
+      return member.library.definitions.contains { definition in
+        unsafe definition.name.withCString { unsafe LoadedLibrary(defining: $0) } == loaded
+      }
+    }
+  }
+
   /// Checks that each name that these libraries define would be bound to one of their own definitions.
   ///
   /// Libraries that are loaded already are checked too, because the program may have loaded them.
