@@ -19,7 +19,6 @@ enum TransferLibrary {
   ///   installed.
   static func find() throws(UploadError) -> SharedLibrary {
     if pm_transfer_has_library() == 1, let library = found.withLock(\.self) { return library }
-    found.withLock { $0 = nil }
     var obstacle: LibraryObstacle?
     for name in names {
       do throws(LibraryObstacle) {
@@ -34,6 +33,7 @@ enum TransferLibrary {
         if obstacle == nil || obstacle == .missing(names[0]) { obstacle = error }
       }
     }
+    found.withLock { $0 = nil }
     throw UploadError(.noTransport, (obstacle ?? .missing(names[0])).description)
   }
 }
