@@ -220,7 +220,8 @@ let package = Package(
     .testTarget(
       name: "CoreFileTests",
       dependencies: [
-        "CoreFile", "CrashAnalysis", "CrashReport", "IntermediateDump", "ProcessSnapshot",
+        "CoreFile", "CrashAnalysis", "CrashReport", "CrashTestSupport", "IntermediateDump",
+        "ProcessSnapshot",
       ]),
     .testTarget(
       name: "StackwalkTests",

@@ -129,7 +129,7 @@ static struct {
 static struct {
   pthread_once_t once;
   pthread_mutex_t lock;
-  int is_loaded;
+  _Atomic int is_loaded;
 } loading = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 // Begins a use of libcurl; returns 0 if the process is ending.
@@ -206,6 +206,8 @@ static int has_library(const char *path) {
   pthread_mutex_unlock(&loading.lock);
   return is_loaded;
 }
+
+int pm_transfer_has_library(void) { return atomic_load(&loading.is_loaded); }
 
 struct pm_transfer {
   char *library;

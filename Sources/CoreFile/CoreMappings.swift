@@ -27,7 +27,7 @@ struct CoreMappings {
     let files = process.files.sorted { $0.range.start < $1.range.start }
     var mappings = image.segments.map { segment in
       var mapping = Mapping(range: segment.range, protection: segment.protection)
-      if let file = files.element(containing: segment.range.start, by: \.range) {
+      if let file = files.element(containing: segment.range.start, by: { $0.range }) {
         let distance = segment.range.start.wrappedDistance(above: file.range.start)
         (mapping.offset, mapping.path) = (file.offset.clampedAdding(distance), file.path)
       }

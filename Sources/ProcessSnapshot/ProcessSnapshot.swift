@@ -138,7 +138,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   /// The module whose image covers an address.
   public func module(containing address: Address) -> ModuleSnapshot? {
-    guard let module = modules.element(containing: address, by: \.range),
+    guard let module = modules.element(containing: address, by: { $0.range }),
       module.contains(address)
     else { return nil }
     return module
@@ -146,6 +146,6 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   /// The mapping that covers an address.
   public func mapping(containing address: Address) -> MemoryMapping? {
-    mappings.element(containing: address, by: \.range)
+    mappings.element(containing: address, by: { $0.range })
   }
 }

@@ -381,6 +381,19 @@ struct ServerTests {
     #expect(answer.reason.isEmpty && answer.status == 0)
   }
 
+  /// Each answer that was read anew has bytes of its own.
+  @Test func theLibraryIsCheckedBeforeTheFirstRequestOnly() async throws {
+    let id = try uploads.addReport()
+    #expect(try await uploads.send(id, by: try engine("ok", isEnvelope: false)) == .uploaded)
+    let (first, second) = (try TransferLibrary.find().buildID, try TransferLibrary.find().buildID)
+    try #require(!first.isEmpty)
+    unsafe first.withUnsafeBufferPointer { first in
+      unsafe second.withUnsafeBufferPointer { second in
+        #expect(unsafe first.baseAddress == second.baseAddress)
+      }
+    }
+  }
+
   @Test(arguments: [false, true])
   func cancelledWhileTheServerDoesNotAnswerAnUploadEndsAndIsDoneAgain(isEnvelope: Bool) async throws
   {

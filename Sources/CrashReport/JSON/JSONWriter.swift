@@ -45,6 +45,10 @@ package struct JSONWriter {
   }
 
   private mutating func addEscaped(_ text: String) {
+    guard text.utf8.contains(where: { !Self.isPlain($0) && $0 < 0x7F }) else {
+      bytes.append(contentsOf: text.escapedForJSON().utf8)
+      return
+    }
     var escaped: [UInt8] = []
     for byte in text.utf8 {
       switch byte {

@@ -28,11 +28,14 @@ extension String {
   ///
   /// Source: RFC 8259, 7.
   package func escapedForJSON() -> String {
-    if utf8.allSatisfy({ $0 < 0x7F }) { return self }
+    func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
+      scalar.value >= 0x7F && scalar.steersTerminal
+    }
+    if utf8.allSatisfy({ $0 < 0x7F }) || !unicodeScalars.contains(where: isEscaped) { return self }
     var result = ""
     result.reserveCapacity(utf8.count)
     for scalar in unicodeScalars {
-      if scalar.value >= 0x7F, scalar.steersTerminal {
+      if isEscaped(scalar) {
         result += "\\u" + scalar.value.hexadecimal(digits: 4)
       } else {
         result.unicodeScalars.append(scalar)

@@ -16,6 +16,7 @@ internal import CrashReportDatabase
       (try? closure.checkBindings()) != nil,
       let stream = unsafe pm_gzip_make(closure.library.path)
     else { return nil }
+    closure.noteLoading()
     unsafe self.stream = stream
   }
 

@@ -1,5 +1,6 @@
 internal import CUploadTransfer
 internal import PendingDumps
+internal import Synchronization
 
 /// A library with all libraries that it needs, as the dynamic linker would load them into this process.
 ///
@@ -15,6 +16,9 @@ struct LibraryClosure {
     let library: SharedLibrary
     let loaded: LoadedLibrary?
   }
+
+  /// The paths of the libraries whose bindings were complete when they were loaded.
+  private static let bound = Mutex<Set<String>>([])
 
   private var members: [Member] = []
   /// The loaded libraries of C and C++, whose functions programs may replace, as allocators and sanitizers do.
@@ -53,6 +57,27 @@ struct LibraryClosure {
       "libgcc_s", "libstdc++", "libatomic",
     ]
     return name.hasPrefix("ld-linux") || names.contains { name.hasPrefix($0 + ".so.") }
+  }
+
+  /// True if libraries that the program loads later cannot change the definitions to which names are bound, once these
+  /// libraries have been loaded with RTLD_NOW.
+  ///
+  /// A library that another caller has loaded may bind a name only when the name is first used. Libraries that are
+  /// loaded later come last in the dynamic linker's order, so they change nothing for a library whose own names are
+  /// global.
+  var keepsBindings: Bool {
+    let bound = Self.bound.withLock(\.self)
+    return members.allSatisfy { member in
+      guard let loaded = member.loaded, !bound.contains(loaded.path) else { return true }
+      return member.library.definitions.contains { definition in
+        unsafe definition.name.withCString { unsafe LoadedLibrary(defining: $0) } == loaded
+      }
+    }
+  }
+
+  /// Notes that these libraries have been loaded with RTLD_NOW after this closure was made.
+  func noteLoading() {
+    if keepsBindings { Self.bound.withLock { $0.formUnion(paths) } }
   }
 
   /// Checks that each name that these libraries define would be bound to one of their own definitions.

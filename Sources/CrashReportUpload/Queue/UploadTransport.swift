@@ -65,7 +65,7 @@ extension UploadTransport {
 /// Sends requests with libcurl, which the first request loads unless the program has already loaded it.
 ///
 /// libcurl is not loaded if it would call functions of the program or a plugin instead of those of its own libraries
-/// (`LibraryClosure`). This is checked before each request.
+/// (`LibraryClosure`). This is checked before the first request.
 ///
 /// Each request has a separate thread. The thread uses libcurl's easy interface through its multi interface, and sleeps
 /// until there is work, a time limit is reached, or the transfer is canceled. The certificates of servers are checked

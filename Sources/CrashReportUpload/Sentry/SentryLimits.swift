@@ -31,15 +31,21 @@ enum SentryLimits {
 
   /// The first Unicode scalars of a text, with an ellipsis if it was cut, and without NUL, which databases refuse.
   static func cut(_ text: String, _ limit: Int) -> String {
-    let scalars = text.unicodeScalars
+    var result = text
+    var isLong = false
     // Characters are counted only up to the limit, because a text may be megabytes long.
-    let isLong = text.utf8.count > limit && !scalars.dropFirst(limit).isEmpty
-    guard isLong || text.utf8.contains(0) else { return text }
-    var result = String.UnicodeScalarView()
-    let kept = scalars.prefix(isLong ? max(0, limit - 1) : limit)
-    result.append(contentsOf: kept.filter { $0 != "\0" })
+    if text.utf8.count > limit {
+      let scalars = text.unicodeScalars
+      let end = scalars.index(
+        scalars.startIndex, offsetBy: max(0, limit - 1), limitedBy: scalars.endIndex)
+      if let end, !scalars[end...].dropFirst(min(limit, 1)).isEmpty {
+        isLong = true
+        result = String(scalars[..<end])
+      }
+    }
+    if result.utf8.contains(0) { result.unicodeScalars.removeAll { $0 == "\0" } }
     if isLong, limit > 0 { result.append("…") }
-    return String(result)
+    return result
   }
 
   /// The name of a release or an environment, cut to the limit and without forbidden characters; nil if it is empty or

@@ -90,7 +90,7 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   /// The region that contains an address; nil if the address was not captured.
   public func region(containing address: Address) -> MemoryRegion? {
-    regions.element(containing: address, by: \.range)
+    regions.element(containing: address, by: { $0.range })
   }
 
   /// The first region that starts above an address; nil if there is none.

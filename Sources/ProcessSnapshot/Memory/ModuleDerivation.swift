@@ -65,7 +65,7 @@ struct ModuleDerivation {
     }
     let path =
       map.data(.modulePath).map { MemoryMapping.path(unescaping: $0.prefix { $0 != 0 }) }
-      ?? mappings.element(containing: address, by: \.range)?.path ?? ""
+      ?? mappings.element(containing: address, by: { $0.range })?.path ?? ""
     let size =
       map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
     // Readers of minidumps require that at least one address follows the module.

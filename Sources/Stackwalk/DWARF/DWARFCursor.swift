@@ -40,6 +40,13 @@ struct DWARFCursor {
     return true
   }
 
+  mutating func readByte() -> UInt8? {
+    guard position < end else { return nil }
+    let byte = bytes[position]
+    position += 1
+    return byte
+  }
+
   /// Reads a fixed-width integer.
   mutating func read<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
     guard MemoryLayout<Value>.size <= remaining else { return nil }
@@ -81,8 +88,8 @@ struct DWARFCursor {
       position += 1
       let bits = UInt64(byte & 0x7F)
       if shift < 64 {
-        guard (bits << shift) >> shift == bits else { return nil }
-        value |= bits << shift
+        guard (bits &<< shift) &>> shift == bits else { return nil }
+        value |= bits &<< shift
         shift &+= 7
       } else if bits != 0 {
         return nil
@@ -100,7 +107,7 @@ struct DWARFCursor {
       let byte = bytes[position]
       position += 1
       if shift < 64 {
-        value |= UInt64(byte & 0x7F) << shift
+        value |= UInt64(byte & 0x7F) &<< shift
         shift &+= 7
       }
       if byte & 0x80 == 0 {
@@ -184,13 +191,27 @@ struct DWARFReader {
     return value
   }
 
-  mutating func u8() -> UInt8 { checked(cursor.read(UInt8.self)) }
+  mutating func u8() -> UInt8 {
+    guard !hasFailed, let byte = cursor.readByte() else {
+      hasFailed = true
+      return 0
+    }
+    return byte
+  }
+
   mutating func u16() -> UInt16 { checked(cursor.read(UInt16.self)) }
 
   /// Reads an unsigned integer of 1 to 8 bytes.
   mutating func unsigned(_ width: Int) -> UInt64 { checked(cursor.readUnsigned(width: width)) }
 
-  mutating func uleb() -> UInt64 { checked(cursor.readULEB()) }
+  mutating func uleb() -> UInt64 {
+    guard !hasFailed, let value = cursor.readULEB() else {
+      hasFailed = true
+      return 0
+    }
+    return value
+  }
+
   mutating func sleb() -> Int64 { checked(cursor.readSLEB()) }
 
   /// Reads text and its NUL; returns the range of the text in the bytes.

@@ -262,7 +262,7 @@ final class DWARFAbbreviations {
         guard attributes.count - start < Self.maximumAttributes else { return true }
         attributes.append(Attribute(name: name, form: form, constant: constant))
         let width = DWARFValue.width(of: form, format)
-        size = size.flatMap { total in width.map { total + $0 } }
+        if let total = size, let width { size = total + width } else { size = nil }
       }
       let entry = Entry(
         tag: tag, hasChildren: hasChildren, attributes: start..<attributes.count, size: size)

@@ -1,16 +1,17 @@
-internal import IntermediateDump
-
 /// Expands zlib streams, which compressed sections of debug information contain.
 ///
-/// The output is limited to the size that the caller passes.
+/// The output is limited to the size that the caller passes. The loops that run for each byte use pointers and plain
+/// integers, so that an unoptimized build expands megabytes in a fraction of a second, too.
 ///
 /// Source: RFC 1950 (zlib), RFC 1951 (deflate).
-struct Inflate {
-  private let input: [UInt8]
+@safe struct Inflate {
+  private let input: UnsafeBufferPointer<UInt8>
+  private let inputSize: Int
   private var position: Int
   private var bits: UInt64 = 0
   private var bitCount = 0
-  private var output: [UInt8]
+  private let output: UnsafeMutableBufferPointer<UInt8>
+  private let outputSize: Int
   private var produced = 0
 
   /// Expands a complete zlib stream.
@@ -26,15 +27,25 @@ struct Inflate {
     let header = UInt16(bytes[start]) << 8 | UInt16(bytes[start + 1])
     // The header must have method 8 (deflate), a valid checksum, and no preset dictionary.
     guard header & 0x0F00 == 0x0800, header % 31 == 0, header & 0x20 == 0 else { return nil }
-    var inflate = Inflate(input: bytes, position: start + 2, size: size)
-    guard inflate.blocks(), inflate.produced == size, inflate.checksumFits() else { return nil }
-    return inflate.output
+    var isWhole = false
+    let expanded = unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in
+      unsafe bytes.withUnsafeBufferPointer { input in
+        // The array may have more capacity than was asked for.
+        let output = unsafe UnsafeMutableBufferPointer(rebasing: output[..<size])
+        var inflate = unsafe Inflate(input: input, position: start + 2, output: output)
+        isWhole = inflate.blocks() && inflate.produced == size && inflate.checksumFits()
+        count = inflate.produced
+      }
+    }
+    return isWhole ? expanded : nil
   }
 
-  private init(input: [UInt8], position: Int, size: Int) {
-    self.input = input
+  private init(
+    input: UnsafeBufferPointer<UInt8>, position: Int, output: UnsafeMutableBufferPointer<UInt8>
+  ) {
+    unsafe (self.input, self.output) = (input, output)
+    (inputSize, outputSize) = (input.count, output.count)
     self.position = position
-    output = [UInt8](repeating: 0, count: size)
   }
 
   private mutating func blocks() -> Bool {
@@ -52,37 +63,44 @@ struct Inflate {
     }
   }
 
-  /// Fills `bits` with at least `count` bits, if the input has that many left.
-  private mutating func fill(_ count: Int) {
-    guard bitCount < count else { return }
+  /// Fills `bits` with at least 48 bits, if the input has that many left.
+  private mutating func fill() {
     // The shifted word can set bits of a byte that `bitCount` does not count yet. The next call sets these bits to
     // the same values again.
-    if position <= input.count - 8, let word = input.littleEndian(at: position, as: UInt64.self) {
-      bits |= word << UInt64(bitCount)
+    if position <= inputSize - 8 {
+      let word = unsafe UnsafeRawBufferPointer(input).loadUnaligned(
+        fromByteOffset: position, as: UInt64.self)
+      bits |= UInt64(littleEndian: word) &<< UInt64(bitCount)
       let taken = (63 - bitCount) / 8
       position += taken
       bitCount += 8 * taken
       return
     }
-    bits &= (1 << UInt64(bitCount)) &- 1
-    while bitCount < count, position < input.count {
-      bits |= UInt64(input[position]) << UInt64(bitCount)
+    bits &= (1 &<< UInt64(bitCount)) &- 1
+    while bitCount < 48, position < inputSize {
+      bits |= unsafe UInt64(input[position]) &<< UInt64(bitCount)
       position += 1
       bitCount += 8
     }
   }
 
+  /// Reads at most 48 bits; nil if the input has fewer left.
   private mutating func take(_ count: Int) -> Int? {
-    fill(count)
+    if bitCount < count { fill() }
     guard bitCount >= count else { return nil }
-    let value = Int(truncatingIfNeeded: bits & ((1 << UInt64(count)) &- 1))
-    bits >>= UInt64(count)
+    return takeFilled(count)
+  }
+
+  /// Reads bits that `fill` has provided; without them, `bitCount` becomes negative, and the result is meaningless.
+  private mutating func takeFilled(_ count: Int) -> Int {
+    let value = Int(truncatingIfNeeded: bits & ((1 &<< UInt64(count)) &- 1))
+    bits = bits &>> UInt64(count)
     bitCount -= count
     return value
   }
 
   private mutating func symbol(_ code: HuffmanCode) -> Int? {
-    fill(HuffmanCode.longest)
+    if bitCount < HuffmanCode.longest { fill() }
     let entry = code.entry(bits)
     let length = Int(entry & 15)
     guard length > 0, length <= bitCount else { return nil }
@@ -92,20 +110,25 @@ struct Inflate {
   }
 
   private mutating func stored() -> Bool {
-    // Drop the rest of the current byte, and return whole bytes that were read ahead.
+    dropReadAhead()
+    guard let count = take(16), let complement = take(16), count ^ complement == 0xFFFF else {
+      return false
+    }
+    dropReadAhead()
+    guard count <= inputSize - position, count <= outputSize - produced else { return false }
+    for _ in 0..<count {
+      unsafe output[produced] = unsafe input[position]
+      produced += 1
+      position += 1
+    }
+    return true
+  }
+
+  /// Drops the rest of the current byte, and returns whole bytes that were read ahead.
+  private mutating func dropReadAhead() {
     position -= bitCount / 8
     bits = 0
     bitCount = 0
-    guard let size = input.littleEndian(at: position, as: UInt16.self),
-      input.littleEndian(at: position + 2, as: UInt16.self) == ~size
-    else { return false }
-    let count = Int(size)
-    position += 4
-    guard count <= input.count - position, count <= output.count - produced else { return false }
-    for index in 0..<count { output[produced + index] = input[position + index] }
-    position += count
-    produced += count
-    return true
   }
 
   private mutating func dynamic() -> Bool {
@@ -145,155 +168,95 @@ struct Inflate {
     return lengths
   }
 
-  private static let lengthBases = [
-    3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
-    163, 195, 227, 258,
-  ]
-  private static let lengthBits = [
-    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
-  ]
-  private static let distanceBases = [
-    1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049,
-    3073, 4097, 6145, 8193, 12289, 16385, 24577,
-  ]
-
   private mutating func compressed(_ literals: HuffmanCode, _ distances: HuffmanCode) -> Bool {
-    while let symbol = symbol(literals) {
-      if symbol < 256 {
-        guard produced < output.count else { return false }
-        output[produced] = UInt8(truncatingIfNeeded: symbol)
-        produced += 1
-        continue
-      }
-      if symbol == 256 { return true }
-      guard symbol - 257 < Self.lengthBases.count,
-        let more = take(Self.lengthBits[symbol - 257]),
-        let code = self.symbol(distances), code < Self.distanceBases.count,
-        let further = take(max(0, code / 2 - 1))
-      else { return false }
-      let length = Self.lengthBases[symbol - 257] + more
-      let distance = Self.distanceBases[code] + further
-      guard distance <= produced, length <= output.count - produced else { return false }
-      unsafe output.withUnsafeMutableBufferPointer { output in
-        // The bytes must be copied one by one: if the source overlaps the target, it contains bytes that this loop
-        // copies.
-        var target = produced
-        while target < produced + length {
-          unsafe output[target] = unsafe output[target - distance]
-          target += 1
+    unsafe literals.table.withUnsafeBufferPointer { literalTable in
+      unsafe distances.table.withUnsafeBufferPointer { distanceTable in
+        while true {
+          // A length and a distance take at most 48 bits.
+          if bitCount < 48 { fill() }
+          var entry = unsafe literalTable[HuffmanCode.index(bits)]
+          if entry == 0 { entry = literals.longEntry(bits) }
+          bits = bits &>> UInt64(entry & 15)
+          bitCount -= Int(entry & 15)
+          guard entry != 0, bitCount >= 0 else { return false }
+          let symbol = Int(entry &>> 4)
+          if symbol < 256 {
+            guard produced < outputSize else { return false }
+            unsafe output[produced] = UInt8(truncatingIfNeeded: symbol)
+            produced += 1
+            continue
+          }
+          if symbol == 256 { return true }
+          guard let length = length(symbol - 257) else { return false }
+          entry = unsafe distanceTable[HuffmanCode.index(bits)]
+          if entry == 0 { entry = distances.longEntry(bits) }
+          bits = bits &>> UInt64(entry & 15)
+          bitCount -= Int(entry & 15)
+          guard entry != 0, let distance = distance(Int(entry &>> 4)), bitCount >= 0,
+            distance <= produced, length <= outputSize - produced
+          else { return false }
+          copy(length, from: distance)
         }
       }
-      produced += length
     }
-    return false
+  }
+
+  /// Reads the rest of a length; nil if its code is reserved.
+  ///
+  /// Source: RFC 1951, 3.2.5; each four codes from the eighth on have one more bit.
+  private mutating func length(_ code: Int) -> Int? {
+    if code < 8 { return code + 3 }
+    guard code < 28 else { return code == 28 ? 258 : nil }
+    let width = code / 4 - 1
+    return 3 + ((4 + code % 4) &<< width) + takeFilled(width)
+  }
+
+  /// Reads the rest of a distance; nil if its code is reserved.
+  ///
+  /// Source: RFC 1951, 3.2.5; each two codes from the fourth on have one more bit.
+  private mutating func distance(_ code: Int) -> Int? {
+    if code < 4 { return code + 1 }
+    guard code < 30 else { return nil }
+    let width = code / 2 - 1
+    return 1 + ((2 + code % 2) &<< width) + takeFilled(width)
+  }
+
+  /// Repeats bytes that begin at a distance before the end of the output; the caller has checked both numbers.
+  private mutating func copy(_ length: Int, from distance: Int) {
+    guard let start = unsafe output.baseAddress else { return }
+    let target = unsafe start + produced
+    produced += length
+    if distance >= length {
+      unsafe target.update(from: target - distance, count: length)
+      return
+    }
+    // The source overlaps the target, so it contains bytes that this loop copies.
+    var index = 0
+    while index < length {
+      unsafe target[index] = unsafe target[index - distance]
+      index &+= 1
+    }
   }
 
   /// Compares the Adler-32 checksum that follows the stream with the checksum of the output.
   private mutating func checksumFits() -> Bool {
-    position -= bitCount / 8
-    guard let stored = input.littleEndian(at: position, as: UInt32.self)?.byteSwapped else {
-      return false
-    }
+    dropReadAhead()
+    guard let stored = take(32) else { return false }
     var low: UInt32 = 1
     var high: UInt32 = 0
     var index = 0
-    while index < output.count {
+    while index < outputSize {
       // Both sums are reduced only after every 5,552 additions, because that many additions cannot overflow 32 bits.
-      let end = min(output.count, index + 5552)
+      let end = min(outputSize, index + 5552)
+      guard let bytes = unsafe output.baseAddress else { return false }
       while index < end {
-        low &+= UInt32(output[index])
+        low &+= UInt32(unsafe bytes[index])
         high &+= low
-        index += 1
+        index &+= 1
       }
       low %= 65521
       high %= 65521
     }
-    return stored == high << 16 | low
+    return UInt32(truncatingIfNeeded: stored).byteSwapped == high << 16 | low
   }
-}
-
-/// A prefix code of deflate.
-///
-/// Codes of up to ten bits are in a table, whose index is the next ten bits of the input. Longer codes are found bit by
-/// bit with `counts` and `symbols`.
-struct HuffmanCode {
-  static let longest = 15
-  private static let indexWidth = 10
-
-  /// Each entry has a symbol in the upper 12 bits and the length of its code in the lower 4 bits.
-  ///
-  /// The index is the next ten bits of the input, with the first bit lowest. The entry is 0 if these bits do not begin
-  /// with a complete code.
-  private let table: [UInt16]
-  /// The number of codes of each length.
-  private let counts: [Int]
-  /// The symbols, sorted by their codes.
-  private let symbols: [UInt16]
-
-  /// Makes the codes from their lengths; nil if the lengths do not form a valid prefix code.
-  init?(lengths: ArraySlice<UInt8>) {
-    var counts = [Int](repeating: 0, count: Self.longest + 1)
-    for length in lengths where length > 0 { counts[Int(length)] += 1 }
-    var next = [Int](repeating: 0, count: Self.longest + 1)
-    var place = next
-    var code = 0
-    for length in 1...Self.longest {
-      code = (code + counts[length - 1]) << 1
-      next[length] = code
-      place[length] = place[length - 1] + counts[length - 1]
-      guard code + counts[length] <= 1 << length else { return nil }
-    }
-    var table = [UInt16](repeating: 0, count: 1 << Self.indexWidth)
-    var symbols = [UInt16](repeating: 0, count: lengths.count)
-    for (symbol, length) in lengths.enumerated() where length > 0 {
-      let width = Int(length)
-      symbols[place[width]] = UInt16(truncatingIfNeeded: symbol)
-      place[width] += 1
-      if width <= Self.indexWidth {
-        var reversed = 0
-        for bit in 0..<width where next[width] & (1 << bit) != 0 {
-          reversed |= 1 << (width - 1 - bit)
-        }
-        for index in stride(from: reversed, to: table.count, by: 1 << width) {
-          table[index] = UInt16(truncatingIfNeeded: symbol) << 4 | UInt16(length)
-        }
-      }
-      next[width] += 1
-    }
-    (self.table, self.counts, self.symbols) = (table, counts, symbols)
-  }
-
-  /// Finds the symbol that the lowest bits encode, in the form of an entry of `table`; 0 if there is no such symbol.
-  func entry(_ bits: UInt64) -> UInt16 {
-    let index = Int(truncatingIfNeeded: bits & ((1 << UInt64(Self.indexWidth)) &- 1))
-    let entry = table[index]
-    return entry != 0 ? entry : longEntry(bits)
-  }
-
-  private func longEntry(_ bits: UInt64) -> UInt16 {
-    var (code, first, place) = (0, 0, 0)
-    for length in 1...Self.longest {
-      code |= Int(truncatingIfNeeded: bits >> UInt64(length - 1) & 1)
-      let count = counts[length]
-      if code - first < count {
-        return symbols[place + code - first] << 4 | UInt16(truncatingIfNeeded: length)
-      }
-      place += count
-      first = (first + count) << 1
-      code <<= 1
-    }
-    return 0
-  }
-
-  private init(fixed lengths: [UInt8]) {
-    // The lengths in RFC 1951, 3.2.6, always form a valid code.
-    self = HuffmanCode(lengths: lengths[...]) ?? HuffmanCode()
-  }
-
-  private init() { (table, counts, symbols) = ([], [], []) }
-
-  static let fixedLiterals = HuffmanCode(
-    fixed: [UInt8](repeating: 8, count: 144) + [UInt8](repeating: 9, count: 112)
-      + [UInt8](repeating: 7, count: 24) + [UInt8](repeating: 8, count: 8))
-  static let fixedDistances = HuffmanCode(fixed: [UInt8](repeating: 5, count: 30))
 }

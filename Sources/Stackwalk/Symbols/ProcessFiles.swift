@@ -27,7 +27,7 @@ package struct ProcessFiles: Sendable {
   ///
   /// The directory `map_files` needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
   package func paths(of module: ModuleSnapshot) -> [String] {
-    guard let mapping = mappings.element(containing: module.address, by: \.range),
+    guard let mapping = mappings.element(containing: module.address, by: { $0.range }),
       ModuleSnapshot.path(withoutMark: mapping.path).path == module.path
     else { return [] }
     let (start, end) = (mapping.start.value.hexadecimal(), mapping.end.value.hexadecimal())

@@ -23,9 +23,11 @@ struct SignalFrameMethod: UnwindMethod {
   ///
   /// The code is recognized by its bytes, because its address, unlike other return addresses, does not follow a call.
   static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
-    let trampoline = process.registers.signalTrampoline
-    guard process.isExecutable(address) else { return false }
-    return process.code(at: address, count: trampoline.count) == trampoline
+    process.trampolines.value(at: address) {
+      let trampoline = process.registers.signalTrampoline
+      guard process.isExecutable(address) else { return false }
+      return process.code(at: address, count: trampoline.count) == trampoline
+    }
   }
 }
 

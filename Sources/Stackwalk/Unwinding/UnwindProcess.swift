@@ -11,6 +11,8 @@ final class UnwindProcess {
   private var workLeft = 1 << 24
   private let limit: WorkLimit
   private let returnAddresses = BoundedCache<Address, ReturnAddressCheck>()
+  /// Whether signal handlers return to an address.
+  let trampolines = BoundedCache<Address, Bool>()
   private let frameSetups = BoundedCache<Address, FrameSetup>()
   private let identities = BoundedCache<Address, Address>()
   private let cfiRows = BoundedCache<Address, CFIRow?>()

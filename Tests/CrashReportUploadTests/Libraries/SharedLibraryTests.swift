@@ -1,4 +1,5 @@
 import CrashTestSupport
+import Glibc
 import Testing
 
 @testable import CrashReportUpload
@@ -73,6 +74,19 @@ import Testing
       """, ["-no-pie", "-fno-pic", "-Wl,--export-dynamic", directory.path + "/libdata.so"])
     let program = try #require(SharedLibrary(path: path))
     #expect(definitions(program) == ["test_other"])
+  }
+
+  /// A library that is loaded already may bind its names later, so a later plugin can come first unless they are global.
+  @Test func bindingsAreKeptUnlessAnotherCallerHasLoadedALibraryForItself() async throws {
+    _ = try await make("libkept.so", "int test_kept() { return 1; }")
+    let path = directory.path + "/libkept.so"
+    #expect(try LibraryClosure(of: path).keepsBindings)
+    let library = try unsafe #require(dlopen(path, RTLD_LAZY | RTLD_LOCAL))
+    defer { unsafe dlclose(library) }
+    #expect(try !LibraryClosure(of: path).keepsBindings)
+    let global = try unsafe #require(dlopen(path, RTLD_LAZY | RTLD_GLOBAL))
+    defer { unsafe dlclose(global) }
+    #expect(try LibraryClosure(of: path).keepsBindings)
   }
 
   @Test func theClosureOfLibcurlIsWhatTheDynamicLinkerLoads() async throws {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Testing
 
 /// Runs `ExtremeDumps`, each time in a separate process.
 package enum ExtremeDumpRun {
@@ -34,5 +35,37 @@ package enum ExtremeDumpRun {
       first = max(seed, first) + 1
     }
     return failures
+  }
+
+  /// Reads the inputs that `swift run proofs fuzz` keeps, and former findings.
+  ///
+  /// - Parameters:
+  ///   - program: the path of `ExtremeDumps`.
+  ///   - every: 1 to read all inputs, and n to read each n-th; all findings are read.
+  package static func readFuzzersInputs(program: String, every: Int) async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path
+    func run(_ arguments: [String]) async throws -> String {
+      let child = try await ChildProcess.run(program, arguments, in: path)
+      #expect(child.end.exitCode == 0, "\(arguments): \(child.end) \(child.standardOutput)")
+      return child.standardOutput
+    }
+    let kept = BuiltProducts.packageRoot + "/Tests/ExtremeDumps/"
+    let findings = try FileManager.default.contentsOfDirectory(atPath: kept + "Findings")
+    for line in try await run(["targets"]).split(separator: "\n") {
+      let target = String(line.prefix { $0 != " " })
+      let inputs = path + "/inputs-" + target
+      try FileManager.default.createDirectory(
+        atPath: inputs, withIntermediateDirectories: false)
+      _ = try await run(["unpack", "\(kept)Corpora/\(target).corpus", inputs])
+      let names = try FileManager.default.contentsOfDirectory(atPath: inputs).sorted()
+      for (index, name) in names.enumerated() where !index.isMultiple(of: every) {
+        try FileManager.default.removeItem(atPath: inputs + "/" + name)
+      }
+      // The command also makes a module that some inputs name.
+      _ = try await run(["seeds", target, inputs])
+      let own = findings.filter { $0.hasPrefix(target + "-") }.map { "\(kept)Findings/\($0)" }
+      #expect(try await run(["read", target, inputs] + own).hasSuffix(" read\n"))
+    }
   }
 }

@@ -33,6 +33,9 @@ import Testing
     let program = try await BuiltProducts.shared.executable("ExtremeDumps", .release)
     let directory = try SharedDirectory()
     let samples = try await Self.samples(in: directory.path)
+    // The everyday tests read a part of the dumps of the first 300 seeds.
+    let everyday = try await ExtremeDumpRun.failures(of: 0..<300, program: program)
+    #expect(everyday == [])
     let firsts = stride(from: Self.first, to: Self.first + Self.count, by: Int(Self.batch))
     let failures = try await withThrowingTaskGroup(of: [String].self) { group in
       for first in firsts {
@@ -45,5 +48,10 @@ import Testing
       return try await group.reduce(into: []) { $0 += $1 }
     }
     #expect(failures == [])
+  }
+
+  @Test func allInputsOfTheFuzzerAreRead() async throws {
+    let program = try await BuiltProducts.shared.executable("ExtremeDumps", .release)
+    try await ExtremeDumpRun.readFuzzersInputs(program: program, every: 1)
   }
 }

@@ -23,6 +23,7 @@ struct ReaderTests {
     return shown.map { [$0.element.kind] } + [
       ["uncaught-error", "--throws"], ["null-read", "--privacy", "sanitized"],
       ["fatal-error", "--privacy", "no-memory"],
+      ["fatal-error"], ["double-free", "--on", "dispatch"],
       ["hang", "heartbeat", "idle", "kept"], ["hang", "main", "busy", "kept"],
       ["locks", "mutex-2", "dumps"],
       ["tasks", "cycle", "3", "dumps"],
