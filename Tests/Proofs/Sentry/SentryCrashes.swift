@@ -31,6 +31,12 @@ final class SentryCrashes: Sendable {
       lab, ["tell", "crash", database, try directory.subdirectory("files")], in: directory.path)
   }
 
+  /// Crashes in the context `child` = own, in a forked child; the parent then crashes in no context.
+  func crashInContext() async throws {
+    _ = try await ChildProcess.run(
+      lab, ["forked-in-flight", "1", "--database", database], in: directory.path)
+  }
+
   /// Kills a run.
   func killedRun() async throws {
     _ = try await ChildProcess.run(

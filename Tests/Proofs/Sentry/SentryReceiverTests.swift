@@ -60,6 +60,23 @@ struct SentryReceiverTests {
     #expect(event.crashTime?.prefix(19) == TimeText.utc(nanoseconds: time).prefix(19))
   }
 
+  @Test func theRequestIsATagAndForceSendsAgain() async throws {
+    try await crashes.crashInContext()
+    let ids = try await crashes.process()
+    let server = try BugsinkServer(in: crashes.subdirectory("bugsink"))
+    let sent = try await crashes.upload(ids, ["--dsn", server.dsn])
+    #expect(sent.end.exitCode == 0, "\(sent.standardOutput)\(sent.standardError)")
+    let events = try await server.issues().flatMap(\.events)
+    let tagged = events.filter { $0.tags["context.child"] == "own" }
+    #expect(events.count == 2 && tagged.count == 1, "\(events.map(\.tags))")
+    let id = try #require(
+      ids.first { $0.filter { $0 != "-" }.lowercased() == tagged.first?.id })
+    #expect(try await crashes.upload([id], ["--dsn", server.dsn]).end.exitCode == 1)
+    let again = try await crashes.upload([id], ["--force", "--dsn", server.dsn])
+    #expect(again.end.exitCode == 0, "\(again.standardOutput)\(again.standardError)")
+    #expect(try crashes.reports.allSatisfy { $0.state == .completed })
+  }
+
   @Test(.enabled("in the whole proof") { !ProofExtent.isSample })
   func crashpadsFormArrivesToo() async throws {
     try await crashes.crash("index-out-of-range")
