@@ -91,4 +91,17 @@ public enum Spawn {
       )
     }
   }
+
+  /// Copies a program that this process then runs.
+  ///
+  /// Another process writes the copy. If this process wrote it, a child that another thread starts at this moment would
+  /// hold the open file until it has called execve(2), and the copy could not be run (ETXTBSY).
+  public static func copyProgram(_ path: String, to copy: String) throws {
+    let processID = try start(
+      "/bin/cp", ["cp", path, copy], environment: [:], output: .null, errors: .inherited)
+    var status: Int32 = 0
+    guard unsafe waitpid(processID, &status, 0) == processID, status == 0 else {
+      throw SystemCallError("cp \(path)", errno)
+    }
+  }
 }

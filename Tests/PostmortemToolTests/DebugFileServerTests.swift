@@ -15,8 +15,7 @@ struct DebugFileServerTests {
   ) async throws -> String {
     let database = directory.path + "/database"
     let victim = directory.path + "/service"
-    try FileManager.default.copyItem(
-      atPath: BuiltProducts.besideTests("crash-lab"), toPath: victim)
+    try Spawn.copyProgram(BuiltProducts.besideTests("crash-lab"), to: victim)
     let crash = try await ChildProcess.run(
       victim, ["null-read", "--database", database], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])

@@ -28,13 +28,12 @@ import Testing
   private func crash(_ program: String) async throws -> String {
     let path = directory.path + "/" + program
     if !FileManager.default.fileExists(atPath: path) {
-      try FileManager.default.copyItem(
-        atPath: try BuiltProducts.besideTests("crash-lab"), toPath: path)
+      try Spawn.copyProgram(try BuiltProducts.besideTests("crash-lab"), to: path)
     }
     let child = try await ChildProcess.run(
       path, ["abort", "--database", database], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
-    try #require(child.end.signal == SIGABRT)
+    try #require(child.end.signal == SIGABRT, "\(child)")
     return "\(child.processID)"
   }
 

@@ -17,8 +17,7 @@ import Testing
   /// Leaves the dump of a program whose file is in `symbols` since.
   private func crash() async throws {
     let program = directory.path + "/service"
-    try FileManager.default.copyItem(
-      atPath: BuiltProducts.besideTests("crash-lab"), toPath: program)
+    try Spawn.copyProgram(BuiltProducts.besideTests("crash-lab"), to: program)
     let crash = try await ChildProcess.run(
       program, ["null-read", "--database", database], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])

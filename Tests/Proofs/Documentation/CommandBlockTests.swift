@@ -60,8 +60,7 @@ import Testing
     let products = URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
       .deletingLastPathComponent().path
     for name in ["web", "server"] {
-      try FileManager.default.copyItem(
-        atPath: products + "/crash-lab", toPath: directory.path + "/" + name)
+      try Spawn.copyProgram(products + "/crash-lab", to: directory.path + "/" + name)
     }
     let toolchain = URL(filePath: try Toolchain.path(of: "swiftc")).deletingLastPathComponent().path
     var script = """

@@ -65,12 +65,12 @@ import Testing
   @Test func anExecutableThatWasReplacedMeanwhileKeepsItsNames() async throws {
     let victim = try await LiveVictim()
     let path = victim.directory.path + "/server"
-    try FileManager.default.copyItem(atPath: victim.executable, toPath: path)
+    try Spawn.copyProgram(victim.executable, to: path)
     let running = try RunningVictim(
       path, ["live-dump", "obeying", "--database", victim.database])
     try running.waitForLine("ready")
     let other = try await BuiltProducts.shared.executable("postmortem", .asTested)
-    try FileManager.default.copyItem(atPath: other, toPath: path + ".new")
+    try Spawn.copyProgram(other, to: path + ".new")
     try #require(unsafe rename(path + ".new", path) == 0)
     // The time in which a report finds names is limited, and a busy machine can use it up.
     var names: [String] = []

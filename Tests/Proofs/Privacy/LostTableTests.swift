@@ -39,8 +39,7 @@ import Testing
     let program = directory.path + "/crash-lab-\(areHeadersMoved)"
     for privacy in ["sanitized", "no-memory"] {
       try? FileManager.default.removeItem(atPath: program)
-      try FileManager.default.copyItem(
-        atPath: try BuiltProducts.besideTests("crash-lab"), toPath: program)
+      try Spawn.copyProgram(try BuiltProducts.besideTests("crash-lab"), to: program)
       if areHeadersMoved { try LinkedModule.moveHeaders(of: program) }
       #expect(
         try secrets.found(inBytes: [UInt8](Data(contentsOf: URL(fileURLWithPath: program))))

@@ -51,8 +51,7 @@ struct JourneyTests {
     let products = URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
       .deletingLastPathComponent().path
     for name in ["web", "worker"] {
-      try FileManager.default.copyItem(
-        atPath: products + "/crash-lab", toPath: directory.path + "/" + name)
+      try Spawn.copyProgram(products + "/crash-lab", to: directory.path + "/" + name)
     }
     // The optimized tool has enough time to find all names at conversion.
     let tool = URL(

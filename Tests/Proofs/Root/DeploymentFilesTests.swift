@@ -16,8 +16,8 @@ struct DeploymentFilesTests {
     try FileManager.default.createDirectory(
       atPath: directory.path + "/bin", withIntermediateDirectories: false)
     for (name, product) in [("server", "Server"), ("postmortem", "postmortem")] {
-      try FileManager.default.copyItem(
-        atPath: try BuiltProducts.besideTests(product), toPath: directory.path + "/bin/" + name)
+      try Spawn.copyProgram(
+        try BuiltProducts.besideTests(product), to: directory.path + "/bin/" + name)
     }
   }
 

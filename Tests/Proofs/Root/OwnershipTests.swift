@@ -299,7 +299,7 @@ struct OwnershipTests {
 
   @Test func aSetuidProgramTellsItsInvokerNothingAndBelievesNothing() async throws {
     let program = directory.path + "/victim"
-    try FileManager.default.copyItem(atPath: try Self.victim, toPath: program)
+    try Spawn.copyProgram(try Self.victim, to: program)
     try #require(unsafe chmod(program, 0o4755) == 0)
     let database = directory.path + "/db"
     let child = try await run(

@@ -58,8 +58,7 @@ struct HTTPVersionTests {
     try await makeCertificate()
     let tool = try BuiltProducts.besideTests("postmortem")
     let (directory, database) = (uploads.directory.path, uploads.directory.path + "/crashes")
-    try FileManager.default.copyItem(
-      atPath: BuiltProducts.besideTests("crash-lab"), toPath: directory + "/service")
+    try Spawn.copyProgram(BuiltProducts.besideTests("crash-lab"), to: directory + "/service")
     let crash = try await ChildProcess.run(
       directory + "/service", ["null-read", "--database", database, "--no-summary"], in: directory)
     #expect(crash.end.signal == SIGSEGV)

@@ -17,8 +17,8 @@ import Testing
     init() throws {
       directory = try TemporaryDirectory()
       let path = directory.path + "/sleeper"
-      try FileManager.default.copyItem(
-        atPath: URL(fileURLWithPath: "/bin/sleep").resolvingSymlinksInPath().path, toPath: path)
+      try Spawn.copyProgram(
+        URL(fileURLWithPath: "/bin/sleep").resolvingSymlinksInPath().path, to: path)
       let buildID = try ELFFile(path: path).buildID
       child.executableURL = URL(fileURLWithPath: path)
       child.arguments = ["600"]
