@@ -39,7 +39,7 @@ struct RefusedMutex {
     let places = Set(words(of: thread).flatMap { [$0, $0 &- Self.kindOffset] })
     let found = places.compactMap { word -> (place: Address, owner: UInt32)? in
       let words = LockWords(memory: snapshot.memory, word: Address(word))
-      guard word & 7 == 0, let kind = words.value(Int64(Self.kindOffset)),
+      guard word & 7 == 0, let kind = words.value(Int64(bitPattern: Self.kindOffset)),
         kind & Self.inherits != 0,
         let owner = words.mutex?.id, owner == words.value(8), let listed = ids.thread(owner),
         listed == id || waits.chain(from: listed).last == id
