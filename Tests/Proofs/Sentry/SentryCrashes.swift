@@ -31,7 +31,7 @@ final class SentryCrashes: Sendable {
       lab, ["tell", "crash", database, try directory.subdirectory("files")], in: directory.path)
   }
 
-  /// Crashes in the context `child` = own, in a forked child; the parent then crashes in no context.
+  /// Crashes in the context `child` = own, in a forked child.
   func crashInContext() async throws {
     _ = try await ChildProcess.run(
       lab, ["forked-in-flight", "1", "--database", database], in: directory.path)
