@@ -28,8 +28,8 @@ import Testing
       bytes[index] ^= mask
     }
     // Only the signature, the version, the architecture and the fields that lead to it make a file unreadable: 16
-    // bytes.
-    #expect(readable >= indices.count - 16)
+    // bytes, of which this loop changes at most 4.
+    #expect(readable >= indices.count - 4, "\(indices.count - readable)")
   }
 
   /// Replaces each word with one of five values.
