@@ -17,9 +17,6 @@ struct OpenContext {
   private static let leastValue = 16
   static let timeOffset = 120
   static let nestedBit: UInt64 = 1 << 63
-  /// The factor by which the last word, which contains the time, is multiplied before it is added to the checksum.
-  private static let timeFactor: UInt64 = 0x9E37_79B9_7F4A_7C15
-
   private let index: Int64
   private let seal: UInt64
   private let isNested: Bool
@@ -45,32 +42,24 @@ struct OpenContext {
     if mark == 0, context.textCount <= Self.textCapacity {
       // The entry is a copy of `context`, so the checksum of `context` is used instead of computing the entry's.
       unsafe pm_copy_text(entry.base + 8, context.base + 8, context.byteCountInUse &- 8)
-      seal = Self.seal(context.word(0), time)
+      seal = ContextValue.mixed(context.word(0), time)
     } else {
       entry.start(work: context.work)
       entry.append(
         context, from: mark, capacity: Self.textCapacity, leastValue: Self.leastValue)
       entry.pad()
-      seal = Self.seal(entry.expectedSeal, time)
+      seal = ContextValue.mixed(entry.expectedSeal, time)
     }
     unsafe pm_atomic_store_64(entry.base.assumingMemoryBound(to: UInt64.self), seal)
   }
 
   func close() { pm_release_open_context(index, seal, isNested) }
 
-  /// The checksum of an entry; never 0.
-  ///
-  /// - Parameter seal: the checksum of the entry without its last word, the time.
-  private static func seal(_ seal: UInt64, _ time: UInt64) -> UInt64 {
-    let sum = seal &+ time &* timeFactor
-    return sum == 0 ? 1 : sum
-  }
-
   /// Returns an entry that was copied from the table; nil if the entry is incomplete or was overwritten.
   static func context(at entry: UnsafeMutableRawPointer) -> ContextValue? {
     let context = unsafe ContextValue(entry)
     guard context.word(16) &>> 32 == 0, context.textCount <= textCapacity,
-      context.word(0) == seal(context.expectedSeal, context.word(timeOffset))
+      context.word(0) == ContextValue.mixed(context.expectedSeal, context.word(timeOffset))
     else { return nil }
     return context
   }

@@ -30,24 +30,27 @@ package struct ContextRecord: Sendable, Equatable {
   /// - Parameters:
   ///   - bytes: bytes that begin with the record.
   ///   - textCapacity: the number of bytes that a record has for its names and values.
-  ///   - addend: a number that the handler added to the checksum.
+  ///   - last: the word that the checksum includes after those of the text.
   /// - Returns: nil if the record was overwritten or not completely written.
-  init?(_ bytes: ArraySlice<UInt8>, textCapacity: Int, addingToSeal addend: UInt64) {
+  init?(_ bytes: ArraySlice<UInt8>, textCapacity: Int, last: UInt64) {
     func word(_ offset: Int) -> UInt64 { bytes.littleEndian(at: offset, width: 8) ?? 0 }
     let count = Int(truncatingIfNeeded: word(16) & 0xFFFF)
     guard bytes.count >= Self.textOffset + textCapacity, word(16) >> 32 == 0, count <= textCapacity
     else { return nil }
     var seal: UInt64 = 0x706D_2D63_6F6E_7478
-    var factor: UInt64 = 0
     for offset in stride(from: 8, to: Self.textOffset + (count + 7) & ~7, by: 8) {
-      factor &+= 0x9E37_79B9_7F4A_7C15
-      seal &+= word(offset) &* (factor ^ factor >> 32 | 1)
+      seal = Self.mixed(seal, word(offset))
     }
-    seal = (seal == 0 ? 1 : seal) &+ addend
-    guard word(0) == (seal == 0 ? 1 : seal) else { return nil }
+    guard word(0) == Self.mixed(seal, last) else { return nil }
     work = word(8)
     omittedCount = word(16) >> 16 & 0xFFFF
     values = Self.values(in: bytes.dropFirst(Self.textOffset).prefix(count))
+  }
+
+  /// A checksum with one more word; `ContextValue.mixed` in the handler.
+  private static func mixed(_ seal: UInt64, _ word: UInt64) -> UInt64 {
+    let product = (seal ^ word) &* 0x9E37_79B9_7F4A_7C15
+    return product ^ product >> 32
   }
 
   private static func values(in text: ArraySlice<UInt8>) -> [Value] {

@@ -31,7 +31,6 @@ package struct OpenContexts: Sendable, Equatable {
   private static let (headSize, shardSize, entrySize) = (64, 64, 128)
   private static let (maximumShards, rows) = (8, 63)
   private static let (textCapacity, timeOffset) = (96, 120)
-  private static let timeFactor: UInt64 = 0x9E37_79B9_7F4A_7C15
   private static let nestedBit: UInt64 = 1 << 63
 
   /// The calls with an entry in the table, the oldest first.
@@ -77,8 +76,7 @@ package struct OpenContexts: Sendable, Equatable {
 
   private static func context(_ entry: ArraySlice<UInt8>) -> Context? {
     guard let time = entry.littleEndian(at: timeOffset, as: UInt64.self),
-      let record = ContextRecord(
-        entry, textCapacity: textCapacity, addingToSeal: time &* timeFactor)
+      let record = ContextRecord(entry, textCapacity: textCapacity, last: time)
     else { return nil }
     return Context(
       uptime: time & ~nestedBit, work: record.work, isNested: time & nestedBit != 0,

@@ -26,11 +26,10 @@ public struct OpenContextTable {
       words += stride(from: 0, to: text.count, by: 8).map { start in
         text[start..<min(start + 8, text.count)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
       }
-      let factors = sequence(first: 0x9E37_79B9_7F4A_7C15 as UInt64) { $0 &+ 0x9E37_79B9_7F4A_7C15 }
-      let sum = zip(words, factors).reduce(0x706D_2D63_6F6E_7478) { sum, next in
-        sum &+ next.0 &* (next.1 ^ next.1 >> 32 | 1)
+      let seal = (words + [time]).reduce(0x706D_2D63_6F6E_7478 as UInt64) { seal, word in
+        let product = (seal ^ word) &* 0x9E37_79B9_7F4A_7C15
+        return product ^ product >> 32
       }
-      let seal = sum &+ time &* 0x9E37_79B9_7F4A_7C15
       var bytes: [UInt8] = []
       for word in [seal] + words { bytes.append(littleEndian: word) }
       bytes += [UInt8](repeating: 0, count: 120 - bytes.count)

@@ -37,22 +37,28 @@ struct ContextValue {
   var textCount: Int { @_noLocks get { Int(truncatingIfNeeded: word(16) & 0xFFFF) } }
   var omittedCount: UInt64 { @_noLocks get { word(16) &>> 16 & 0xFFFF } }
 
-  /// The checksum that this value's words should have; never 0.
-  ///
-  /// Each word is multiplied by an odd factor, so every change of a single word of the text is detected.
+  /// The checksum that this value's words should have.
   var expectedSeal: UInt64 {
     @_noLocks get {
-      let end = ContextValue.textOffset &+ (textCount &+ 7) & ~7
+      let end = byteCountInUse
       var seal: UInt64 = 0x706D_2D63_6F6E_7478
-      var factor: UInt64 = 0
       var offset = 8
       while offset < end {
-        factor &+= 0x9E37_79B9_7F4A_7C15
-        seal &+= word(offset) &* (factor ^ factor &>> 32 | 1)
+        seal = ContextValue.mixed(seal, word(offset))
         offset &+= 8
       }
-      return seal == 0 ? 1 : seal
+      return seal
     }
+  }
+
+  /// A checksum with one more word.
+  ///
+  /// Each step can be undone, so every change of a single word is detected. The high bits, which a multiplication leaves
+  /// where they are, reach the low ones, so that changes of two words do not cancel each other.
+  @_noLocks
+  static func mixed(_ seal: UInt64, _ word: UInt64) -> UInt64 {
+    let product = (seal ^ word) &* 0x9E37_79B9_7F4A_7C15
+    return product ^ product &>> 32
   }
 
   /// True if the value has not changed since its checksum was set.
