@@ -54,7 +54,7 @@ extension IntermediateDumpKey {
       stops at 65,536.
       """)
       .listed(11, as: "openFiles", .integer, "number of open descriptors")
-    case .mappingCount: .unsigned(4, "Number of lines of `/proc/thread-self/maps`. Counting stops at 65,536.")
+    case .mappingCount: .unsigned(4, "Number of lines of `/proc/thread-self/maps`.")
     case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at the crash. Only in a minidump.")
     case .memoryUsed: .unsigned(8, """
       Memory use of the cgroup in bytes (`memory.current`; in cgroup version 1 \
@@ -323,6 +323,10 @@ extension IntermediateDumpKey {
       .unsigned(8, """
         Number of memory regions that do not fit into the minidump's list. Only in a minidump.
         """).shown(in: .capture, as: "regionsUnlisted")
+    case .modulesOmitted:
+      .unsigned(8, """
+        Number of images of the dynamic linker's list for which the handler's table of 4,096 has no room.
+        """)
     case .isCoreFile:
       .unsigned(1, """
         1 if the report was made from a core file. Only in a minidump.

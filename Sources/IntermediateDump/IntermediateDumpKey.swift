@@ -135,6 +135,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case modulesUnlisted = 912
   case regionsUnlisted = 913
   case isCoreFile = 914
+  case modulesOmitted = 915
   case notShown = 920
 
   case owner = 1000

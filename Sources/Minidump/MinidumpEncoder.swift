@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 /// Lays out one minidump; the code for each stream is an extension in that stream's own source file.
@@ -40,8 +41,9 @@ struct MinidumpEncoder {
     let (all, capture) = (snapshot, snapshot.capture)
     snapshot.capture.threadsUnlisted = count(
       all.threads.count - threads.count, capture.threadsUnlisted)
+    let omittedModules = Int(clamping: capture.modulesOmitted ?? 0)
     snapshot.capture.modulesUnlisted = count(
-      all.modules.count - modules.count, capture.modulesUnlisted)
+      omittedModules.clampedAdding(all.modules.count - modules.count), capture.modulesUnlisted)
     snapshot.capture.regionsUnlisted = count(plan.unlistedCount, capture.regionsUnlisted)
   }
 

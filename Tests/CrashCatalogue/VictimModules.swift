@@ -7,12 +7,11 @@ public final class VictimModules: Sendable {
   package let module: String
   /// The path of a module whose IFUNC resolver calls the program before the module is fully linked.
   let resolver: String
-  /// A directory with 2,000 copies of the module as separate files, because the loader identifies a module by its
-  /// inode.
-  package let directory: String
+  /// A directory with copies of the module as separate files, because the loader identifies a module by its inode.
+  public let directory: String
   private let temporary: TemporaryDirectory
 
-  public init() async throws {
+  public init(copies: Int = 2000) async throws {
     temporary = try TemporaryDirectory()
     module = temporary.path + "/module.so"
     resolver = temporary.path + "/resolver.so"
@@ -26,7 +25,7 @@ public final class VictimModules: Sendable {
         throw OutsideToolError("clang: \(clang.end)\n\(clang.standardError)")
       }
     }
-    for number in 0..<2000 {
+    for number in 0..<copies {
       try FileManager.default.copyItem(atPath: module, toPath: "\(directory)/\(number).so")
     }
   }

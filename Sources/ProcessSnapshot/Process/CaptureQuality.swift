@@ -34,6 +34,8 @@ public struct CaptureQuality: Sendable, Equatable {
   public var captureTime: UInt64?
   /// The number of bytes that were left out because of the limit on the dump's size.
   public var bytesOmitted: UInt64?
+  /// The number of modules for which the handler's table had no room.
+  public var modulesOmitted: UInt64?
   /// The number of threads that do not fit into the minidump's thread list.
   ///
   /// Readers accept a list of at most 4,096 threads.
@@ -42,7 +44,7 @@ public struct CaptureQuality: Sendable, Equatable {
   ///
   /// The list lacks empty modules, modules that reach the end of the address space, and modules that start at the same
   /// address as another one. If more than 2,048 modules are left, it also lacks the rest, because readers accept no
-  /// more.
+  /// more. The modules of `modulesOmitted` are counted, too.
   public var modulesUnlisted: UInt64?
   /// The number of memory regions that do not fit into the minidump's memory list.
   ///
@@ -75,6 +77,7 @@ extension CaptureQuality {
       Field.optional(.notShown, \.notShown).showing { .lines($0.partsNotShown.map(\.name)) },
       .optional(.captureTime, \.captureTime),
       .optional(.bytesOmitted, \.bytesOmitted),
+      .optional(.modulesOmitted, \.modulesOmitted),
       .optional(.threadsUnlisted, \.threadsUnlisted),
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),

@@ -1,3 +1,4 @@
+import CrashAnalysis
 import CrashCatalogue
 import CrashTestSupport
 import Foundation
@@ -54,6 +55,26 @@ import Testing
     return Dumped(
       victim: victim, processID: child.processID, snapshot: snapshot, minidump: path,
       bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))))
+  }
+
+  /// The number of modules is exact even if the handler's table has no room for all.
+  @Test func moreModulesThanTheTableHolds() async throws {
+    let alone = try await Self.dump(Self.crashes[0]).snapshot.modules.count
+    let modules = try await VictimModules(copies: 4_200)
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/database"
+    let child = try await ChildProcess.run(
+      try await BuiltProducts.shared.executable("crash-lab", .asTested),
+      ["null-read", "--condition", "many-modules", "--database", database], in: directory.path,
+      environment: ["CRASHLAB_MODULES": modules.directory])
+    #expect(child.end.signal == SIGSEGV, "\(child)")
+    let reports = try ReportDirectory(database)
+    #expect(reports.hasOneCompleteReport, "\(reports.processed)")
+    let snapshot = try #require(reports.snapshots.first)
+    #expect(snapshot.modules.count == 4_096)
+    #expect(snapshot.capture.modulesOmitted == UInt64(alone + 4_200 - 4_096))
+    #expect(snapshot.capture.modulesUnlisted == UInt64(alone + 4_200 - 2_048))
+    #expect(Verdict(of: snapshot).cause?.kind == "null-dereference")
   }
 
   @Test(arguments: crashes)

@@ -25,6 +25,7 @@ func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   capture.writer.unsigned(.threadsStopped, stopped)
   capture.writer.unsigned(.threadsReadFromKernel, counts.threadsReadFromKernel)
   capture.writer.unsigned(.threadsOmitted, counts.threadsOmitted)
+  capture.writer.unsigned(.modulesOmitted, capture.images.images.omitted)
   if counts.notShown != 0 { capture.writer.unsigned(.notShown, counts.notShown) }
   let omitted = capture.writer.bytesOmitted
   capture.writer.unsigned(.bytesOmitted, omitted)

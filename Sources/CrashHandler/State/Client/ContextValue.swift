@@ -40,10 +40,9 @@ struct ContextValue {
   /// The checksum that this value's words should have.
   var expectedSeal: UInt64 {
     @_noLocks get {
-      let end = byteCountInUse
       var seal: UInt64 = 0x706D_2D63_6F6E_7478
       var offset = 8
-      while offset < end {
+      while offset < byteCountInUse {
         seal = ContextValue.mixed(seal, word(offset))
         offset &+= 8
       }

@@ -7,17 +7,16 @@ internal import IntermediateDump
 struct ImageTable {
   static var capacity: Int { @_noLocks get { 4096 } }
   private static var stride: Int { 64 }
-  /// The number of bytes of the table: the entries, and the word that counts them.
-  static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
+  /// The number of bytes of the table: the entries, and the two words of `counts`.
+  static var byteCount: Int { @_noLocks get { capacity &* stride &+ 16 } }
 
   let base: UnsafeMutableRawPointer
 
-  private(set) var count: Int {
-    @_noLocks get { unsafe counter.pointee }
-    @_noLocks nonmutating set { unsafe counter.pointee = newValue }
-  }
+  var count: Int { @_noLocks get { unsafe counts[0] } }
+  /// The number of images for which there was no room.
+  var omitted: UInt64 { @_noLocks get { unsafe UInt64(truncatingIfNeeded: counts[1]) } }
 
-  private var counter: UnsafeMutablePointer<Int> {
+  private var counts: UnsafeMutablePointer<Int> {
     unsafe (base + ImageTable.capacity &* ImageTable.stride).assumingMemoryBound(to: Int.self)
   }
 
@@ -33,15 +32,15 @@ struct ImageTable {
   }
 
   @_noLocks
-  func removeAll() { count = 0 }
+  func removeAll() { unsafe (counts[0], counts[1]) = (0, 0) }
 
-  /// Adds an image; returns its index, or -1 if there is no room.
+  /// Adds an image; returns its index, or -1 if there is no room and the image is only counted.
   @_noLocks @discardableResult
   func add(_ image: Image) -> Int {
     let index = count
+    unsafe counts[index < ImageTable.capacity ? 0 : 1] &+= 1
     guard index < ImageTable.capacity else { return -1 }
     unsafe place(index).pointee = image
-    count = index &+ 1
     return index
   }
 

@@ -71,10 +71,10 @@ struct ImageFinder {
     guard known.debug_address != 0, var entry = memory.word(known.debug_address &+ 8) else {
       return
     }
-    var count = 0
-    while entry != 0, count < ImageTable.capacity {
+    // A damaged list may have no end.
+    for _ in Indices(ImageTable.capacity &* 4) {
       // Offsets in struct link_map: l_addr 0, l_name 8, l_ld 16, l_next 24.
-      guard let bias = memory.word(entry), let name = memory.word(entry &+ 8),
+      guard entry != 0, let bias = memory.word(entry), let name = memory.word(entry &+ 8),
         let dynamicSection = memory.word(entry &+ 16), let next = memory.word(entry &+ 24)
       else { return }
       if dynamicSection != known.dynamic_section, bias != known.kernel_image {
@@ -90,7 +90,6 @@ struct ImageFinder {
         images.add(image)
       }
       entry = next
-      count &+= 1
     }
   }
 
@@ -110,7 +109,8 @@ struct ImageFinder {
       }
     }
     if mapping == 0 { ahead = 0 }
-    while mapping < mappings.count {
+    // If the table is full, images of the list may be missing, and would be found, and counted, again.
+    while mapping < mappings.count, images.count < ImageTable.capacity {
       if mapping >= ahead { readAhead(isListed: false) }
       let index = mapping
       mapping &+= 1
@@ -120,7 +120,6 @@ struct ImageFinder {
         image.isMapped(in: mappings)
       else { continue }
       current = images.add(Image(.headers))
-      guard current >= 0 else { return nil }
       return found(image)
     }
     return nil
