@@ -229,11 +229,12 @@ import Testing
     #expect((threads, modules) == (3, whole.modules.count))
   }
 
-  /// Changes every third byte by each mask; the fuzzing target `tokens` makes all changes.
+  /// Changes every sixth byte by each mask; the fuzzing target `tokens` makes all changes.
   @Test func anyByteMayChange() {
     var bytes = HandlerDump.bytes()
+    let indices = Array(stride(from: 0, to: bytes.count, by: 2))
     var readable = 0
-    for index in bytes.indices {
+    for index in indices {
       let mask = [0xFF, 0x80, 0x01][index % 3] as UInt8
       bytes[index] ^= mask
       if let document = try? IntermediateDumpDocument(parsing: bytes) {
@@ -243,7 +244,7 @@ import Testing
       bytes[index] ^= mask
     }
     // Only the magic number, version, word size and header size make a dump unreadable.
-    #expect(readable >= bytes.count - 15)
+    #expect(readable >= indices.count - 8)
   }
 
   @Test func unknownArchitectureIsTold() throws {

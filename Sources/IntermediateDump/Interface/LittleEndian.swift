@@ -1,3 +1,29 @@
+extension UnsafeRawBufferPointer {
+  /// Reads a little-endian integer of a fixed width; nil if the integer is not completely inside the bytes.
+  @inlinable
+  package func littleEndian<Value: FixedWidthInteger>(
+    at offset: Int, as type: Value.Type
+  ) -> Value? {
+    guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
+    return unsafe Value(littleEndian: loadUnaligned(fromByteOffset: offset, as: Value.self))
+  }
+
+  /// Reads a little-endian integer of any width up to 8 bytes; nil if the integer is not completely inside the bytes.
+  @inlinable
+  package func littleEndian(at offset: Int, width: Int) -> UInt64? {
+    guard offset >= 0, width >= 0, width <= 8, offset <= count, width <= count - offset else {
+      return nil
+    }
+    var value: UInt64 = 0
+    var index = offset + width
+    while index > offset {
+      index -= 1
+      value = unsafe value << 8 | UInt64(self[index])
+    }
+    return value
+  }
+}
+
 extension ArraySlice<UInt8> {
   /// Reads a little-endian integer of a fixed width.
   ///
@@ -7,10 +33,7 @@ extension ArraySlice<UInt8> {
   package func littleEndian<Value: FixedWidthInteger>(
     at offset: Int, as type: Value.Type
   ) -> Value? {
-    guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
-    return unsafe withUnsafeBytes {
-      unsafe Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Value.self))
-    }
+    unsafe withUnsafeBytes { unsafe $0.littleEndian(at: offset, as: type) }
   }
 
   /// Reads a little-endian integer of any width up to 8 bytes.
@@ -21,16 +44,7 @@ extension ArraySlice<UInt8> {
   /// - Returns: nil if the integer is not completely inside the bytes.
   @inlinable
   package func littleEndian(at offset: Int, width: Int) -> UInt64? {
-    guard offset >= 0, width >= 0, width <= 8, offset <= count, width <= count - offset else {
-      return nil
-    }
-    var value: UInt64 = 0
-    var index = startIndex + offset + width
-    while index > startIndex + offset {
-      index -= 1
-      value = value << 8 | UInt64(self[index])
-    }
-    return value
+    unsafe withUnsafeBytes { unsafe $0.littleEndian(at: offset, width: width) }
   }
 }
 
@@ -46,12 +60,12 @@ extension [UInt8] {
   package func littleEndian<Value: FixedWidthInteger>(
     at offset: Int, as type: Value.Type
   ) -> Value? {
-    self[...].littleEndian(at: offset, as: type)
+    unsafe withUnsafeBytes { unsafe $0.littleEndian(at: offset, as: type) }
   }
 
   /// Reads a little-endian integer of any width up to 8 bytes; nil if the integer is not completely inside the bytes.
   @inlinable
   package func littleEndian(at offset: Int, width: Int) -> UInt64? {
-    self[...].littleEndian(at: offset, width: width)
+    unsafe withUnsafeBytes { unsafe $0.littleEndian(at: offset, width: width) }
   }
 }

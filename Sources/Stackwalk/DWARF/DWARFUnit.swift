@@ -54,6 +54,13 @@ final class DWARFUnit {
       version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 16, 20) : (8, 8, 12)
   }
 
+  /// The code of the abbreviation of the unit's first entry; nil if the bytes end before it.
+  func rootCode(_ bytes: [UInt8]) -> UInt64? {
+    var cursor = DWARFReader(bytes, from: min(headerSize, bytes.count))
+    let code = cursor.uleb()
+    return cursor.hasFailed ? nil : code
+  }
+
   /// Reads the attributes of the unit's first entry.
   ///
   /// - Parameter bytes: the bytes of the unit from its start.
@@ -124,9 +131,11 @@ struct DWARFUnitIndex {
     of unit: DWARFUnit, _ start: [UInt8], _ info: DebugSection,
     _ abbreviations: DWARFAbbreviationCache
   ) {
-    guard let table = abbreviations.table(of: unit) else { return }
     let size = unit.end &- unit.offset
-    if unit.readRoot(Array(start.prefix(Int(clamping: size))), table) { return }
+    let bytes = Array(start.prefix(Int(clamping: size)))
+    guard let code = unit.rootCode(bytes), let table = abbreviations.root(of: unit, code)
+    else { return }
+    if unit.readRoot(bytes, table) { return }
     // The first entry does not fit in 512 bytes, for example because it contains long paths, so up to 256 KiB are read.
     if let more = info.bytes(at: unit.offset, count: Int(clamping: min(size, 1 << 18))) {
       _ = unit.readRoot(more, table)

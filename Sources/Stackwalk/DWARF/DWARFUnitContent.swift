@@ -219,10 +219,13 @@ final class DWARFAbbreviations {
   private static let maximumAttributes = 128
 
   /// Reads the table at an offset, up to the first damaged entry; nil if there is no table or `limit` is used up.
+  ///
+  /// - Parameter last: a code after whose entry nothing is read; nil for the whole table.
   init?(
-    of section: DebugSection, at offset: UInt64, _ format: DWARFValue.Format, _ limit: WorkLimit
+    of section: DebugSection, at offset: UInt64, _ format: DWARFValue.Format, _ limit: WorkLimit,
+    through last: UInt64? = nil
   ) {
-    var count = 1 << 13
+    var count = last == nil ? 1 << 13 : 1 << 10
     while count <= Self.maximumSize {
       guard let bytes = section.prefix(at: offset, count: count), limit.spend(bytes.count / 2)
       else { return nil }
@@ -230,7 +233,7 @@ final class DWARFAbbreviations {
       dense = []
       sparse = [:]
       var cursor = DWARFReader(bytes)
-      if parse(&cursor, format) || bytes.count < count { return }
+      if parse(&cursor, format, through: last) || bytes.count < count { return }
       count *= 8
     }
   }
@@ -244,7 +247,9 @@ final class DWARFAbbreviations {
   }
 
   /// Parses a table; returns false if the bytes end before the table does.
-  private func parse(_ cursor: inout DWARFReader, _ format: DWARFValue.Format) -> Bool {
+  private func parse(
+    _ cursor: inout DWARFReader, _ format: DWARFValue.Format, through last: UInt64?
+  ) -> Bool {
     while true {
       let code = cursor.uleb()
       if cursor.hasFailed { return false }
@@ -267,6 +272,7 @@ final class DWARFAbbreviations {
       let entry = Entry(
         tag: tag, hasChildren: hasChildren, attributes: start..<attributes.count, size: size)
       if code == UInt64(dense.count + 1) { dense.append(entry) } else { sparse[code] = entry }
+      if code == last { return true }
     }
   }
 }
@@ -290,10 +296,26 @@ final class DWARFAbbreviationCache {
     self.limit = limit
   }
 
-  func table(of unit: DWARFUnit) -> DWARFAbbreviations? {
-    let key = Key(
+  /// The part of a unit's table that its first entry needs; the part is not kept.
+  ///
+  /// The index reads the first entry of every unit, but the rest of few.
+  ///
+  /// - Parameter code: the code of the first entry's abbreviation.
+  func root(of unit: DWARFUnit, _ code: UInt64) -> DWARFAbbreviations? {
+    if let known = tables[key(of: unit)] { return known }
+    guard let section else { return nil }
+    return DWARFAbbreviations(
+      of: section, at: unit.abbreviationOffset, unit.format, limit, through: code)
+  }
+
+  private func key(of unit: DWARFUnit) -> Key {
+    Key(
       offset: unit.abbreviationOffset, offsetSize: unit.format.offsetSize,
       addressSize: unit.format.addressSize)
+  }
+
+  func table(of unit: DWARFUnit) -> DWARFAbbreviations? {
+    let key = key(of: unit)
     if let known = tables[key] { return known }
     guard let section,
       let table = DWARFAbbreviations(of: section, at: key.offset, unit.format, limit)

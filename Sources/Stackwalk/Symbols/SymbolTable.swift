@@ -102,16 +102,16 @@ package struct SymbolTable {
   }
 
   private static func entry(_ bytes: [UInt8], _ start: Int, code: AddressSet) -> Entry? {
-    guard let name = bytes.littleEndian(at: start, as: UInt32.self),
-      let section = bytes.littleEndian(at: start + 6, as: UInt16.self),
-      let address = bytes.littleEndian(at: start + 8, as: UInt64.self).map({ Address($0) }),
-      let size = bytes.littleEndian(at: start + 16, as: UInt64.self)
-    else { return nil }
+    // The type must be STT_FUNC, STT_GNU_IFUNC or, for assembly symbols without a .type directive, STT_NOTYPE. It is
+    // read first, because many symbols of a Swift module are those of data.
     let type = bytes[start + 4] & 15
     let binding = bytes[start + 4] >> 4
-    // The type must be STT_FUNC, STT_GNU_IFUNC or, for assembly symbols without a .type directive, STT_NOTYPE.
-    guard section != 0, name != 0, type == 2 || type == 10 || type == 0,
-      code.contains(address)
+    guard type == 2 || type == 10 || type == 0,
+      let name = bytes.littleEndian(at: start, as: UInt32.self),
+      let section = bytes.littleEndian(at: start + 6, as: UInt16.self),
+      let address = bytes.littleEndian(at: start + 8, as: UInt64.self).map({ Address($0) }),
+      let size = bytes.littleEndian(at: start + 16, as: UInt64.self),
+      section != 0, name != 0, code.contains(address)
     else { return nil }
     // Global symbols rank above weak ones, weak symbols above local ones, and functions above labels.
     let bindingRank: UInt8 = binding == 1 ? 2 : binding == 2 ? 1 : 0

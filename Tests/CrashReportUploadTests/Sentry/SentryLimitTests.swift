@@ -11,6 +11,8 @@ import Testing
 /// For any report, the event is within the limits of the protocol.
 @Suite struct SentryLimitTests {
   private static let long = String(repeating: "Größe ", count: 2000)
+  /// Longer than any name may be, and shorter than `long`, because there are very many of it.
+  private static let name = String(repeating: "Größe ", count: 100)
 
   /// A report with far more of everything than the protocol allows.
   private static let event = {
@@ -23,7 +25,7 @@ import Testing
     for number in 0..<300 {
       var thread = snapshot.threads[0]
       thread.id = UInt32(10_000 + number)
-      thread.name = Self.long
+      thread.name = Self.name
       snapshot.threads.append(thread)
     }
     for number in 0..<150 {
@@ -35,10 +37,10 @@ import Testing
       snapshot.modules.append(
         ModuleSnapshot(
           address: Address(0x7000_0000_0000 + UInt64(number) * 0x10000), size: 0x1000,
-          path: "/\(number)" + Self.long, buildID: [UInt8(truncatingIfNeeded: number), 1]))
+          path: "/\(number)" + Self.name, buildID: [UInt8(truncatingIfNeeded: number), 1]))
     }
     let fields = Dictionary(
-      uniqueKeysWithValues: (0..<300).map { ("\($0)" + Self.long, Self.long) })
+      uniqueKeysWithValues: (0..<300).map { ("\($0)" + Self.name, Self.name) })
     return SentryEvent(
       report: CrashReport(snapshot: snapshot, symbolicating: false), reportID: ReportID(),
       fields: fields)
