@@ -95,11 +95,13 @@ import Testing
     #expect(finding.kind == kind)
     #expect(finding.certainty == certainty)
     #expect(finding.evidence.contains(.guardRegion) == (page == 1 << 62 | 1 << 58))
-    // A missing access right is a different cause.
-    let denied = snapshot(signal: 11, code: 1, address: 0x50_0010, trapError: 6) {
-      $0.exception?.faultPage = page
+    // A missing access right is a different cause, and has another code.
+    for (code, kind) in [(2 as Int32, "protected-memory"), (1, "unmapped-memory")] {
+      let denied = snapshot(signal: 11, code: code, address: 0x50_0010, trapError: 6) {
+        $0.exception?.faultPage = page
+      }
+      #expect(CauseFinder(of: denied, trace: nil).finding?.kind == kind)
     }
-    #expect(CauseFinder(of: denied, trace: nil).finding?.kind == "protected-memory")
   }
 
   /// A stack's guard is part of its mapping: a fault there is an overflow only if the stack pointer is near it.

@@ -76,6 +76,21 @@ import Testing
     #expect(found.kind == kind && found.certainty == certainty)
   }
 
+  /// Another thread unmapped the memory, and a mapping that allows nothing was made at its addresses.
+  @Test func memoryThatWasMappedAfterTheFaultWasNotProtected() throws {
+    func kind(_ address: UInt64, _ code: Int32, _ path: String = "") -> String? {
+      var snapshot = snapshot(at: address, code)
+      snapshot.mappings.append(
+        MemoryMapping(
+          start: Address(address & ~4095), end: Address(address | 4095), protection: [], path: path)
+      )
+      return snapshot.finding()?.kind
+    }
+    #expect(kind(0x70_0010, 1) == "unmapped-memory")
+    #expect(kind(0x70_0010, 2) == "protected-memory")
+    #expect(kind(0xFFFF_FFFF_FF60_0010, 1, "[vsyscall]") == "protected-memory")
+  }
+
   @Test func baseRegistersOfARM64() throws {
     func certainty(_ base: UInt64) throws -> Finding.Certainty {
       var snapshot = ProcessSnapshot(architecture: .arm64)

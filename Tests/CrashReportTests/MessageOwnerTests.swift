@@ -220,6 +220,18 @@ import Testing
     #expect(result(library, [own("abort"), own("f")]).finding?.kind == "abort")
   }
 
+  /// While libc's message of another thread is kept, a signal that is not of abort() is not about it.
+  @Test func anotherSignalThanThatOfAbortHasNoMessage() {
+    let words = "free(): double free detected in tcache 2"
+    for (signal, function) in [(13 as Int32, "write"), (11, "memcpy"), (7, "read"), (8, "free")] {
+      let frames = [c(function), own("Shop.f() -> ()")]
+      let found = result(snapshot(nil, words, signal: signal), frames)
+      #expect(found.message == nil && found.other == [words], "\(signal)")
+    }
+    let aborting = [c("raise"), c("abort"), c(nil), c("free"), own("Shop.f() -> ()")]
+    #expect(result(snapshot(nil, words, signal: 11), aborting).message == words)
+  }
+
   private static let texts = [
     "__assert_fail": "app: a.c:3: f: Assertion `x' failed.",
     "__assert_perror_fail": "app: a.c:3: f: Unexpected error: Invalid argument.",

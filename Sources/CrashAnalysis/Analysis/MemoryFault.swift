@@ -103,7 +103,8 @@ struct MemoryFault {
     }
     if let mapping = snapshot.mapping(containing: address) {
       return Finding(
-        cause: .protectedMemory(access, address, mapping),
+        cause: isOfNoMapping(address)
+          ? .mappedSince(access, address, mapping) : .protectedMemory(access, address, mapping),
         evidence: fact + [.mapping(mapping)])
     }
     guard !snapshot.mappings.isEmpty else { return nil }
@@ -186,6 +187,14 @@ struct MemoryFault {
       case nil: []
       }
     return mapping.protection.isSuperset(of: needed) ? mapping : nil
+  }
+
+  /// True if the kernel reported unmapped memory at an address that a program can map.
+  ///
+  /// A mapping that does not allow the access, and contains the address now, was then made after the fault. The kernel's
+  /// own addresses, such as `[vsyscall]`, always count as unmapped.
+  private func isOfNoMapping(_ address: Address) -> Bool {
+    exception.code == Int32(clamping: SEGV_MAPERR) && address.value >> 63 == 0
   }
 
   /// True if /proc/self/pagemap showed a guard region at the address; Linux shows guard regions there since version

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
@@ -146,7 +147,8 @@ struct MessageOwner {
 
   /// Decides from libc's functions on the stack whether this thread wrote the message.
   ///
-  /// A call of abort() alone writes no message, so the verdict is then `other`.
+  /// A call of abort() alone writes no message, so the verdict is then `other`. A signal other than that of abort() is
+  /// about a message only if the thread was in abort(), for example if its handler crashed.
   private func ofLibrary(_ message: String) -> Verdict {
     let inLibrary = frames.prefix(Self.depth).prefix { frame in
       isInLibrary(frame, "libc.so")
@@ -154,6 +156,9 @@ struct MessageOwner {
           !$0.contains("::") && RuntimeCode.isFunction($0, isCNameOwn: false) && !$0.contains(" ")
         } ?? false
     }
+    guard
+      snapshot.exception?.signal == SIGABRT || inLibrary.contains(where: { $0.function == "abort" })
+    else { return .other }
     guard let outermost = inLibrary.last else {
       return frames.first?.function == nil ? .unknown : .other
     }

@@ -36,7 +36,7 @@ package struct Signature: Sendable {
     thrown: [StackFrame] = [], hang: HangSubject? = nil, from source: ReportPlace = .ownStack,
     ownCode: OwnCode, stack: (UInt32) -> [StackFrame] = { _ in [] }
   ) -> String? {
-    if let end = snapshot.end { return end.kind.map { "end | \($0.word)" } ?? "end" }
+    if let end = snapshot.end { return "end | \(end.word)" }
     guard let kind = kind(of: snapshot) else { return nil }
     // The place at which a request arrives does not distinguish requests.
     if snapshot.isQuitRequest, let word = finding?.kind { return "\(kind) | \(word)" }

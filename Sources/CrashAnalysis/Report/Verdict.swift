@@ -119,7 +119,7 @@ package struct Verdict: Sendable {
     taskDeadlocks = waiting.flatMap { $0.tasks?.deadlocks($0.ownCode) } ?? []
     let tasks = taskDeadlocks.cause(of: snapshot, hang, waits)
     signal = request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
-    end = snapshot.end.map { $0.kind?.word ?? "unknown" }
+    end = snapshot.end?.word
     cause =
       request != nil
       ? waits.deadlock(of: snapshot, hang)?.finding ?? tasks?.finding : end == nil ? finding : nil

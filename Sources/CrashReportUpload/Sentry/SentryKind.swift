@@ -29,7 +29,7 @@ struct SentryKind {
 
   /// The type of the event's exception, which Sentry shows as the first word of the event's title.
   private var type: String {
-    if let end = snapshot.end { return "RunEnd.\(end.kind?.word ?? "unknown")" }
+    if let end = snapshot.end { return "RunEnd.\(end.word)" }
     if let request = snapshot.request {
       if request.kind == .hang { return "Hang" }
       return request.errorType ?? "Dump"

@@ -18,6 +18,9 @@ public struct RunEnd: Sendable, Equatable {
 
   public init() {}
 
+  /// The word for `kind` in reports.
+  package var word: String { kind?.word ?? "unknown" }
+
   /// The beginning of the sentence in `evidence` that names the files that the process had locked.
   package static let lockSentence = "It held locks on "
 

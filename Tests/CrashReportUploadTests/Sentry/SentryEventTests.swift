@@ -120,6 +120,11 @@ import Testing
     #expect(end["level"] == "fatal" && last["type"] == "RunEnd.out-of-memory")
     #expect(last["mechanism"]?["type"] == "run-end" && last["stacktrace"] == nil)
     #expect(end["fingerprint"] == ["end | out-of-memory"])
+    // The kind is of a later version.
+    let unknown = event { ($0.end, $0.exception, $0.threads) = (RunEnd(), nil, []) }
+      .value(SentryCuts())
+    let other = unknown["exception"]?["values"]?.elements.last
+    #expect(other?["type"] == "RunEnd.unknown" && unknown["fingerprint"] == ["end | unknown"])
   }
 
   /// A receiver replaces an old or future `timestamp`.

@@ -86,8 +86,9 @@ public enum SwiftLLDB {
         options.SetTimeoutInMicroSeconds(30000000)
         options.SetTryAllThreads(False)
         list = ', '.join(hex(address) for address in found)
-        # Variables of an optimized function may have no value, and then nothing can be evaluated in it.
-        outer = process.GetSelectedThread()
+        # Variables of an optimized function may have no value, and then nothing can be evaluated in it. On a worker of
+        # libdispatch, LLDB itself crashes when it runs a task's code.
+        outer = process.GetThreadAtIndex(0)
         outer = outer.GetFrameAtIndex(outer.GetNumFrames() - 1)
         # The type of the numbers stands at the list, so that the compiler need not find it for each of them.
         value = outer.EvaluateExpression(

@@ -80,10 +80,9 @@ import Testing
     let (count, way) = leaked
     let (shown, text) = try await shown("leaked", count, way, configuration)
     let tasks = try #require(shown.allTasks, "\(text)")
-    if count == 10_000, way == .dump, [.asTested, .staticDebug].contains(configuration) {
-      // In a program without optimization, the search of dumpWithoutCrash reads fewer tasks before its time is
-      // up.
-      #expect(tasks.found == count || tasks.bytesUnseen > 0, "\(tasks.found)")
+    if count == 10_000, way == .dump, tasks.bytesUnseen > 0 {
+      // The search of dumpWithoutCrash has a time limit, which unoptimized code or a busy machine reaches.
+      #expect(tasks.found <= count && text.contains("were not searched"), "\(text)")
       return
     }
     #expect(tasks.found == count && tasks.bytesUnseen == 0 && tasks.bytesSeen > 0, "\(tasks)")
