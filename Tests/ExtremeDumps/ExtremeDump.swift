@@ -283,14 +283,15 @@ struct ExtremeDump {
     let size = numbers.below(97) & ~7
     let head = numbers.words(1) + ExtremeBytes.word(UInt64(size)) + numbers.bytes(size)
     let time = numbers.number()
-    var words = stride(from: 0, to: head.count, by: 8).map { offset in
-      head.littleEndian(at: offset, width: 8) ?? 0
+    func mixed(_ word: UInt64, at offset: Int) -> UInt64 {
+      let product = (word ^ UInt64(offset)) &* 0x9E37_79B9_7F4A_7C15
+      return (product ^ product >> 32) &* 0x9E37_79B9_7F4A_7C15
     }
-    if numbers.chance(90) { words.append(time) }
-    let seal = words.reduce(0x706D_2D63_6F6E_7478 as UInt64) { seal, word in
-      let product = (seal ^ word) &* 0x9E37_79B9_7F4A_7C15
-      return product ^ product >> 32
+    var seal = 0x706D_2D63_6F6E_7478 as UInt64
+    for offset in stride(from: 0, to: head.count, by: 8) {
+      seal &+= mixed(head.littleEndian(at: offset, width: 8) ?? 0, at: offset + 8)
     }
+    if numbers.chance(90) { seal &+= mixed(time, at: 120) }
     return ExtremeBytes.word(seal) + head + [UInt8](repeating: 0, count: 112 - head.count)
       + ExtremeBytes.word(time)
   }

@@ -42,13 +42,13 @@ struct OpenContext {
     if mark == 0, context.textCount <= Self.textCapacity {
       // The entry is a copy of `context`, so the checksum of `context` is used instead of computing the entry's.
       unsafe pm_copy_text(entry.base + 8, context.base + 8, context.byteCountInUse &- 8)
-      seal = ContextValue.mixed(context.word(0), time)
+      seal = context.word(0) &+ ContextValue.mixed(time, at: Self.timeOffset)
     } else {
       entry.start(work: context.work)
       entry.append(
         context, from: mark, capacity: Self.textCapacity, leastValue: Self.leastValue)
       entry.pad()
-      seal = ContextValue.mixed(entry.expectedSeal, time)
+      seal = entry.expectedSeal &+ ContextValue.mixed(time, at: Self.timeOffset)
     }
     unsafe pm_atomic_store_64(entry.base.assumingMemoryBound(to: UInt64.self), seal)
   }
@@ -59,7 +59,8 @@ struct OpenContext {
   static func context(at entry: UnsafeMutableRawPointer) -> ContextValue? {
     let context = unsafe ContextValue(entry)
     guard context.word(16) &>> 32 == 0, context.textCount <= textCapacity,
-      context.word(0) == ContextValue.mixed(context.expectedSeal, context.word(timeOffset))
+      context.word(0)
+        == context.expectedSeal &+ ContextValue.mixed(context.word(timeOffset), at: timeOffset)
     else { return nil }
     return context
   }

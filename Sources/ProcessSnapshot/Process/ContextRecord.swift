@@ -30,7 +30,7 @@ package struct ContextRecord: Sendable, Equatable {
   /// - Parameters:
   ///   - bytes: bytes that begin with the record.
   ///   - textCapacity: the number of bytes that a record has for its names and values.
-  ///   - last: the word that the checksum includes after those of the text.
+  ///   - last: the word after the text, which the checksum includes.
   /// - Returns: nil if the record was overwritten or not completely written.
   init?(_ bytes: ArraySlice<UInt8>, textCapacity: Int, last: UInt64) {
     func word(_ offset: Int) -> UInt64 { bytes.littleEndian(at: offset, width: 8) ?? 0 }
@@ -39,18 +39,20 @@ package struct ContextRecord: Sendable, Equatable {
     else { return nil }
     var seal: UInt64 = 0x706D_2D63_6F6E_7478
     for offset in stride(from: 8, to: Self.textOffset + (count + 7) & ~7, by: 8) {
-      seal = Self.mixed(seal, word(offset))
+      seal &+= Self.mixed(word(offset), at: offset)
     }
-    guard word(0) == Self.mixed(seal, last) else { return nil }
+    guard word(0) == seal &+ Self.mixed(last, at: Self.textOffset + textCapacity) else {
+      return nil
+    }
     work = word(8)
     omittedCount = word(16) >> 16 & 0xFFFF
     values = Self.values(in: bytes.dropFirst(Self.textOffset).prefix(count))
   }
 
-  /// A checksum with one more word; `ContextValue.mixed` in the handler.
-  private static func mixed(_ seal: UInt64, _ word: UInt64) -> UInt64 {
-    let product = (seal ^ word) &* 0x9E37_79B9_7F4A_7C15
-    return product ^ product >> 32
+  /// What a word adds to the checksum; `ContextValue.mixed` in the handler.
+  private static func mixed(_ word: UInt64, at offset: Int) -> UInt64 {
+    let product = (word ^ UInt64(truncatingIfNeeded: offset)) &* 0x9E37_79B9_7F4A_7C15
+    return (product ^ product >> 32) &* 0x9E37_79B9_7F4A_7C15
   }
 
   private static func values(in text: ArraySlice<UInt8>) -> [Value] {

@@ -26,10 +26,12 @@ public struct OpenContextTable {
       words += stride(from: 0, to: text.count, by: 8).map { start in
         text[start..<min(start + 8, text.count)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
       }
-      let seal = (words + [time]).reduce(0x706D_2D63_6F6E_7478 as UInt64) { seal, word in
-        let product = (seal ^ word) &* 0x9E37_79B9_7F4A_7C15
-        return product ^ product >> 32
+      func mixed(_ word: UInt64, at offset: Int) -> UInt64 {
+        let product = (word ^ UInt64(offset)) &* 0x9E37_79B9_7F4A_7C15
+        return (product ^ product >> 32) &* 0x9E37_79B9_7F4A_7C15
       }
+      var seal = 0x706D_2D63_6F6E_7478 &+ mixed(time, at: 120)
+      for (index, word) in words.enumerated() { seal &+= mixed(word, at: 8 * index + 8) }
       var bytes: [UInt8] = []
       for word in [seal] + words { bytes.append(littleEndian: word) }
       bytes += [UInt8](repeating: 0, count: 120 - bytes.count)

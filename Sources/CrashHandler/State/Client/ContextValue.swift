@@ -43,21 +43,22 @@ struct ContextValue {
       var seal: UInt64 = 0x706D_2D63_6F6E_7478
       var offset = 8
       while offset < byteCountInUse {
-        seal = ContextValue.mixed(seal, word(offset))
+        seal &+= ContextValue.mixed(word(offset), at: offset)
         offset &+= 8
       }
       return seal
     }
   }
 
-  /// A checksum with one more word.
+  /// What a word adds to the checksum.
   ///
-  /// Each step can be undone, so every change of a single word is detected. The high bits, which a multiplication leaves
-  /// where they are, reach the low ones, so that changes of two words do not cancel each other.
+  /// Each step can be undone, so every change of a single word is detected. The first multiplication leaves the high
+  /// bits where they are; the shift and the second one spread them, so that changes of two words do not cancel each
+  /// other.
   @_noLocks
-  static func mixed(_ seal: UInt64, _ word: UInt64) -> UInt64 {
-    let product = (seal ^ word) &* 0x9E37_79B9_7F4A_7C15
-    return product ^ product &>> 32
+  static func mixed(_ word: UInt64, at offset: Int) -> UInt64 {
+    let product = (word ^ UInt64(truncatingIfNeeded: offset)) &* 0x9E37_79B9_7F4A_7C15
+    return (product ^ product &>> 32) &* 0x9E37_79B9_7F4A_7C15
   }
 
   /// True if the value has not changed since its checksum was set.
