@@ -284,8 +284,8 @@ struct ExtremeDump {
     let head = numbers.words(1) + ExtremeBytes.word(UInt64(size)) + numbers.bytes(size)
     let time = numbers.number()
     func mixed(_ word: UInt64, at offset: Int) -> UInt64 {
-      let product = (word ^ UInt64(offset)) &* 0x9E37_79B9_7F4A_7C15
-      return (product ^ product >> 32) &* 0x9E37_79B9_7F4A_7C15
+      let product = word &* 0x9E37_79B9_7F4A_7C15
+      return (product ^ product >> 32) &* (0x9E37_79B9_7F4A_7C15 &+ UInt64(offset))
     }
     var seal = 0x706D_2D63_6F6E_7478 as UInt64
     for offset in stride(from: 0, to: head.count, by: 8) {

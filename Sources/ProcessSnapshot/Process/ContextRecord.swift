@@ -51,8 +51,9 @@ package struct ContextRecord: Sendable, Equatable {
 
   /// What a word adds to the checksum; `ContextValue.mixed` in the handler.
   private static func mixed(_ word: UInt64, at offset: Int) -> UInt64 {
-    let product = (word ^ UInt64(truncatingIfNeeded: offset)) &* 0x9E37_79B9_7F4A_7C15
-    return (product ^ product >> 32) &* 0x9E37_79B9_7F4A_7C15
+    let product = word &* 0x9E37_79B9_7F4A_7C15
+    let factor: UInt64 = 0x9E37_79B9_7F4A_7C15 &+ UInt64(truncatingIfNeeded: offset)
+    return (product ^ product >> 32) &* factor
   }
 
   private static func values(in text: ArraySlice<UInt8>) -> [Value] {

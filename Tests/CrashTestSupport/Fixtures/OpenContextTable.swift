@@ -27,8 +27,8 @@ public struct OpenContextTable {
         text[start..<min(start + 8, text.count)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
       }
       func mixed(_ word: UInt64, at offset: Int) -> UInt64 {
-        let product = (word ^ UInt64(offset)) &* 0x9E37_79B9_7F4A_7C15
-        return (product ^ product >> 32) &* 0x9E37_79B9_7F4A_7C15
+        let product = word &* 0x9E37_79B9_7F4A_7C15
+        return (product ^ product >> 32) &* (0x9E37_79B9_7F4A_7C15 &+ UInt64(offset))
       }
       var seal = 0x706D_2D63_6F6E_7478 &+ mixed(time, at: 120)
       for (index, word) in words.enumerated() { seal &+= mixed(word, at: 8 * index + 8) }

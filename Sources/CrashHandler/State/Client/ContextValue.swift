@@ -53,12 +53,13 @@ struct ContextValue {
   /// What a word adds to the checksum.
   ///
   /// Each step can be undone, so every change of a single word is detected. The first multiplication leaves the high
-  /// bits where they are; the shift and the second one spread them, so that changes of two words do not cancel each
-  /// other.
+  /// bits where they are; the shift and the second one, by another number for each word, spread them, so that changes of
+  /// two words do not cancel each other.
   @_noLocks
   static func mixed(_ word: UInt64, at offset: Int) -> UInt64 {
-    let product = (word ^ UInt64(truncatingIfNeeded: offset)) &* 0x9E37_79B9_7F4A_7C15
-    return (product ^ product &>> 32) &* 0x9E37_79B9_7F4A_7C15
+    let product = word &* 0x9E37_79B9_7F4A_7C15
+    let factor: UInt64 = 0x9E37_79B9_7F4A_7C15 &+ UInt64(truncatingIfNeeded: offset)
+    return (product ^ product &>> 32) &* factor
   }
 
   /// True if the value has not changed since its checksum was set.
