@@ -112,6 +112,19 @@ import Testing
     #expect(result(snapshot(Self.reported), main).message == nil)
   }
 
+  /// The fatal error of another thread in the same file as a violation of exclusivity.
+  @Test func theRuntimesOwnFunctionWritesNoSourceFile() {
+    let stack = ["swift::fatalErrorv", "swift::fatalError", "swift_beginAccess"].map(swift)
+    let place = own("Shop.f() -> ()", file: "/src/cart.swift")
+    let other = result(snapshot(Self.reported, signal: 6), stack + [place])
+    #expect(other.message == nil && other.other == [Self.reported])
+    let conflict = "Fatal access conflict detected."
+    let found = result(snapshot(conflict, signal: 6), stack + [place])
+    #expect(found.message == conflict && found.finding?.certainty == .certain)
+    let writer = result(snapshot(Self.reported), [swift(Self.failure), place])
+    #expect(writer.message == Self.reported)
+  }
+
   @Test func whoWroteItHasIt() {
     let cases: [(String, [StackFrame])] = [
       (Self.reported, [swift(Self.failure), own("Shop.f() -> ()", file: "/src/Shop/cart.swift")]),

@@ -114,6 +114,12 @@ struct MessageOwner {
       let isOnStack = innermost.contains { $0.function?.contains(function) ?? false }
       if text.words.hasPrefix(words) != isOnStack { return .other }
     }
+    // The runtime's own function in C++ writes no source file.
+    if text.file != nil,
+      innermost.contains(where: { $0.function?.hasPrefix("swift::fatalError") ?? false })
+    {
+      return .other
+    }
     // The message contains the source file of the failed call, unless the program passed another file name.
     guard let file = text.file, !RuntimeCode.isModule(file.prefix { $0 != "/" }) else {
       return .crashingThread
