@@ -40,8 +40,7 @@ struct ContextValue {
   /// The checksum that this value's words should have.
   var expectedSeal: UInt64 {
     @_noLocks get {
-      var seal: UInt64 = 0x706D_2D63_6F6E_7478
-      var offset = 8
+      var (seal, offset): (UInt64, Int) = (0x706D_2D63_6F6E_7478, 8)
       while offset < byteCountInUse {
         seal &+= ContextValue.mixed(word(offset), at: offset)
         offset &+= 8
