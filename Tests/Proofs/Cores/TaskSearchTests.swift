@@ -78,11 +78,20 @@ import Testing
     async throws
   {
     let (count, way) = leaked
-    let (shown, text) = try await shown("leaked", count, way, configuration)
+    var (shown, text) = try await shown("leaked", count, way, configuration)
+    if way == .dump {
+      // The search of dumpWithoutCrash has a time limit, which a busy machine reaches; the report then says so.
+      for _ in 0..<5 {
+        guard let unseen = shown.allTasks?.bytesUnseen, unseen > 0 else { break }
+        #expect(text.contains("were not searched"), "\(text)")
+        (shown, text) = try await self.shown("leaked", count, way, configuration)
+      }
+    }
     let tasks = try #require(shown.allTasks, "\(text)")
-    if count == 10_000, way == .dump, tasks.bytesUnseen > 0 {
-      // The search of dumpWithoutCrash has a time limit, which unoptimized code or a busy machine reaches.
-      #expect(tasks.found <= count && text.contains("were not searched"), "\(text)")
+    if count == 10_000, way == .dump, [.asTested, .staticDebug].contains(configuration) {
+      // In a program without optimization, the search of dumpWithoutCrash reads fewer tasks before its time is
+      // up.
+      #expect(tasks.found == count || tasks.bytesUnseen > 0, "\(tasks.found)")
       return
     }
     #expect(tasks.found == count && tasks.bytesUnseen == 0 && tasks.bytesSeen > 0, "\(tasks)")
