@@ -8,6 +8,6 @@ public struct CatalogueCheck: Sendable {
   /// The differences from the expected result; empty if there are none.
   public func failures(of testCase: CatalogueCase, database: String) throws -> [String] {
     try CatalogueReports(testCase: testCase, symbols: symbols)
-      .failures(database: database, before: [])
+      .failures(database: database, before: [], log: nil)
   }
 }

@@ -14,8 +14,10 @@ struct CatalogueReports: Sendable {
   let testCase: CatalogueCase
   let symbols: VictimSymbols
 
-  /// - Parameter before: the dumps that existed before the case ran.
-  func failures(database: String, before: Set<ReportID>) throws -> [String] {
+  /// - Parameters:
+  ///   - before: the dumps that existed before the case ran.
+  ///   - log: what the case printed; nil if it is not known.
+  func failures(database: String, before: Set<ReportID>, log: String?) throws -> [String] {
     var failures: [String] = []
     let directory = database + "/" + PendingDumpName.directory
     // The next start works with the owner's rights, even if root makes it.
@@ -36,6 +38,7 @@ struct CatalogueReports: Sendable {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     if !files.isEmpty { failures.append("left in the pending directory: \(files)") }
     guard case .crash(let crash) = testCase.death else { return failures }
+    let logged = try log.map(LoggedReport.snapshots)
     for report in reports {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
       let snapshot = try MinidumpReader.snapshot(of: [UInt8](bytes))
@@ -43,6 +46,12 @@ struct CatalogueReports: Sendable {
       if before.contains(report.id) { continue }
       failures += self.failures(snapshot, crash)
       failures += symbols.changes(of: snapshot)
+      guard let logged else { continue }
+      if let log = logged.first(where: { $0.reportID == report.id }) {
+        failures += logFailures(log, snapshot)
+      } else if testCase.condition.keepsLog {
+        failures.append("not in the log")
+      }
     }
     return failures
   }
@@ -50,11 +59,7 @@ struct CatalogueReports: Sendable {
   private func failures(_ snapshot: ProcessSnapshot, _ crash: KnownCrash) -> [String] {
     guard let exception = snapshot.exception else { return ["no exception"] }
     var failures: [String] = []
-    // Walking the stacks of 4,000 threads would take minutes. What the main thread did may be part of the evidence.
-    var few = snapshot
-    few.threads.removeAll {
-      $0.id != exception.threadID && $0.id != snapshot.process.processID
-    }
+    let few = Self.withFewThreads(snapshot)
     let report = CrashReport(snapshot: few, symbolicating: false)
     if !snapshot.capture.isComplete, !mayBeCut {
       failures.append("incomplete: \(snapshot.capture.damage ?? "?")")
@@ -99,6 +104,23 @@ struct CatalogueReports: Sendable {
           + " stack from \((thread.stackRange?.start.value).text)")
     }
     return failures + unexplained
+  }
+
+  /// Walking the stacks of 4,000 threads would take minutes. What the main thread did may be part of the evidence.
+  private static func withFewThreads(_ snapshot: ProcessSnapshot) -> ProcessSnapshot {
+    var few = snapshot
+    few.threads.removeAll {
+      $0.id != snapshot.exception?.threadID && $0.id != snapshot.process.processID
+    }
+    return few
+  }
+
+  /// Compares the report from the log with the one from the dump, unless that is cut.
+  private func logFailures(_ logged: ProcessSnapshot, _ dumped: ProcessSnapshot) -> [String] {
+    guard dumped.capture.isComplete else { return [] }
+    return LoggedReport.differences(
+      symbols.report(of: Self.withFewThreads(logged)),
+      symbols.report(of: Self.withFewThreads(dumped)))
   }
 
   private var mayBeCut: Bool {

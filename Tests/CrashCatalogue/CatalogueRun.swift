@@ -89,8 +89,9 @@ public actor CatalogueRun {
       failures.append("printed \(handled.standardOutput), without a handler \(alone.output)")
     }
     let isolated = CatalogueReports(testCase: testCase, symbols: symbols)
+    let log = handled.standardOutput + handled.standardError
     failures += try await Self.offActor {
-      try isolated.failures(database: victim.database, before: before)
+      try isolated.failures(database: victim.database, before: before, log: log)
     }
     if !failures.isEmpty, !handled.standardError.isEmpty {
       failures.append("standard error: \(handled.standardError.suffix(600))")

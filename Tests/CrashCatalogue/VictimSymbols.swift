@@ -1,3 +1,4 @@
+internal import CrashAnalysis
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
@@ -74,6 +75,17 @@ final class VictimSymbols: Sendable {
   }
 
   func functions(on thread: ThreadSnapshot, of snapshot: ProcessSnapshot) -> [String] {
+    withSource { symbols in
+      let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
+      return walker.frames(of: thread, limit: Self.frameCount).compactMap { $0.symbol?.linkageName }
+    }
+  }
+
+  func report(of snapshot: ProcessSnapshot) -> CrashReport {
+    withSource { CrashReport(of: ProcessStacks(of: snapshot, symbols: $0)) }
+  }
+
+  private func withSource<Result>(_ body: (SymbolSource) -> sending Result) -> Result {
     shelf.withLock { shelf in
       if shelf.uses == Self.mostUses {
         shelf = Shelf(source: SymbolSource(directories: directories))
@@ -81,8 +93,7 @@ final class VictimSymbols: Sendable {
       shelf.uses += 1
       // The limits of work and memory apply to each report.
       shelf.source.begin(stored: nil)
-      let walker = Stackwalker(snapshot: snapshot, symbols: shelf.source)
-      return walker.frames(of: thread, limit: Self.frameCount).compactMap { $0.symbol?.linkageName }
+      return body(shelf.source)
     }
   }
 }

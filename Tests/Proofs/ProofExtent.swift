@@ -14,4 +14,8 @@ enum ProofExtent: Sendable {
 
   /// True in a process that runs the suites of a sample.
   static let isSample = ProcessInfo.processInfo.environment[variable] != nil
+
+  /// True in a process that runs the suites of the proof `reports` with `--full`.
+  static let isFullOfReports =
+    ProcessInfo.processInfo.environment["POSTMORTEM_VERDICTS"] != nil
 }

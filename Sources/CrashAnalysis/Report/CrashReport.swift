@@ -65,7 +65,7 @@ package struct CrashReport: Sendable {
     self.init(of: ProcessStacks(of: snapshot, symbols: symbols))
   }
 
-  init(of stacks: ProcessStacks) {
+  package init(of stacks: ProcessStacks) {
     let snapshot = stacks.snapshot
     let tasks = Dictionary(
       snapshot.tasks.map { ($0.threadID, $0) }, uniquingKeysWith: { first, _ in first })

@@ -10,14 +10,9 @@ extension SummaryLines {
   mutating func appendStack(_ context: SignalContext) {
     var images = capture.images
     images.findAll()
-    // After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the
-    // next readable mapping is treated as the stack.
-    let mappings = capture.session.mappings
-    let index = mappings.readable(endingAbove: context.stackPointer)
-    let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var stack = StackWords(
       lines: self, context: context, images: images, memory: capture.cachedMemory,
-      capture: capture, end: end, place: context.stackPointer)
+      capture: capture, place: context.stackPointer)
     stack.append()
     self = stack.lines
   }
@@ -27,9 +22,9 @@ extension SummaryLines {
 /// and, where there is none, candidates.
 ///
 /// If a function keeps no frame pointer (such as the libc functions on the way to `abort`), its return address is in
-/// some word of the stack. Before the first frame record, and where the chain breaks, each word that points into code
-/// is a candidate, and so is each word that may be a saved frame pointer. The reader finds the callers among them with
-/// the modules' unwind tables.
+/// some word of the stack. Before the first frame record, below code that is not the program's own, and where the chain
+/// breaks, each word that points into code is a candidate, and so is each word that may be a saved frame pointer. The
+/// reader finds the callers among them with the modules' unwind tables.
 ///
 /// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 @safe
@@ -47,8 +42,10 @@ private struct StackWords {
   private static var innermostLimit: Int { 64 }
   /// The size in bytes at which a property ends, so that few words are cut off together.
   private static var propertySize: Int { 160 }
-  /// The offset, in the room for words, of the addresses of the last eight frame records.
-  private static var outermostOffset: Int { 256 }
+  /// The number of outermost frame records that are added of a stack with more than the innermost ones.
+  private static var outermostCount: Int { 32 }
+  /// The offset, in the room for words, of the addresses of the last frame records.
+  private static var outermostOffset: Int { 192 }
 
   var lines: SummaryLines
   let context: SignalContext
@@ -57,7 +54,7 @@ private struct StackWords {
   let capture: Capture
   /// The end of the stack's mapping; the largest number if the mappings are not known, and 0 if no readable mapping
   /// ends above the stack pointer.
-  let end: UInt64
+  var end = UInt64.max
   /// The address of the lowest word of the stack that was not examined yet.
   var place: UInt64
   /// The number of bytes of the next property.
@@ -85,12 +82,17 @@ private struct StackWords {
     #endif
     let outermost = capture.installed.summary.words.dropFirst(StackWords.outermostOffset)
     var records = 0
-    // The address of the next frame record; 0 if none is known.
-    var pointer = record(at: context.framePointer) == nil ? 0 : context.framePointer
+    // The address of the next frame record, and the saved frame pointer in it; nil if the next record is not known.
+    var (pointer, next) = (context.framePointer, record(at: context.framePointer))
+    // After a stack overflow, the stack pointer is in the guard page, directly below the stack's mapping, or, below a
+    // large frame, in other memory. So the next readable mapping is treated as the stack.
+    let mappings = capture.session.mappings
+    let index = mappings.readable(endingAbove: next == nil ? context.stackPointer : pointer)
+    end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var saved: (place: UInt64, value: UInt64) = (0, 0)
     var (isSearching, start, candidates) = (true, place, 0)
     while capture.writer.bufferedCount < LogPiece.dumpSize, records < StackWords.recordLimit {
-      if isSearching, pointer == 0 || place < pointer, place &- start < StackWords.searchedSize,
+      if isSearching, next == nil || place < pointer, place &- start < StackWords.searchedSize,
         candidates < StackWords.candidateLimit, place & 7 == 0, let value = word(place)
       {
         let target = CodeAddress.of(value)
@@ -98,8 +100,8 @@ private struct StackWords {
           addCode(target, isFrame: false)
           add(place, count: 1)
           candidates &+= 1
-          if pointer == 0, saved.value != 0, place &- saved.place <= StackWords.savedSize {
-            (pointer, isGuess) = (saved.value, true)
+          if next == nil, saved.value != 0, place &- saved.place <= StackWords.savedSize {
+            (pointer, next, isGuess) = (saved.value, record(at: saved.value), true)
           }
         } else if value > place, record(at: value) != nil {
           add(place, count: 1)
@@ -107,25 +109,28 @@ private struct StackWords {
           saved = (place, value)
         }
         place &+= 8
-      } else if let next = record(at: pointer) {
-        if records < StackWords.innermostLimit { add(record: pointer) }
-        outermost.setWord((records & 7) &* 8, pointer)
+      } else if let caller = next {
+        isSearching = records < StackWords.innermostLimit && !add(record: pointer)
+        outermost.setWord((records & (StackWords.outermostCount &- 1)) &* 8, pointer)
         records &+= 1
-        (isSearching, place) = (false, pointer &+ 16)
+        place = pointer &+ 16
         // Bit 60 marks the record of a Swift async function, and is not a part of the address.
-        pointer = next & ~(1 &<< 60)
-      } else if !isSearching, records < StackWords.innermostLimit {
-        isGuess = true
-        (isSearching, start, pointer, candidates, saved) = (true, place, 0, 0, (0, 0))
+        pointer = caller & ~(1 &<< 60)
+        next = record(at: pointer)
+        if next == nil, records < StackWords.innermostLimit {
+          (isSearching, isGuess) = (true, true)
+        }
+        (start, candidates, saved) = (place, 0, (0, 0))
       } else {
         break
       }
     }
     // If not all records were read, the last ones are not the outermost.
-    var index = records &- 8 > StackWords.innermostLimit ? records &- 8 : StackWords.innermostLimit
-    while index < records, records < StackWords.recordLimit {
-      add(record: outermost.word((index & 7) &* 8))
-      index &+= 1
+    let first = records &- StackWords.outermostCount
+    var record = first > StackWords.innermostLimit ? first : StackWords.innermostLimit
+    while record < records, records < StackWords.recordLimit {
+      add(record: outermost.word((record & (StackWords.outermostCount &- 1)) &* 8))
+      record &+= 1
     }
     endProperty()
   }
@@ -146,20 +151,25 @@ private struct StackWords {
   /// Adds the module of a code address, unless it was added before.
   ///
   /// - Parameter isFrame: false for a candidate, which is not among the frames of `lines`.
+  /// - Returns: true if the address is in the program's own file, which is the first image.
+  @discardableResult
   private mutating func addCode(
     _ address: UInt64, isFrame: Bool = true, isReturnAddress: Bool = true
-  ) {
+  ) -> Bool {
     // For a return address, the lookup uses the preceding address, because the call may be the last instruction of
     // the module's last function.
     let (index, image) = images.image(around: isReturnAddress ? address &- 1 : address)
-    guard let image else { return lines.appendFrame(Bytes(""), address, isGuess: isGuess) }
+    guard let image else {
+      lines.appendFrame(Bytes(""), address, isGuess: isGuess)
+      return false
+    }
     let path = images.path(of: index, image)
     if isFrame { lines.appendFrame(path.fileName, address &- image.start, isGuess: isGuess) }
     // Scratch memory holds, after the room for one image, the start addresses of the modules that were added.
     let starts = capture.session.scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
     while module < modules, starts.word(module &* 8) != image.start { module &+= 1 }
-    guard module == modules else { return }
+    guard module == modules else { return index == 0 }
     endProperty()
     starts.setWord(module &* 8, image.start)
     modules &+= 1
@@ -170,11 +180,15 @@ private struct StackWords {
       image, images.images[index].source, path.count <= StackWords.pathLimit ? path : Bytes(""))
     capture.writer.end()
     capture.writer.end()
+    return index == 0
   }
 
-  private mutating func add(record address: UInt64) {
-    addCode(CodeAddress.of(word(address &+ 8) ?? 0))
+  /// Adds a frame record; returns true if the code that it returns to is in the program's own file.
+  @discardableResult
+  private mutating func add(record address: UInt64) -> Bool {
+    let isProgram = addCode(CodeAddress.of(word(address &+ 8) ?? 0))
     add(address, count: 2)
+    return isProgram
   }
 
   /// Adds a group of one or two words at an address of the stack.

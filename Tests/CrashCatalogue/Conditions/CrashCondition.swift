@@ -43,6 +43,8 @@ public struct CrashCondition: Sendable {
   var knowsMappings = true
   /// False if a dump has only registers; the report then names no function.
   var readsMemory = true
+  /// False if what the handler prints does not reach the log, or not as it printed it.
+  var keepsLog = true
   /// True if a dump is cut off at its preallocated size, because the stack of an overflow is larger.
   var cutsLargeDumps = false
   /// True if the kernel has no room for the data of the sender; the signal then has the code SI_USER and no sender.

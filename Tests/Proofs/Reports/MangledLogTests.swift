@@ -9,7 +9,7 @@ import Testing
 /// Logs as programs that collect logs change them: no frame is at a wrong number, no whole report is lost, and no two
 /// reports become one.
 @Suite struct MangledLogTests {
-  private static let rounds = LoggedReport.isFull ? 4000 : 400
+  private static let rounds = ProofExtent.isFullOfReports ? 4000 : 400
 
   /// A report as it is before the log is changed.
   private struct Whole {

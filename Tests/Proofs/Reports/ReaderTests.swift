@@ -11,15 +11,14 @@ import Testing
 /// tool converted the dump, and before and after `show` read the report.
 @Suite(.serialized)
 struct ReaderTests {
-  private static let isFull =
-    ProcessInfo.processInfo.environment["POSTMORTEM_VERDICTS"] != nil
-
   /// The deaths, hangs, deadlocks and throws whose reports are read, as arguments of crash-lab.
   ///
   /// Without `--full`, every fourth kind of crash is read.
   private static let scenes: [[String]] = {
     let kinds = KnownCrash.all.filter { $0.places.contains(.main) && $0.isOnItsThread }
-    let shown = kinds.enumerated().filter { isFull || $0.offset.isMultiple(of: 4) }
+    let shown = kinds.enumerated().filter {
+      ProofExtent.isFullOfReports || $0.offset.isMultiple(of: 4)
+    }
     return shown.map { [$0.element.kind] } + [
       ["uncaught-error", "--throws"], ["null-read", "--privacy", "sanitized"],
       ["fatal-error", "--privacy", "no-memory"],
@@ -114,7 +113,7 @@ struct ReaderTests {
     let pending = database + "/" + PendingDumpName.directory
     try FileManager.default.createDirectory(
       atPath: pending, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    for seed in 0..<(Self.isFull ? 1000 : 30) where seed % 10 < 3 {
+    for seed in 0..<(ProofExtent.isFullOfReports ? 1000 : 30) where seed % 10 < 3 {
       let path = "\(pending)/app@\(ReportID())"
       let child = try await ChildProcess.run(
         writer, ["--write", "\(seed)", path, directory.path, "0", "0"], in: directory.path)

@@ -1,0 +1,77 @@
+package import CrashAnalysis
+package import IntermediateDump
+package import ProcessSnapshot
+internal import Stackwalk
+
+/// The dumps in what a crashed process printed, and their reports compared with those of the files.
+package enum LoggedReport {
+  package struct StrayPieces: Error {
+    package let dumps: Int
+    package let pieces: Int
+  }
+
+  /// - Throws: `StrayPieces` if some pieces are not of a dump all of whose pieces are there.
+  package static func dumps(in log: String) throws(StrayPieces) -> [LoggedDump] {
+    var reader = LoggedDumpReader()
+    reader.take(Array(log.utf8))
+    let whole = reader.takeFinished()
+    let (rest, strayCount) = reader.finish()
+    guard rest.isEmpty, strayCount == 0 else {
+      throw StrayPieces(dumps: rest.count, pieces: strayCount)
+    }
+    return whole
+  }
+
+  package static func snapshots(in log: String) throws -> [ProcessSnapshot] {
+    try dumps(in: log).map {
+      ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: $0.bytes))
+    }
+  }
+
+  /// The number of innermost frames that every log has room for.
+  private static let keptFrames = 60
+
+  /// Where the report from the log is not the report from the dump, as far as the log goes; empty if they are equal.
+  package static func differences(_ logged: CrashReport, _ dumped: CrashReport) -> [String] {
+    var differences: [String] = []
+    func compare<Value: Equatable>(_ name: String, _ logged: Value, _ dumped: Value) {
+      if logged != dumped { differences.append("\(name) in the log: \(logged), not \(dumped)") }
+    }
+    compare("cause", logged.cause?.kind, dumped.cause?.kind)
+    compare("certainty", logged.cause?.certainty, dumped.cause?.certainty)
+    compare("message", logged.message, dumped.message)
+    compare("place", logged.place, dumped.place)
+    compare("signature", logged.signature, dumped.signature)
+    let (ours, theirs) = (frames(logged), frames(dumped))
+    for (index, (our, their)) in zip(ours, theirs).enumerated() {
+      // Without the unwind table of a module whose file is gone, which only the dump has, the caller is marked as a
+      // guess, and frames below it may be missing.
+      if our.trust == .scan, their.trust != .scan { return differences }
+      guard text(our) == text(their) else {
+        compare("frame \(index)", text(our), text(their))
+        return differences
+      }
+    }
+    if ours.count < min(theirs.count, keptFrames)
+      || ours.count > theirs.count && theirs.count < keptFrames
+    {
+      differences.append("\(ours.count) frames in the log, \(theirs.count) in the dump")
+    }
+    return differences
+  }
+
+  /// Of a deep stack, the log and the dump have different parts: the innermost frames without a gap.
+  private static func frames(_ report: CrashReport) -> ArraySlice<StackFrame> {
+    guard let trace = report.threads.first?.trace else { return [] }
+    let frames =
+      trace.omittedCount > 0 ? trace.frames.prefix(trace.omittedAfter) : trace.frames[...]
+    return frames.prefix { $0.trust != .afterGap }
+  }
+
+  private static func text(_ frame: StackFrame) -> String {
+    let location = frame.sourceLocation.map { "\($0)" } ?? "no line"
+    return
+      "\(frame.address) \(frame.symbol?.linkageName ?? "no name") \(location)"
+      + (frame.isInlined ? ", inlined" : "")
+  }
+}
