@@ -90,6 +90,10 @@ import Testing
     // A function returned to data, as after a write of an address of the stack.
     let data = snapshot(at: Self.stack + 64, 2, words: bytes(Self.stack + 64, 1))
     #expect(try finding(data).kind == "overwritten-return-address")
+    // Without mappings, it is not known whether a word points to code.
+    var unmapped = snapshot(at: 0, words: bytes(0, 0x40_0020), code: Self.call)
+    unmapped.mappings = []
+    #expect(try finding(unmapped).kind == "null-call")
   }
 
   @Test func returnsOfARM64() throws {

@@ -174,6 +174,9 @@ import Testing
     // Threads that fail at the same line write the same message.
     let same = result(snapshot("\(mine)\n\(mine)\n"), frames)
     #expect(same.message == mine && same.other == [])
+    // The text of many threads is cut off.
+    let cut = result(snapshot("\(mine)\n\(mine)\n\(mine.prefix(40))"), frames)
+    #expect(cut.message == mine && cut.other == [])
     // Only the function on the stack shows which message it is.
     let main = [swift(Self.failure), swift("swift_errorInMain"), own("Shop_main")]
     let thrown = result(snapshot("\(Self.reported)\n\(Self.thrown)\n"), main)

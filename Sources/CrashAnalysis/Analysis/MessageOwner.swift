@@ -54,11 +54,11 @@ struct MessageOwner {
 
   /// The messages of the Swift runtime, without duplicates.
   ///
-  /// Two threads that fail at the same line write equal messages, which count as one.
+  /// Two threads that fail at the same line write equal messages, which count as one. The last message may be cut off.
   private var swiftMessages: [SwiftMessage] {
     guard let text = snapshot.exception?.swiftMessage else { return [] }
     return SwiftMessage.messages(in: text).reduce(into: []) { messages, message in
-      if !messages.contains(message) { messages.append(message) }
+      if !messages.contains(where: { $0.text.hasPrefix(message.text) }) { messages.append(message) }
     }
   }
 

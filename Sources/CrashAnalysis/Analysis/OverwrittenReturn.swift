@@ -28,9 +28,10 @@ extension FaultSite {
       guard snapshot.memory.word(at: top &- 8) == address.value,
         let next = snapshot.memory.word(at: top)
       else { return false }
-      let mapping = snapshot.mapping(containing: Address(next))
-      return mapping?.protection.contains(.execute) != true
-        || code.isReturnAddress(Address(next)) == false
+      let isData =
+        !snapshot.mappings.isEmpty
+        && snapshot.mapping(containing: Address(next))?.protection.contains(.execute) != true
+      return isData || code.isReturnAddress(Address(next)) == false
     case .arm64(let context)?: return context.x[30] == address.value
     case nil: return false
     }

@@ -9,6 +9,10 @@ struct CapturedException {
   var entryTime: UInt64 = 0
   /// The time of the crash, and the time from boot to the crash, in nanoseconds; 0 until the dump begins, or if unknown.
   var (time, uptime) = (UInt64(0), UInt64(0))
+  /// The kernel's page-map entry for the page of the fault; 0 if there is none or it is not known.
+  var faultPage: UInt64 = 0
+  /// The number of bytes of each of the two messages in `CrashSummary.messages`.
+  var messageSizes = (first: 0, second: 0)
   var outcome = CrashOutcome.ends
   /// Whether Swift's backtracer runs after this crash.
   var isBacktraced = false

@@ -7,8 +7,10 @@ internal import CSignalSafe
 struct CrashSummary {
   /// The maximum size in bytes of all lines.
   static var textSize: Int { @_noLocks get { 6144 } }
-  /// The size in bytes of `memory`: the room for the lines, for `size` and for `words`.
-  static var byteCount: Int { @_noLocks get { textSize &+ 512 } }
+  /// The maximum size in bytes of each of the `messages`.
+  static var messageSize: Int { @_noLocks get { 16384 } }
+  /// The size in bytes of `memory`: the room for the lines, for `size`, for `words` and for `messages`.
+  static var byteCount: Int { @_noLocks get { textSize &+ 512 &+ messageSize &* 2 } }
 
   /// The signals for which a crash writes the summary.
   ///
@@ -35,6 +37,9 @@ struct CrashSummary {
 
   /// The room for the words of a stack that become the next property.
   var words: Scratch { @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ 8) } }
+
+  /// The room for the messages of Swift's runtime and of libc, which are read when the dump begins.
+  var messages: Scratch { @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ 512) } }
 
   /// Writes the lines to descriptor 2.
   ///

@@ -99,6 +99,7 @@ private struct StackWords {
         if images.isCode(target) {
           addCode(target, isFrame: false)
           add(place, count: 1)
+          addInterrupted(by: target, at: place)
           candidates &+= 1
           if next == nil, saved.value != 0, place &- saved.place <= StackWords.savedSize {
             (pointer, next, isGuess) = (saved.value, record(at: saved.value), true)
@@ -186,12 +187,26 @@ private struct StackWords {
   /// Adds a frame record; returns true if the code that it returns to is in the program's own file.
   @discardableResult
   private mutating func add(record address: UInt64) -> Bool {
-    let isProgram = addCode(CodeAddress.of(word(address &+ 8) ?? 0))
+    let target = CodeAddress.of(word(address &+ 8) ?? 0)
+    let isProgram = addCode(target)
     add(address, count: 2)
+    addInterrupted(by: target, at: address &+ 8)
     return isProgram
   }
 
-  /// Adds a group of one or two words at an address of the stack.
+  /// Adds the registers of the code that a signal interrupted, if a return address is that of a signal handler: on
+  /// x86_64, r8 to the flags in `uc_mcontext`.
+  ///
+  /// On arm64, the kernel writes a frame record of the interrupted code.
+  private mutating func addInterrupted(by target: UInt64, at slot: UInt64) {
+    #if arch(x86_64)
+      // The code is `mov $15, %rax; syscall`.
+      guard memory.word(target) == 0x0F00_0000_0FC0_C748 else { return }
+      for group in Indices(6) { add(slot &+ 48 &+ UInt64(group) &* 24, count: 3) }
+    #endif
+  }
+
+  /// Adds a group of one to three words at an address of the stack.
   private mutating func add(_ address: UInt64, count: Int) {
     let words = capture.installed.summary.words
     let distance = (address &- (context.stackPointer & ~7)) &>> 3

@@ -53,13 +53,8 @@ struct SummaryLines {
     text.append("crashed:")
     appendSignal()
     text.append(", thread ", decimal: Int64(capture.session.exception.threadID))
-    if !capture.installed.isSanitized {
-      let runtime = capture.installed.runtime
-      // libc's message begins with its size, whose 4 bytes are skipped; see `pm_abort_message_pointer`.
-      if !appendMessage(at: runtime.fatalMessageBuffer, skipping: 0) {
-        appendMessage(at: runtime.abortMessagePointer, skipping: 4)
-      }
-    }
+    let message = capture.message(capture.session.exception.messageSizes.first > 0 ? 0 : 1)
+    if message.count > 0 { text.append(": ", escaping: message.withoutLineFeeds, limit: 280) }
     end()
   }
 
@@ -78,17 +73,6 @@ struct SummaryLines {
       // the code of a breakpoint on x86_64, and a code of 0 or less means that the signal was sent.
       if signal.isFault { text.append(" at 0x", hexadecimal: information.faultAddress) }
     }
-  }
-
-  /// Adds the message to which the Swift runtime's or libc's message pointer points; returns false if there is none.
-  @discardableResult
-  private mutating func appendMessage(at pointer: UInt64, skipping: UInt64) -> Bool {
-    let scratch = capture.session.scratch
-    let count = unsafe capture.memory.copyText(
-      atPointer: pointer, skipping: skipping, to: scratch.address, limit: 1024)
-    let message = scratch.bytes(count: count).withoutLineFeeds
-    if message.count > 0 { text.append(": ", escaping: message, limit: 280) }
-    return message.count > 0
   }
 
   /// Adds the line with the contexts of the crashing thread, and the signal that had asked the process to end; adds no

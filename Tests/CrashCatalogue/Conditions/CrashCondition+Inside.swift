@@ -261,6 +261,7 @@ extension CrashCondition {
     var size = made("file-size-0", .resources, "RLIMIT_FSIZE is 0")
     // The test redirects output to files, and writing a message to standard error would end the process.
     size.launch = .script(#"exec "$@" >/dev/null 2>&1"#)
+    size.keepsLog = false
     for kind in ["truncated-file", "file-size-limit", "out-of-memory"] {
       size.excluded[kind] = "the kind itself writes a file"
     }
@@ -277,6 +278,9 @@ extension CrashCondition {
       #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#)
     readOnly.needsRoot = true
     readOnly.excluded["out-of-memory"] = "the kind needs root"
+    var otherError = made(
+      "other-stderr", .resources, "descriptor 2 is another file than at the start")
+    otherError.keepsLog = false
     descriptors.excluded["exec"] =
       "the new program needs a descriptor to load its libraries, and exec frees descriptors only if the handler is installed"
     descriptors.excluded["out-of-memory"] = "the kind itself needs a descriptor"
@@ -284,7 +288,7 @@ extension CrashCondition {
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
       made("directory-deleted", .resources, "the database was removed"), readOnly,
       made("no-cwd", .resources, "the working directory was removed"),
-      made("other-stderr", .resources, "descriptor 2 is another file than at the start"),
+      otherError,
       signals("no-pending-signals", "RLIMIT_SIGPENDING is 0"),
       signals("full-signal-queue", "RLIMIT_SIGPENDING is used up"),
     ]

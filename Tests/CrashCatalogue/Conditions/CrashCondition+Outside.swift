@@ -119,7 +119,7 @@ extension CrashCondition {
           -ex run -ex continue -ex continue --args "$@" 2>&1 |
           sed -n 's/.* received signal /received /p' | uniq
         """),
-      endsOtherwise: true, isSlow: true, tool: .gdb),
+      endsOtherwise: true, keepsLog: false, isSlow: true, tool: .gdb),
     CrashCondition(
       name: "under-strace", group: .handlers, summary: "run by strace",
       launch: .wrapped(["strace", "-f", "-o", "/dev/null"]), isSlow: true, tool: .strace),
@@ -184,7 +184,7 @@ extension CrashCondition {
         copy=$(mktemp "$DATABASE-XXXXXX") && cp "$1" "$copy" && chmod 4755 "$copy" && shift &&
         exec \(nobody.joined(separator: " ")) "$copy" "$@"
         """),
-      needsRoot: true),
+      keepsLog: false, needsRoot: true),
   ]
 
   private static func dropped(_ name: String, _ summary: String) -> CrashCondition {
@@ -218,7 +218,8 @@ extension CrashCondition {
     var condition = CrashCondition(
       name: name, group: .containers, summary: "a seccomp filter answers \(answer)",
       arguments: ["--condition", name], surroundsCrash: true,
-      knowsMappings: name == "actions-not-permitted", readsMemory: name == "actions-not-permitted")
+      knowsMappings: name == "actions-not-permitted", readsMemory: name == "actions-not-permitted",
+      keepsLog: name == "actions-not-permitted")
     for crash in KnownCrash.all where !instructions.contains(crash.kind) {
       condition.excluded[crash.kind] = "the kind itself makes system calls that the filter refuses"
     }

@@ -91,19 +91,6 @@ struct MemoryWriter {
     let count = unsafe memory.copyText(address, to: place, limit: limit)
     if count > 0 { capture.writer.finishProperty(count: count) }
   }
-
-  /// Reads a pointer from memory, and writes the text to which it points, without the first `skipping` bytes.
-  @_noLocks
-  func writeText(
-    _ key: IntermediateDumpKey, atPointer pointer: UInt64, skipping: UInt64, limit: Int
-  ) {
-    guard pointer != 0, let place = unsafe capture.writer.beginProperty(key, capacity: limit) else {
-      return
-    }
-    let count = unsafe memory.copyText(
-      atPointer: pointer, skipping: skipping, to: place, limit: limit)
-    if count > 0 { capture.writer.finishProperty(count: count) }
-  }
 }
 
 extension Capture {

@@ -6,21 +6,27 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @c(pm_write_exception) @_noLocks
 func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
-  unsafe Capture(argument).writeException(messageLimit: 16384)
+  unsafe Capture(argument).writeException(isForLog: false)
 }
 
 extension Capture {
-  /// - Parameter messageLimit: the maximum number of bytes of each message.
+  /// - Parameter isForLog: true for the dump for the log, which has the beginnings of the messages. What was read for
+  ///   the dump of this crash is then not read again, because other threads may have changed it.
   @_noLocks
-  func writeException(messageLimit: Int) {
+  func writeException(isForLog: Bool) {
     // The thread ID is written first, so that a dump that is truncated later still names the thread.
     writer.startMap(.exception)
     writer.identifier(.exceptionThreadID, session.exception.threadID)
     // In a dump without a crash, there is no signal, and the runtime's last message, if any, is about something else.
     if session.request.isCrash {
       writeSignal()
-      if mayMake(CallBit.proc) { writeFaultPage() }
-      if !installed.isSanitized { writeMessages(limit: messageLimit) }
+      if !isForLog || !session.result.hasFile { readFacts() }
+      if session.exception.faultPage != 0 {
+        writer.unsigned(.faultPage, session.exception.faultPage)
+      }
+      let limit = isForLog ? 480 : CrashSummary.messageSize
+      write(.fatalMessage, message(0).prefix(limit))
+      write(.abortMessage, message(1).prefix(limit))
     }
     writer.end()
   }
@@ -71,31 +77,45 @@ extension Capture {
     if count > 0 { writer.finishProperty(count: count) }
   }
 
-  /// For a fault in unmapped memory, writes the kernel's page-map entry for the page that contains the fault address.
+  /// Reads the facts that may change while other threads run.
+  private func readFacts() {
+    if mayMake(CallBit.proc) { session.exception.faultPage = faultPage() }
+    guard !installed.isSanitized else { return }
+    let (runtime, messages) = (installed.runtime, installed.summary.messages)
+    session.exception.messageSizes.first = unsafe memory.copyText(
+      atPointer: runtime.fatalMessageBuffer, skipping: 0, to: messages.address,
+      limit: CrashSummary.messageSize)
+    // libc's message begins with its size, whose 4 bytes are skipped; see `pm_abort_message_pointer`.
+    session.exception.messageSizes.second = unsafe memory.copyText(
+      atPointer: runtime.abortMessagePointer, skipping: 4,
+      to: messages.address + CrashSummary.messageSize, limit: CrashSummary.messageSize)
+  }
+
+  /// The kernel's page-map entry for the page that contains the address of a fault in unmapped memory; 0 if there is
+  /// none.
   ///
   /// The entry shows whether the page is in a guard region. The list of mappings does not show this, because a guard
   /// region may be inside a mapping.
   ///
   /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
-  private func writeFaultPage() {
+  private func faultPage() -> UInt64 {
     let signal = session.exception.signal
     guard signal.number == SIGSEGV, signal.code == SEGV_MAPERR,
       let information = signal.information
-    else { return }
-    if let entry = session.resident.entry(information.faultAddress) {
-      writer.unsigned(.faultPage, entry)
-    }
+    else { return 0 }
+    return session.resident.entry(information.faultAddress) ?? 0
   }
 
-  /// Writes the last messages of the Swift runtime and libc.
-  ///
-  /// libc's message begins with its size, which is skipped, and continues with the text; see
-  /// `pm_abort_message_pointer`.
-  private func writeMessages(limit: Int) {
-    let text = regions
-    text.writeText(
-      .fatalMessage, atPointer: installed.runtime.fatalMessageBuffer, skipping: 0, limit: limit)
-    text.writeText(
-      .abortMessage, atPointer: installed.runtime.abortMessagePointer, skipping: 4, limit: limit)
+  /// The Swift runtime's message, which has number 0, or libc's, which has number 1, as it was when the dump began; empty
+  /// if there was none.
+  @_noLocks
+  func message(_ number: Int) -> Bytes {
+    let sizes = session.exception.messageSizes
+    return installed.summary.messages.dropFirst(number &* CrashSummary.messageSize)
+      .bytes(count: number == 0 ? sizes.first : sizes.second)
+  }
+
+  private func write(_ key: IntermediateDumpKey, _ message: Bytes) {
+    if message.count > 0 { writer.property(key, message) }
   }
 }

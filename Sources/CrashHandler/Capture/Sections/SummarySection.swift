@@ -10,6 +10,7 @@ internal import IntermediateDump
 func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let contexts = capture.installed.isSanitized ? nil : capture.contextsOfThisThread()
+  capture.writeException(isForLog: true)
   var lines = SummaryLines(capture)
   lines.appendCrash()
   lines.appendWork(contexts, termination: capture.session.runRecord.termination)
@@ -17,7 +18,6 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
   if !capture.session.result.hasFile || capture.session.mappings.count == 0 {
     unsafe pm_read_mappings(argument)
   }
-  capture.writeException(messageLimit: 480)
   guard let context = capture.session.exception.signal.context else { return }
   capture.writeLogThread(context)
   capture.writeCxxException(typeLimit: 80, messageLimit: 480)
