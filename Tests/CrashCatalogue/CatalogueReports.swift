@@ -106,7 +106,7 @@ struct CatalogueReports: Sendable {
     return failures + unexplained
   }
 
-  /// Walking the stacks of 4,000 threads would take minutes. What the main thread did may be part of the evidence.
+  // Walking the stacks of 4,000 threads would take minutes. What the main thread did may be part of the evidence.
   private static func withFewThreads(_ snapshot: ProcessSnapshot) -> ProcessSnapshot {
     var few = snapshot
     few.threads.removeAll {
@@ -118,9 +118,7 @@ struct CatalogueReports: Sendable {
   /// Compares the report from the log with the one from the dump, unless that is cut.
   private func logFailures(_ logged: ProcessSnapshot, _ dumped: ProcessSnapshot) -> [String] {
     guard dumped.capture.isComplete else { return [] }
-    return LoggedReport.differences(
-      symbols.report(of: Self.withFewThreads(logged)),
-      symbols.report(of: Self.withFewThreads(dumped)))
+    return symbols.differences(Self.withFewThreads(logged), Self.withFewThreads(dumped))
   }
 
   private var mayBeCut: Bool {

@@ -29,7 +29,7 @@ package enum LoggedReport {
   }
 
   /// The number of innermost frames that every log has room for.
-  private static let keptFrames = 60
+  private static let keptFrames = 32
 
   /// A message that is not longer than this many bytes is whole in a log, which has the first 480 of its text.
   private static let leastCutMessage = 400
@@ -53,7 +53,9 @@ package enum LoggedReport {
     compare("place", logged.place, dumped.place)
     // A signature may name a function that only the longer of two stacks has.
     let isPart = (dumped.signature ?? "").hasPrefix(logged.signature ?? "no signature")
-    if ours.count >= theirs.count || !isPart { compare("signature", logged.signature, dumped.signature) }
+    if ours.count >= theirs.count || !isPart {
+      compare("signature", logged.signature, dumped.signature)
+    }
     for (index, (our, their)) in zip(ours, theirs).enumerated() {
       // Without the unwind table of a module whose file is gone, which only the dump has, the caller is marked as a
       // guess, and frames below it may be missing.

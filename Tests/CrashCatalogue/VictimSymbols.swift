@@ -81,8 +81,18 @@ final class VictimSymbols: Sendable {
     }
   }
 
-  func report(of snapshot: ProcessSnapshot) -> CrashReport {
-    withSource { CrashReport(of: ProcessStacks(of: snapshot, symbols: $0)) }
+  /// The differences between the report from a log and that of the dump; as with `changes`, they are checked again.
+  func differences(_ logged: ProcessSnapshot, _ dumped: ProcessSnapshot) -> [String] {
+    let isDifferent = withSource { !Self.differences(logged, dumped, $0).isEmpty }
+    return isDifferent
+      ? Self.differences(logged, dumped, SymbolSource(directories: directories)) : []
+  }
+
+  private static func differences(
+    _ logged: ProcessSnapshot, _ dumped: ProcessSnapshot, _ source: SymbolSource
+  ) -> [String] {
+    let reports = [logged, dumped].map { CrashReport(of: ProcessStacks(of: $0, symbols: source)) }
+    return LoggedReport.differences(reports[0], reports[1])
   }
 
   private func withSource<Result>(_ body: (SymbolSource) -> sending Result) -> Result {

@@ -171,7 +171,7 @@ extension Proof {
         "CauseTests", "TaskTests", "SignatureTests", "LoggedReportTests", "MangledLogTests",
         "SummaryEndTests", "TellingTests",
         "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests", "RealNameTests",
-        "VerdictTests", "ReaderTests",
+        "VerdictTests", "ReaderTests", "OneVerdictTests",
       ],
       covers: [
         "Sources/CrashAnalysis", "Sources/CrashReport", "Sources/Stackwalk",
@@ -199,6 +199,11 @@ extension Proof {
         "Sources/Stackwalk",
         "Sources/CrashConverter", "Docs/Guide/Journeys.md",
       ]),
+    Proof(
+      name: "tool",
+      summary: "the tool on terminals, in pagers, and where its output is lost",
+      suites: ["TerminalCommandTests", "PagerTests", "LostOutputTests", "DebugFileServerTests"],
+      covers: ["Sources/PostmortemTool"]),
     Proof(
       name: "documentation",
       summary:
@@ -328,8 +333,8 @@ extension Proof {
     Proof(
       name: "live-dumps", summary: "dumps of processes that live on or hang",
       suites: [
-        "LiveDumpTests", "HangTests", "RequestedDumpTests", "StackChangeTests", "StormTests",
-        "TickTests",
+        "LiveDumpTests", "HangTests", "RequestedDumpTests", "CaptureCommandTests",
+        "StackChangeTests", "StormTests", "TickTests",
       ],
       covers: [
         "Sources/HangDetection", "Sources/Stackwalk", "Sources/CrashHandler/LiveDumps",

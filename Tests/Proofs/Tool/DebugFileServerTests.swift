@@ -2,8 +2,6 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-@testable import PostmortemTool
-
 /// `show` for a program whose file was deleted, while a server has it.
 @Suite(.needs(.python3))
 struct DebugFileServerTests {

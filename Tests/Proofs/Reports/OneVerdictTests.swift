@@ -8,7 +8,7 @@ import Testing
 
 /// Every reader of a report gives the same cause, certainty, message, place and signature.
 ///
-/// `swift run proofs reports` checks all kinds of crashes, hangs and throws.
+/// `ReaderTests` checks kinds of crashes, hangs and throws.
 @Suite struct OneVerdictTests {
   private let directory: SharedDirectory
   private let tool: String

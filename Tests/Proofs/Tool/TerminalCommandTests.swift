@@ -2,8 +2,6 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-@testable import PostmortemTool
-
 /// The output on a terminal, which differs from that in a pipe.
 @Suite(.needs(.python3)) struct TerminalCommandTests {
   private let directory: SharedDirectory

@@ -9,9 +9,7 @@ import ProcessSnapshot
 import Testing
 
 /// `postmortem capture` for a real process, which continues afterward.
-///
-/// `swift run proofs live-dumps` tests processes that do not answer.
-@Suite struct CaptureTests {
+@Suite struct CaptureCommandTests {
   private let directory = try! SharedDirectory()
   private var database: String { directory.path + "/db" }
 

@@ -3,8 +3,6 @@ import Foundation
 import IntermediateDump
 import Testing
 
-@testable import PostmortemTool
-
 /// `postmortem show` in an interactive shell on a terminal of 24 lines, with real pagers.
 @Suite(.needs(.bash), .needs(.less), .needs(.more)) struct PagerTests {
   private let directory: SharedDirectory

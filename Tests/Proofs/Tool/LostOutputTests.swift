@@ -2,8 +2,6 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-@testable import PostmortemTool
-
 /// Output that cannot be written: each command says so, and fails, unless the reader of a pipe has left.
 @Suite struct LostOutputTests {
   private let directory: SharedDirectory
@@ -85,7 +83,10 @@ import Testing
       "completion": ["bash", "zsh", "fish"],
       "manual": ["", "show"],
     ]
-    #expect(Set(commands.keys) == Set(PostmortemTool.subcommands.map { $0.name }))
+    // Each line that completes a command's name has a tab after the name.
+    let completions = try await run(["__complete", ""]).standardOutput.split(separator: "\n")
+    let names = completions.compactMap { $0.firstIndex(of: "\t").map($0.prefix(upTo:)) }
+    #expect(Set(commands.keys) == Set(names.map(String.init)).subtracting(["help"]))
     let others = [
       "help", "--help", "help show", "show --help", "--version", "version", "__complete l",
     ]
