@@ -84,37 +84,34 @@ private struct StackWords {
     var records = 0
     // The address of the next frame record, and the saved frame pointer in it; nil if the next record is not known.
     var (pointer, next) = (context.framePointer, record(at: context.framePointer))
-    // After a stack overflow, the stack pointer is in the guard page, directly below the stack's mapping, or, below a
-    // large frame, in other memory. So the next readable mapping is treated as the stack.
-    let mappings = capture.session.mappings
-    let index = mappings.readable(endingAbove: next == nil ? context.stackPointer : pointer)
-    end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
+    // Below a large frame that has overflowed the stack, the stack pointer is in other memory.
+    setEnd(above: next == nil ? context.stackPointer : pointer)
     var saved: (place: UInt64, value: UInt64) = (0, 0)
     var (isSearching, start, candidates) = (true, place, 0)
     while capture.writer.bufferedCount < LogPiece.dumpSize, records < StackWords.recordLimit {
       if isSearching, next == nil || place < pointer, place &- start < StackWords.searchedSize,
         candidates < StackWords.candidateLimit, place & 7 == 0, let value = word(place)
       {
-        let target = CodeAddress.of(value)
+        let (target, slot) = (CodeAddress.of(value), place)
+        place &+= 8
         if images.isCode(target) {
           addCode(target, isFrame: false)
-          add(place, count: 1)
-          addInterrupted(by: target, at: place)
+          add(slot, count: 1)
           candidates &+= 1
-          if next == nil, saved.value != 0, place &- saved.place <= StackWords.savedSize {
+          if addInterrupted(by: target, at: slot) { (start, candidates) = (place, 0) }
+          if next == nil, saved.value != 0, slot &- saved.place <= StackWords.savedSize {
             (pointer, next, isGuess) = (saved.value, record(at: saved.value), true)
           }
-        } else if value > place, record(at: value) != nil {
-          add(place, count: 1)
+        } else if value > slot, record(at: value) != nil {
+          add(slot, count: 1)
           candidates &+= 1
-          saved = (place, value)
+          saved = (slot, value)
         }
-        place &+= 8
       } else if let caller = next {
+        place = pointer &+ 16
         isSearching = records < StackWords.innermostLimit && !add(record: pointer)
         outermost.setWord((records & (StackWords.outermostCount &- 1)) &* 8, pointer)
         records &+= 1
-        place = pointer &+ 16
         // Bit 60 marks the record of a Swift async function, and is not a part of the address.
         pointer = caller & ~(1 &<< 60)
         next = record(at: pointer)
@@ -134,6 +131,16 @@ private struct StackWords {
       record &+= 1
     }
     endProperty()
+  }
+
+  /// Sets the end of the stack.
+  ///
+  /// After a stack overflow, the stack pointer is in the guard page, or directly below the stack's mapping. So the next
+  /// readable mapping is treated as the stack.
+  private mutating func setEnd(above address: UInt64) {
+    let mappings = capture.session.mappings
+    let index = mappings.readable(endingAbove: address)
+    end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
   }
 
   /// Returns the saved frame pointer of the frame record at an address; nil if the address is unaligned, unreadable or
@@ -194,15 +201,23 @@ private struct StackWords {
     return isProgram
   }
 
-  /// Adds the registers of the code that a signal interrupted, if a return address is that of a signal handler: on
-  /// x86_64, r8 to the flags in `uc_mcontext`.
+  /// If a return address is that of a signal handler, adds the registers of the interrupted code, and continues at its
+  /// stack pointer: below that are only leftovers.
   ///
-  /// On arm64, the kernel writes a frame record of the interrupted code.
-  private mutating func addInterrupted(by target: UInt64, at slot: UInt64) {
+  /// The registers are those from r8 to the flags in `uc_mcontext`. On arm64, the kernel writes a frame record of the
+  /// interrupted code.
+  @discardableResult
+  private mutating func addInterrupted(by target: UInt64, at slot: UInt64) -> Bool {
     #if arch(x86_64)
       // The code is `mov $15, %rax; syscall`.
-      guard memory.word(target) == 0x0F00_0000_0FC0_C748 else { return }
+      guard memory.word(target) == 0x0F00_0000_0FC0_C748 else { return false }
       for group in Indices(6) { add(slot &+ 48 &+ UInt64(group) &* 24, count: 3) }
+      guard let stackPointer = word(slot &+ 168), stackPointer > place else { return false }
+      place = stackPointer
+      setEnd(above: stackPointer)
+      return true
+    #else
+      return false
     #endif
   }
 
