@@ -227,8 +227,9 @@ extension IntermediateDumpKey {
     case .stackWords: .bytes("""
       Words of the crashing thread's stack, instead of its memory; sizes in bytes are in parentheses. Only in \
       a log, where `crashingThread` and this key may occur any number of times. The words are in groups of a head \
-      (4) and the words (8 each). The low 2 bits of the head are the number of words, 1 or 2; the other bits are \
-      the distance in words from the stack pointer, rounded down to a multiple of 8. Two words are a frame record.
+      (4) and the words (8 each). The low 2 bits of the head are the number of words, 1 to 3; the other bits are \
+      the distance in words from the stack pointer, rounded down to a multiple of 8. Two words are a frame record, three \
+      are registers that a signal frame has.
       """)
     case .memory: .array("""
       Memory outside stacks: `memoryRegion` maps. This array may occur more than once; a reader uses the \

@@ -203,7 +203,7 @@ extension Proof {
       name: "tool",
       summary: "the tool on terminals, in pagers, and where its output is lost",
       suites: ["TerminalCommandTests", "PagerTests", "LostOutputTests", "DebugFileServerTests"],
-      covers: ["Sources/PostmortemTool"]),
+      covers: ["Sources/PostmortemTool"], ring: .outer),
     Proof(
       name: "documentation",
       summary:
