@@ -209,9 +209,9 @@ private struct StackWords {
   @discardableResult
   private mutating func addInterrupted(by target: UInt64, at slot: UInt64) -> Bool {
     #if arch(x86_64)
-      // The code is `mov $15, %rax; syscall`. Its address is also in each `sigaction` of the program, as libc's restorer.
-      guard memory.word(target) == 0x0F00_0000_0FC0_C748, let code = word(slot &+ 176),
-        images.isCode(code), let flags = word(slot &+ 184), flags & 2 != 0, flags < 1 &<< 22
+      // The address is also in each `sigaction` on a stack.
+      guard target == context.restorer, let code = word(slot &+ 176), images.isCode(code),
+        let flags = word(slot &+ 184), flags & 2 != 0, flags < 1 &<< 22
       else { return false }
       for group in Indices(6) { add(slot &+ 48 &+ UInt64(group) &* 24, count: 3) }
       guard let stackPointer = word(slot &+ 168), stackPointer > place else { return false }

@@ -42,6 +42,13 @@ struct SignalContext {
     /// provides none.
     var faultSyndrome: UInt64 { @_noLocks get { unsafe pm_context_fault_syndrome(address) } }
   #endif
+  #if arch(x86_64)
+    /// The code to which this handler returns, and each handler that libc has installed: the kernel puts its address
+    /// below the context.
+    var restorer: UInt64 {
+      @_noLocks get { unsafe (address - 8).loadUnaligned(as: UInt64.self) }
+    }
+  #endif
   var generalRegisters: Bytes {
     @_noLocks get {
       unsafe Bytes(pm_context_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
