@@ -53,7 +53,7 @@ import Testing
   }
 
   /// The upper bound of the lines of code in functions that a handler can reach: the current count (decision 31).
-  private static let budget = 8_048
+  private static let budget = 8_049
 
   @Test func theCrashPathKeepsItsBudgetOfCodeLines() async throws {
     let audit = try await Self.audit(.asTested)
