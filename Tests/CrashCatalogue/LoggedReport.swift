@@ -28,38 +28,45 @@ package enum LoggedReport {
     }
   }
 
-  /// The number of innermost frames that every log has room for.
-  private static let keptFrames = 32
+  /// The number of innermost frames that a log has room for; fewer if a condition adds modules and candidates.
+  private static let keptFrames = (alone: 60, underConditions: 32)
 
   /// A message that is not longer than this many bytes is whole in a log, which has the first 480 of its text.
   private static let leastCutMessage = 400
 
   /// Where the report from the log is not the report from the dump, as far as the log goes; empty if they are equal.
-  package static func differences(_ logged: CrashReport, _ dumped: CrashReport) -> [String] {
+  ///
+  /// - Parameter isUnderCondition: true if the log may lack parts of the stack and of long messages.
+  package static func differences(
+    _ logged: CrashReport, _ dumped: CrashReport, isUnderCondition: Bool
+  ) -> [String] {
+    let keptFrames = isUnderCondition ? keptFrames.underConditions : keptFrames.alone
     var differences: [String] = []
     func compare<Value: Equatable>(_ name: String, _ logged: Value, _ dumped: Value) {
       if logged != dumped { differences.append("\(name) in the log: \(logged), not \(dumped)") }
     }
     let (ours, theirs) = (frames(logged), frames(dumped))
     // If the log has several messages, only words of the stack that it has not may show which one is the thread's.
-    if logged.message != nil || !logged.otherMessages.contains(where: { $0 == dumped.message }) {
+    if !isUnderCondition || logged.message != nil
+      || !logged.otherMessages.contains(where: { $0 == dumped.message })
+    {
       compare("cause", logged.cause?.kind, dumped.cause?.kind)
       compare("certainty", logged.cause?.certainty, dumped.cause?.certainty)
       let isCut =
-        (logged.message?.utf8.count ?? 0) > leastCutMessage
+        isUnderCondition && (logged.message?.utf8.count ?? 0) > leastCutMessage
         && (dumped.message ?? "").hasPrefix(logged.message ?? "")
       if !isCut { compare("message", logged.message, dumped.message) }
     }
     compare("place", logged.place, dumped.place)
     // A signature may name a function that only the longer of two stacks has.
     let isPart = (dumped.signature ?? "").hasPrefix(logged.signature ?? "no signature")
-    if ours.count >= theirs.count || !isPart {
+    if !isUnderCondition || ours.count >= theirs.count || !isPart {
       compare("signature", logged.signature, dumped.signature)
     }
     for (index, (our, their)) in zip(ours, theirs).enumerated() {
       // Without the unwind table of a module whose file is gone, which only the dump has, the caller is marked as a
       // guess, and frames below it may be missing.
-      if our.trust == .scan, their.trust != .scan { return differences }
+      if isUnderCondition, our.trust == .scan, their.trust != .scan { return differences }
       guard text(our) == text(their) else {
         compare("frame \(index)", text(our), text(their))
         return differences

@@ -92,7 +92,7 @@ final class VictimSymbols: Sendable {
     _ logged: ProcessSnapshot, _ dumped: ProcessSnapshot, _ source: SymbolSource
   ) -> [String] {
     let reports = [logged, dumped].map { CrashReport(of: ProcessStacks(of: $0, symbols: source)) }
-    return LoggedReport.differences(reports[0], reports[1])
+    return LoggedReport.differences(reports[0], reports[1], isUnderCondition: true)
   }
 
   private func withSource<Result>(_ body: (SymbolSource) -> sending Result) -> Result {

@@ -168,7 +168,7 @@ private struct StackWords {
     // the module's last function.
     let (index, image) = images.image(around: isReturnAddress ? address &- 1 : address)
     guard let image else {
-      lines.appendFrame(Bytes(""), address, isGuess: isGuess)
+      if isFrame { lines.appendFrame(Bytes(""), address, isGuess: isGuess) }
       return false
     }
     let path = images.path(of: index, image)

@@ -28,6 +28,7 @@ import Testing
     #expect(
       LoggedReport.differences(
         CrashReport(snapshot: logged, symbolicating: true),
-        CrashReport(snapshot: try Victim.snapshot(of: stored), symbolicating: true)) == [])
+        CrashReport(snapshot: try Victim.snapshot(of: stored), symbolicating: true),
+        isUnderCondition: false) == [])
   }
 }
