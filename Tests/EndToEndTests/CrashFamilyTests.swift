@@ -12,7 +12,7 @@ import Testing
 
 /// One real crash of each family, from the signal to the report.
 ///
-/// `swift run proofs` tests all kinds. `UploadCommandTests` tests the upload of a report after its crash.
+/// `swift run proofs` tests all kinds, and the upload of a report after its crash (`UploadCommandTests`).
 @Suite struct CrashFamilyTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }

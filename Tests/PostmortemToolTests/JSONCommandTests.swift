@@ -169,4 +169,16 @@ import Testing
     #expect(try await run("help", "show").end.exitCode == 0)
     #expect(try await run("help", "show", "extra").end.exitCode == 64)
   }
+
+  @Test func jsonHasNoCharactersThatSteerATerminal() throws {
+    let text = "a\u{9B}2J\u{85}\u{7F}\u{202E}b\u{2066}\u{200F}\u{61C}\u{FEFF}é"
+    let json = try JSON.text(of: [text: [text]]) + JSON.line(of: [text])
+    #expect(json.contains(#"a\u009b2J\u0085\u007f\u202eb\u2066\u200f\u061c\ufeffé"#))
+    #expect(
+      json.unicodeScalars.allSatisfy { $0 == "\n" || $0 == "é" || (0x20..<0x7F).contains($0.value) }
+    )
+    let read = try JSONDecoder().decode(
+      [String].self, from: Data(JSON.line(of: [text]).utf8))
+    #expect(read == [text])
+  }
 }

@@ -200,6 +200,15 @@ extension Proof {
         "Sources/CrashConverter", "Docs/Guide/Journeys.md",
       ]),
     Proof(
+      name: "commands", summary: "the commands of a database, from real crashes to their uploads",
+      suites: [
+        "DatabaseCommandTests", "DatabaseNameTests", "ReportSelectionTests", "UploadCommandTests",
+      ],
+      covers: [
+        "Sources/CrashConverter", "Sources/CrashReportDatabase", "Sources/CrashReportUpload",
+        "Sources/PendingDumps", "Sources/PostmortemTool",
+      ]),
+    Proof(
       name: "tool",
       summary: "the tool on terminals, in pagers, and where its output is lost",
       suites: ["TerminalCommandTests", "PagerTests", "LostOutputTests", "DebugFileServerTests"],

@@ -8,8 +8,6 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-@testable import PostmortemTool
-
 /// Runs the built `postmortem` on databases with dumps of real crashes.
 @Suite struct DatabaseCommandTests {
   private let directory: SharedDirectory
@@ -34,18 +32,18 @@ import Testing
     }
   }
 
-  private func reports() async throws -> [ReportEntry] {
+  private func reports() async throws -> [ToolReply.Listed] {
     let list = try await run("list", database, "--json")
     return try JSONDecoder().decode(
-      [ReportEntry].self, from: Data(list.standardOutput.utf8)
-    ).filter { $0.state == .report }
+      [ToolReply.Listed].self, from: Data(list.standardOutput.utf8)
+    ).filter { $0.state == "report" }
   }
 
-  private func statistics() async throws -> StatsCommand.Statistics {
+  private func statistics() async throws -> ToolReply.Statistics {
     let child = try await run("stats", database, "--json")
     #expect(child.end.exitCode == 0, "\(child.standardError)")
     return try JSONDecoder().decode(
-      StatsCommand.Statistics.self, from: Data(child.standardOutput.utf8))
+      ToolReply.Statistics.self, from: Data(child.standardOutput.utf8))
   }
 
   @Test func processTellsWhatBecameOfEachDumpInJSON() async throws {
@@ -56,7 +54,7 @@ import Testing
     #expect(child.end.exitCode == 1)
     #expect(child.standardError.contains("1 of 3 dumps could not be processed"))
     let entries = try JSONDecoder().decode(
-      [ProcessedEntry].self, from: Data(child.standardOutput.utf8))
+      [ToolReply.Processed].self, from: Data(child.standardOutput.utf8))
     #expect(entries.map(\.outcome).sorted() == ["complete", "complete", "failed"])
     #expect(entries.filter { $0.outcome == "complete" }.allSatisfy { $0.reason == nil })
     #expect(entries.first { $0.isFailure }?.reason?.isEmpty == false)
@@ -67,7 +65,7 @@ import Testing
     let last = try await run("process", database)
     #expect(last.standardOutput.contains("moved to quarantine"))
     #expect(try await run("process", database).end.exitCode == 0)
-    #expect(try await statistics().quarantine == StatsCommand.Amount(count: 1, bytes: 3))
+    #expect(try await statistics().quarantine == ToolReply.Amount(count: 1, bytes: 3))
     // The list has only records in a pipe, so the dump in quarantine is not in it.
     let text = try await run("list", database).standardOutput
     #expect(text.split(separator: "\n").count == 2, "\(text)")
@@ -131,7 +129,7 @@ import Testing
     #expect(child.end.exitCode == 2)
     #expect(child.standardError.contains("2 of 2 dumps were left for later"))
     let entries = try JSONDecoder().decode(
-      [ProcessedEntry].self, from: Data(child.standardOutput.utf8))
+      [ToolReply.Processed].self, from: Data(child.standardOutput.utf8))
     #expect(entries.map(\.outcome) == ["left", "left"])
     let unseen = try #require(entries.first { names[0].contains($0.reportID) })
     #expect(unseen.reason == "claimed by a process that cannot be seen from here")
@@ -153,12 +151,12 @@ import Testing
     let before = try await statistics()
     #expect(before.dumps.waiting.count == 2 && before.dumps.waiting.bytes > 10_000)
     #expect(
-      before.reports == StatsCommand.Statistics.Reports() && before.clientID == nil
+      before.reports == ToolReply.Statistics.Reports() && before.clientID == nil
         && !before.uploadsEnabled)
     #expect(directory.names("db") == ["pending-serialized-dumps"])
     _ = try await run("process", database)
     let after = try await statistics()
-    #expect(after.dumps.waiting == StatsCommand.Amount())
+    #expect(after.dumps.waiting == ToolReply.Amount())
     #expect(after.reports.pending.count == 2 && after.reports.skipped.count == 0)
     #expect(after.clientID?.count == 36)
     #expect(after.oldestReport != nil && after.newestReport != nil)
@@ -323,7 +321,7 @@ import Testing
     let entries = try await reports()
     let dry = try await run("prune", database, "--size", "0", "--dry-run", "--json")
     let excess = try JSONDecoder().decode(
-      [ReportEntry].self, from: Data(dry.standardOutput.utf8))
+      [ToolReply.Listed].self, from: Data(dry.standardOutput.utf8))
     #expect(excess.count == 2)
     #expect(try await reports().count == 3)
     #expect(try await run("prune", database).standardOutput.isEmpty)
@@ -355,7 +353,7 @@ import Testing
     #expect(child.end.exitCode == 0, "\(child.standardError)")
     let lines = child.standardOutput.split(separator: "\n")
     let entries = try lines.map {
-      try JSONDecoder().decode(ProcessedEntry.self, from: Data($0.utf8))
+      try JSONDecoder().decode(ToolReply.Processed.self, from: Data($0.utf8))
     }
     #expect(entries.map(\.outcome) == ["complete", "complete", "complete"])
     #expect(try await reports().count == 3)
@@ -408,17 +406,5 @@ import Testing
     let deep = try await run(command, directory.path + "/missing/new", "--create")
     #expect(deep.end.exitCode == 1)
     #expect(deep.standardError.contains("/missing/new: cannot be created: No such file"))
-  }
-
-  @Test func jsonHasNoCharactersThatSteerATerminal() throws {
-    let text = "a\u{9B}2J\u{85}\u{7F}\u{202E}b\u{2066}\u{200F}\u{61C}\u{FEFF}é"
-    let json = try JSON.text(of: [text: [text]]) + JSON.line(of: [text])
-    #expect(json.contains(#"a\u009b2J\u0085\u007f\u202eb\u2066\u200f\u061c\ufeffé"#))
-    #expect(
-      json.unicodeScalars.allSatisfy { $0 == "\n" || $0 == "é" || (0x20..<0x7F).contains($0.value) }
-    )
-    let read = try JSONDecoder().decode(
-      [String].self, from: Data(JSON.line(of: [text]).utf8))
-    #expect(read == [text])
   }
 }

@@ -2,8 +2,6 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-@testable import PostmortemTool
-
 /// What `show` accepts: the start of an ID, a process ID, a program, `latest`, and a dump that is not converted
 /// yet.
 @Suite struct ReportSelectionTests {
@@ -61,7 +59,7 @@ import Testing
     _ = try await run("process")
     let list = try await run("list", "--json")
     let entries = try JSONDecoder().decode(
-      [ReportEntry].self, from: Data(list.standardOutput.utf8))
+      [ToolReply.Listed].self, from: Data(list.standardOutput.utf8))
     try #require(entries.compactMap(\.pid).map(String.init) == [first, second, third], "\(list)")
     #expect(entries.map(\.program) == ["web", "worker", "web"])
     let ids = entries.map(\.reportID)

@@ -1,8 +1,9 @@
-internal import Foundation
-internal import Testing
+import CrashTestSupport
+import Foundation
+import Testing
 
 /// Runs `ExtremeDumps`, each time in a separate process.
-package enum ExtremeDumpRun {
+enum ExtremeDumpRun {
   /// Generates the dumps of some seeds, and reads, shows and writes each of them.
   ///
   /// If a process ends before the last dump, the dump whose seed it recorded last has crashed it; another process
@@ -13,7 +14,7 @@ package enum ExtremeDumpRun {
   ///   - samples: a directory of real dumps to modify.
   ///   - patience: the number of seconds for all of them.
   /// - Returns: one line for each dump that crashed a process, ten at most.
-  package static func failures(
+  static func failures(
     of seeds: Range<UInt64>, program: String, samples: String? = nil,
     patience: Int = ChildProcess.patience
   ) async throws -> [String] {
@@ -39,10 +40,8 @@ package enum ExtremeDumpRun {
 
   /// Reads the inputs that `swift run proofs fuzz` keeps, and former findings.
   ///
-  /// - Parameters:
-  ///   - program: the path of `ExtremeDumps`.
-  ///   - every: 1 to read all inputs, and n to read each n-th; all findings are read.
-  package static func readFuzzersInputs(program: String, every: Int) async throws {
+  /// - Parameter program: the path of `ExtremeDumps`.
+  static func readFuzzersInputs(program: String) async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path
     func run(_ arguments: [String]) async throws -> String {
@@ -58,10 +57,6 @@ package enum ExtremeDumpRun {
       try FileManager.default.createDirectory(
         atPath: inputs, withIntermediateDirectories: false)
       _ = try await run(["unpack", "\(kept)Corpora/\(target).corpus", inputs])
-      let names = try FileManager.default.contentsOfDirectory(atPath: inputs).sorted()
-      for (index, name) in names.enumerated() where !index.isMultiple(of: every) {
-        try FileManager.default.removeItem(atPath: inputs + "/" + name)
-      }
       // The command also makes a module that some inputs name.
       _ = try await run(["seeds", target, inputs])
       let own = findings.filter { $0.hasPrefix(target + "-") }.map { "\(kept)Findings/\($0)" }

@@ -2,8 +2,6 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-@testable import PostmortemTool
-
 @Suite struct UploadCommandTests {
   private let directory: SharedDirectory
   private var database: String { directory.path + "/db" }
@@ -26,9 +24,9 @@ import Testing
     try #require(child.end.signal == SIGABRT)
   }
 
-  private func list(_ path: String) async throws -> [ReportEntry] {
+  private func list(_ path: String) async throws -> [ToolReply.Listed] {
     let child = try await run("list", path, "--json")
-    return try JSONDecoder().decode([ReportEntry].self, from: Data(child.standardOutput.utf8))
+    return try JSONDecoder().decode([ToolReply.Listed].self, from: Data(child.standardOutput.utf8))
   }
 
   @Test func fromACrashToAServerAndWhatListSays() async throws {
