@@ -188,7 +188,7 @@ import Testing
     #expect(
       try run("show", entry.path, "--source", root, "--html").output.contains("class=\"mark\""))
     #expect(!(try run("show", entry.path).output.contains("      ^")))
-    let debug = try run("debug", database, "--symbols", "/usr/lib/debug", "--print").output
+    let debug = try run("debug", database, "--symbols", root, "--print").output
     #expect(debug.contains("lldb"), "Swift's toolchain has it")
     #expect(debug.hasSuffix(" -c \(entry.path)\n"))
     #expect(try run("show", entry.path, "--color", "always").output.contains("\u{1B}["))
