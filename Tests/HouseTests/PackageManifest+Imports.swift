@@ -20,9 +20,9 @@ extension PackageManifest {
     return Self.imports(in: text).filter { !allowed.contains($0) }
   }
 
-  /// The modules that a Swift file imports; a submodule counts as its module.
+  /// The modules that a Swift file imports before its first brace; a submodule counts as its module.
   static func imports(in text: String) -> [String] {
-    let tokens = SwiftTokens(text).tokens
+    let tokens = SwiftTokens(String(text.prefix { $0 != "{" })).tokens
     let kinds: Set<String> = [
       "struct", "class", "enum", "protocol", "func", "let", "var", "typealias",
     ]
