@@ -202,7 +202,8 @@ extension Proof {
     Proof(
       name: "commands", summary: "the commands of a database, from real crashes to their uploads",
       suites: [
-        "DatabaseCommandTests", "DatabaseNameTests", "ReportSelectionTests", "UploadCommandTests",
+        "DatabaseCommandTests", "DatabaseNameTests", "ReportSelectionTests", "RunCommandTests",
+        "SymbolDirectoryTests", "UploadCommandTests",
       ],
       covers: [
         "Sources/CrashConverter", "Sources/CrashReportDatabase", "Sources/CrashReportUpload",

@@ -2,8 +2,6 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-@testable import PostmortemTool
-
 /// `postmortem run COMMAND` behaves like COMMAND alone.
 @Suite struct RunCommandTests {
   private let directory: SharedDirectory
