@@ -204,7 +204,8 @@ public actor BuiltProducts {
     }
     if let linked = try? date(path), let built = try date(built), linked > built { return path }
     try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // Another proof may link the same program.
+    // Another proof may link the same program. The driver writes a file that is named after the module beside the first
+    // object.
     let new = path + ".\(getpid())"
     let main = product.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }
       .joined()
@@ -213,6 +214,7 @@ public actor BuiltProducts {
       [
         "swiftc", "-emit-executable", "-static-stdlib", "-lstdc++", "-Xlinker", "--defsym",
         "-Xlinker", "main=\(main)_main", "@\(built).product/Objects.LinkFileList", "-o", new,
+        "-module-name", "Link\(getpid())",
       ] + (configuration == .staticRelease ? ["-Xlinker", "--gc-sections"] : []),
       in: folder, patience: 600)
     guard link.end.exitCode == 0 else {
