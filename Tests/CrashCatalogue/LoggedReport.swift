@@ -63,9 +63,10 @@ package enum LoggedReport {
     let isPart =
       ours.count < theirs.count
       && (dumped.signature ?? "").hasPrefix(logged.signature ?? "no signature")
+    let before = parts(dumped.signature).dropLast()
+    // The signal and the function that crashed are never behind a gap.
     let isGapBefore =
-      hasGap(dumped)
-      && functions(logged.signature).dropLast() == functions(dumped.signature).dropLast()
+      hasGap(dumped) && before.count >= 2 && parts(logged.signature).dropLast() == before
     if !isUnderCondition || !isPart && !isGapBefore {
       compare("signature", logged.signature, dumped.signature)
     }
@@ -86,7 +87,7 @@ package enum LoggedReport {
     return differences
   }
 
-  private static func functions(_ signature: String?) -> [Substring] {
+  private static func parts(_ signature: String?) -> [Substring] {
     (signature ?? "no signature").split(separator: " | ")
   }
 
